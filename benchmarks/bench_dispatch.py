@@ -72,10 +72,10 @@ class Ready:
     """A cluster over the tables, on CPU workers that run the kernels' twin, or on these GPUs."""
 
     def __init__(self, workers: int, gpus: Sequence[str] = ()) -> None:
-        from gpudb.engine.gpu.cluster import Cluster
+        from gpudb.engine.gpu.cluster.cluster import Cluster
+        from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
         from gpudb.engine.gpu.engine import ClusterEngine
-        from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
-        from gpudb.engine.routed import RoutedEngine
+        from gpudb.engine.routing import RoutedEngine
         from gpudb.session.database import Database
 
         self.workers = workers
@@ -190,7 +190,7 @@ def entries(answers: Sequence[dict[bool, bytes]]) -> Iterator[list[str]]:
 
 
 def _entry(folder: Path, answer: dict[bool, bytes], pipe: Any) -> None:
-    from gpudb.engine.gpu.entry import Entry
+    from gpudb.engine.gpu.fastpath.server import Entry
 
     made = Entry(folder, lambda question: answer[bool(question.given)])
     pipe.send(made.places[0])

@@ -38,13 +38,13 @@ class Encode:
 
     def time_text(self, name: str) -> None:
         """What DataRow and COPY carry as text."""
-        from gpudb.values.columns import text_column
+        from gpudb.values.text_columns import text_column
 
         text_column(self.type, self.column)
 
     def time_binary(self, name: str) -> None:
         """The same as binary."""
-        from gpudb.values.columns_binary import binary_column
+        from gpudb.values.binary_columns import binary_column
 
         binary_column(self.type, self.column)
 
@@ -76,6 +76,6 @@ class Groups:
 
     def time_rows(self, rows: int) -> None:
         """All of them by the simple protocol."""
-        from gpudb.server.encode import encode_rows
+        from gpudb.server.wire.encode import encode_rows
 
         list(encode_rows(self.batch, self.types, (0,) * len(self.types)))

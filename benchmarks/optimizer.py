@@ -57,15 +57,15 @@ def main() -> None:
 
 
 def _suite(suite: tables.Suite, workers: int, runs: int) -> Iterator[Row]:
-    from gpudb.engine.gpu.cluster import Cluster
+    from gpudb.engine.gpu.cluster.cluster import Cluster
+    from gpudb.engine.gpu.cluster.config import cpu_processes
     from gpudb.engine.gpu.engine import ClusterEngine
-    from gpudb.engine.gpu.planning import Planner
-    from gpudb.engine.gpu.processes import cpu_processes
+    from gpudb.engine.gpu.planning.planner import Planner
     from gpudb.plan.optimize import RULES
-    from gpudb.plan.optimize.filters_into_joins import filters_into_joins
     from gpudb.plan.optimize.merge_projects import merge_projects
     from gpudb.plan.optimize.prune_columns import prune_columns
-    from gpudb.plan.placing import Costs
+    from gpudb.plan.optimize.push_down_filters import filters_into_joins
+    from gpudb.plan.physical.exchange_planning import Costs
     from gpudb.session.database import Database
 
     plain = (merge_projects, filters_into_joins, prune_columns, merge_projects)
@@ -116,10 +116,10 @@ def _told(error: GpudbError) -> str:
 
 def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
     """Each query bound once, and planned anew each time, as the first time that a session runs it."""
-    from gpudb.engine.gpu import planning
-    from gpudb.engine.gpu.planning import Planner
+    from gpudb.engine.gpu.planning import planner as planning
+    from gpudb.engine.gpu.planning.planner import Planner
     from gpudb.engine.protocol import Request
-    from gpudb.plan.planner import warm
+    from gpudb.plan.dask.planner import warm
     from gpudb.session.database import Database
 
     warm()

@@ -41,8 +41,8 @@ class Worker:
     """A worker without its process: the device, and statements that it answers."""
 
     def __init__(self, engine: str, folder: Path) -> None:
-        from gpudb.engine.gpu.computing import Computing
-        from gpudb.engine.gpu.device import on_gpu, on_host
+        from gpudb.engine.gpu.worker.device import on_gpu, on_host
+        from gpudb.engine.gpu.worker.executor import Computing
 
         self.gpu = engine == "gpu"
         device = on_gpu(0, True) if self.gpu else on_host(_BYTES, _BYTES // 2, True)
@@ -51,9 +51,9 @@ class Worker:
 
     def ready(self, planned: Any, parameters: bytes) -> Callable[[], bytes | None]:
         """Binds a statement; what answers it at once."""
-        from gpudb.engine.gpu.running import Running
-        from gpudb.engine.gpu.shortcut import Question
-        from gpudb.engine.gpu.work import Work
+        from gpudb.engine.gpu.fastpath.pool import Question
+        from gpudb.engine.gpu.worker.query import Work
+        from gpudb.engine.gpu.worker.query_registry import Running
 
         stages, fetch = list(planned.stages), SimpleNamespace()
         question = Question(1, planned.digest, parameters, 0, 1)
@@ -83,8 +83,8 @@ class Worker:
 
 def written(planned: Any, data: bytes) -> int:
     """Makes the messages of a result's rows; their bytes."""
-    from gpudb.engine.gpu.outcome import unpacked
-    from gpudb.server.results import Rows
+    from gpudb.engine.gpu.exchange.result_codec import unpacked
+    from gpudb.server.wire.results import Rows
 
     types = tuple(column.type for column in planned.plan.columns)
     batches = iter([unpacked(data, planned.schema)])
@@ -105,12 +105,12 @@ def main() -> None:
     parser.add_argument("--query")
     parser.add_argument("--profile", action="store_true")
     given = parser.parse_args()
-    from gpudb.engine.gpu.coordinator import parameters_of
-    from gpudb.engine.gpu.planning import Planner
+    from gpudb.engine.gpu.coordinator.coordinator import parameters_of
+    from gpudb.engine.gpu.planning.planner import Planner
     from gpudb.engine.protocol import Request
-    from gpudb.plan.placing import Costs
-    from gpudb.session.binding import bind_statement, statements_of
+    from gpudb.plan.physical.exchange_planning import Costs
     from gpudb.session.database import Database
+    from gpudb.session.execution.binding import bind_statement, statements_of
     from gpudb.sql.bind.binder import Binder
 
     database = Database(None)

@@ -21,22 +21,22 @@ from benchmarks import tables
 from benchmarks.data import ssb
 from benchmarks.fused.data import TABLES, Case, Spec
 from gpudb.catalog.model import Catalog
-from gpudb.engine.gpu.frames import Held, HostFrames
-from gpudb.engine.gpu.fused import twin
-from gpudb.engine.gpu.fused.match import scan_of
-from gpudb.engine.gpu.fused.packed import PackedColumn
+from gpudb.engine.gpu.backend.base import Held, HostFrames
+from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.fused import numpy_backend
+from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.gpu.fused.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.prepare import prepare
-from gpudb.engine.gpu.fused.prepared import Known
-from gpudb.engine.gpu.fused.values import Dictionary
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.resident import ResidentTables
-from gpudb.engine.gpu.share import Share
-from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.fused.prepared_pipeline import Known
+from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.engine.protocol import Request
-from gpudb.plan.fused import Fused
-from gpudb.plan.placing import Costs
-from gpudb.session.binding import bind_statement, statements_of
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.session.database import Database
+from gpudb.session.execution.binding import bind_statement, statements_of
 from gpudb.sql.bind.binder import Binder
 
 SCALE = 100
@@ -88,11 +88,11 @@ class _Source:
         dictionary = Dictionary(pl.Series(list(spec.texts))) if spec.texts else None
         return Known((spec.low, spec.high), spec.nulls > 0, dictionary)
 
-    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[twin.Segment]:
+    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[numpy_backend.Segment]:
         self.asked = tuple(self._names[column] for column in columns)
         specs = [self._spec(column) for column in columns]
         packed = tuple(PackedColumn(each.form, each.base, self.rows, None, None, each.low, each.high) for each in specs)
-        return [twin.Segment(self.rows, packed)]
+        return [numpy_backend.Segment(self.rows, packed)]
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -162,7 +162,7 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
             return None
         source = _Source(scan.table.name, scan.names)
         prepared = prepare(node, source, builds, parameters)
-        pipeline = twin.in_forms(prepared.pipeline, prepared.segments[0])
+        pipeline = numpy_backend.in_forms(prepared.pipeline, prepared.segments[0])
         made = Case(name, scan.table.name, source.asked, pipeline, prepared.lookups, prepared.tables, prepared.top)
         raise _Found(made)
 

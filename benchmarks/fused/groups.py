@@ -23,10 +23,10 @@ def main() -> None:
     import numpy as np
 
     from gpudb.engine.gpu.fused.launch import Launcher
-    from gpudb.engine.gpu.fused.packed import pack
+    from gpudb.engine.gpu.fused.numpy_backend import Segment
+    from gpudb.engine.gpu.fused.packed_column import pack
     from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
-    from gpudb.engine.gpu.fused.target import Target
-    from gpudb.engine.gpu.fused.twin import Segment
+    from gpudb.engine.gpu.fused.result_buffers import Target
 
     launcher, speed = Launcher(), bandwidth(cp)
     draws = cp.random.RandomState(7)

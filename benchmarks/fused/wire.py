@@ -62,12 +62,12 @@ def _program(folder: Path, workers: int) -> Iterator[int]:
 @contextmanager
 def _twin(workers: int) -> Iterator[int]:
     """A server of CPU workers that run the kernels' twin."""
-    from gpudb.engine.gpu.cluster import Cluster
+    from gpudb.engine.gpu.cluster.cluster import Cluster
+    from gpudb.engine.gpu.cluster.config import cpu_processes
     from gpudb.engine.gpu.engine import ClusterEngine
-    from gpudb.engine.gpu.processes import cpu_processes
-    from gpudb.engine.routed import RoutedEngine
-    from gpudb.plan.planner import warm
-    from gpudb.server.server import PgServer
+    from gpudb.engine.routing import RoutedEngine
+    from gpudb.plan.dask.planner import warm
+    from gpudb.server.wire.server import PgServer
     from gpudb.session.database import Database
 
     database = Database(None)

@@ -39,7 +39,7 @@ def adopted(database: Any, suite: tables.Suite, name: str, where: Path) -> Any:
 
 def load_packed(device: Any, table: Any, columns: list[str]) -> None:
     """Packs some columns, of which nothing is kept before."""
-    from gpudb.engine.gpu.share import WHOLE
+    from gpudb.engine.gpu.cache.partition import WHOLE
 
     packed = device.kernels.tables
     packed.columns.evict(table.oid)
@@ -49,7 +49,7 @@ def load_packed(device: Any, table: Any, columns: list[str]) -> None:
 
 def seconds(scale: float, data: Path) -> dict[str, float]:
     """What a process says that finds nothing compiled. Nobody else may have the GPU."""
-    from gpudb.engine.gpu.warm import caches
+    from gpudb.engine.gpu.worker.warmup import caches
 
     with tempfile.TemporaryDirectory() as folder:
         places = caches(Path(folder)) | {"GPUDB_KERNEL_CACHE": folder}
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     options = parser.parse_args(arguments)
     from gpudb.cli import machine
-    from gpudb.engine.gpu.device import on_gpu, on_host
+    from gpudb.engine.gpu.worker.device import on_gpu, on_host
     from gpudb.session.database import Database
 
     suite = tables.ssb_lines(options.scale, options.data)

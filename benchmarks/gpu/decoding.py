@@ -24,9 +24,9 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
     from rmm.pylibrmm.stream import CudaStreamFlags, Stream
 
     from gpudb.catalog.model import DataFile
-    from gpudb.engine.gpu.cudf.read import footer
-    from gpudb.engine.gpu.fused import reading
-    from gpudb.engine.gpu.resident import pieces_of
+    from gpudb.engine.gpu.cache.host_columns import pieces_of
+    from gpudb.engine.gpu.cudf.reader import footer
+    from gpudb.engine.gpu.fused import read_batches
 
     rows = [pq.read_metadata(path).num_rows for path in paths]
     most = 1 << 25
@@ -60,7 +60,7 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
 
     def side_by_side(streams: Sequence[Any], of: Callable[[str], list[Any]] = bare) -> None:
         kvikio.defaults.set("num_threads", threads)
-        step = reading.BYTES // (8 * len(columns))
+        step = read_batches.BYTES // (8 * len(columns))
         pieces = [
             (path, *piece)
             for path, length in zip(paths, rows, strict=True)
@@ -77,11 +77,11 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
             stream = streams[place % len(streams)]
             plc.io.parquet.read_parquet(options, stream, parquet_metadatas=heads[path])
 
-        with ThreadPoolExecutor(reading.AHEAD) as pool:
+        with ThreadPoolExecutor(read_batches.AHEAD) as pool:
             list(pool.map(read, range(len(pieces))))
         cupy.cuda.runtime.deviceSynchronize()
 
-    apart = [Stream(flags=CudaStreamFlags.NON_BLOCKING) for _ in range(reading.AHEAD)]
+    apart = [Stream(flags=CudaStreamFlags.NON_BLOCKING) for _ in range(read_batches.AHEAD)]
     each = [[name] for name in columns]
     decoded(threads, [columns[:1]])  # the first read of a process sets KvikIO up
     return {

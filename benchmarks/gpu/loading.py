@@ -72,8 +72,8 @@ def kept(
     device: Any, table: Any, columns: Sequence[str], ready: Callable[[], None], done: Callable[[], None]
 ) -> dict[str, Callable[[], None]]:
     """The steps that make what workers keep; `ready` is called before, and `done` waits for the device."""
-    from gpudb.engine.gpu.share import WHOLE
-    from gpudb.plan.nodes import Scan
+    from gpudb.engine.gpu.cache.partition import WHOLE
+    from gpudb.plan.tree.nodes import Scan
 
     places = tuple(place for place, column in enumerate(table.columns) if column.name in columns)
 
@@ -93,19 +93,19 @@ def kept(
 
 def where_it_goes(packed: Callable[[], None], gpu: bool, done: Callable[[], None]) -> str:
     """What takes how many seconds (and calls) of packing."""
-    from gpudb.engine.gpu.fused import reading
+    from gpudb.engine.gpu.fused import read_batches
 
     places = {name: _PLACES + place for name, place in (_PACKING | (_ON_GPU if gpu else _ON_HOST)).items()}
     told = []
-    for kind, settled, ahead in (("of all threads", None, reading.AHEAD), ("one by one", done, 1)):
+    for kind, settled, ahead in (("of all threads", None, read_batches.AHEAD), ("one by one", done, 1)):
         spent = Spent(settled or (lambda: None))
-        before, reading.AHEAD = reading.AHEAD, ahead
+        before, read_batches.AHEAD = read_batches.AHEAD, ahead
         begun = time.perf_counter()
         try:
             with timed_functions(places, spent):
                 packed()
         finally:
-            reading.AHEAD = before
+            read_batches.AHEAD = before
         told.append(f"{kind}, in {time.perf_counter() - begun:.3f} s: {spent.told()}")
     return "; ".join(told)
 
@@ -123,7 +123,7 @@ def best(run: Callable[[], None]) -> list[float]:
 def measured(options: argparse.Namespace) -> Iterator[Row]:
     """A row for each step and table, as they come."""
     from gpudb.cli import machine
-    from gpudb.engine.gpu.device import on_gpu, on_host
+    from gpudb.engine.gpu.worker.device import on_gpu, on_host
     from gpudb.session.database import Database
 
     gpu = machine.engine_of(machine.gpus())[0] == "gpu"

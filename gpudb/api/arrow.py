@@ -32,11 +32,11 @@ import pyarrow.compute as pc
 
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values import Interval, Multirange, Range
-from gpudb.values.civil import date_text, date_value, time_text, time_value, timestamp_text, timestamp_value
-from gpudb.values.columns import list_of, text_column
+from gpudb.values.calendar import date_text, date_value, time_text, time_value, timestamp_text, timestamp_value
 from gpudb.values.money import money_decimals, money_value
 from gpudb.values.numbers import float4_text
 from gpudb.values.range_columns import nulls_of, parts_of
+from gpudb.values.text_columns import list_of, text_column
 from gpudb.values.timetz import timetz_value
 
 _CONTEXT = Context(prec=2 * MAX_DIGITS)

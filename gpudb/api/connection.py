@@ -19,7 +19,7 @@ from gpudb.api.relation import Relation
 from gpudb.api.rows import Row, Rows, tuples
 from gpudb.errors import GpudbError, SqlError, UndefinedTable
 from gpudb.session.results import Notice, Result, ResultColumn
-from gpudb.sql.parse import RawStatement, parse
+from gpudb.sql.parse.parser import RawStatement, parse
 
 _COMPOSABLE = "SelectStmt"
 _T = TypeVar("_T")

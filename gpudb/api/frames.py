@@ -43,7 +43,7 @@ from gpudb.types import (
     SqlType,
     numeric,
 )
-from gpudb.values.civil import DAY
+from gpudb.values.calendar import DAY
 
 _SIMPLE: tuple[tuple[pa.DataType, SqlType], ...] = (
     (pa.bool_(), BOOL),

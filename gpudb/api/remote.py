@@ -19,7 +19,7 @@ from gpudb.errors import GpudbError, SqlError, UndefinedObject, sqlstates
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.types import TEXT, SqlType, by_oid
 from gpudb.values import Interval
-from gpudb.values.columns import text_column
+from gpudb.values.text_columns import text_column
 
 CONNECT_TIMEOUT_S = 10
 CHUNK_ROWS = 8192

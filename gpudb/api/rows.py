@@ -118,7 +118,7 @@ class Rows:
 
     def texts(self) -> Iterator[tuple[str | None, ...]]:
         """Rows as PostgreSQL prints them; None is NULL."""
-        from gpudb.values.columns import text_column
+        from gpudb.values.text_columns import text_column
 
         for batch in self._batches:
             columns = [

@@ -16,7 +16,7 @@ class Column:
     """A column of a table or view. `field_id` is Iceberg's, stable over renames; `default` is SQL text.
 
     `field_id` 0 asks storage for a fresh one. `initial` is the value of rows that were written before the
-    column existed, as text that DuckDB casts to the stored type (`gpudb.storage.stored.initial_text`); None
+    column existed, as text that DuckDB casts to the stored type (`storage.iceberg.column_layout.initial_text`); None
     is NULL. `identity` is `a` (GENERATED ALWAYS AS IDENTITY), `d` (BY DEFAULT) or empty; its `default` draws from
     its sequence. `generated` is a stored generated column's expression. Sequences stand in texts by their OIDs, as
     `nextval('16390'::regclass)`.

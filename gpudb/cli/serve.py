@@ -16,8 +16,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from gpudb.config import Settings
-from gpudb.engine.gpu import forked
-from gpudb.engine.steps import LOG, reached
+from gpudb.engine.gpu.cluster import forkserver
+from gpudb.engine.startup_log import LOG, reached
 
 if TYPE_CHECKING:
     from gpudb.session.database import Database
@@ -48,12 +48,12 @@ def serve(settings: Settings) -> None:
     if gpus or workers or settings.scheduler is not None:
         LOG.setLevel(logging.INFO)
     if settings.scheduler is None and (gpus or workers):
-        forked.begin()  # it reads its libraries beside this process
+        forkserver.begin()  # it reads its libraries beside this process
     reached(f"{len(gpus)} GPUs are found")
 
     from gpudb.errors import GpudbError
-    from gpudb.server.log import StatementLog
-    from gpudb.server.server import PgServer
+    from gpudb.server.wire.server import PgServer
+    from gpudb.server.wire.statement_log import StatementLog
     from gpudb.session.database import Database
 
     reached("the database's libraries are read")
@@ -133,7 +133,7 @@ def _cancel_all(database: Database) -> None:
 
 
 def _tls(settings: Settings) -> ssl.SSLContext:
-    from gpudb.server.tls import self_made_context, server_context
+    from gpudb.server.wire.tls import self_made_context, server_context
 
     if settings.tls_cert is not None and settings.tls_key is not None:
         return server_context(settings.tls_cert, settings.tls_key)

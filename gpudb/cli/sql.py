@@ -21,7 +21,7 @@ from gpudb.cli import backslash
 from gpudb.cli.output import duration, error_text, notice_text
 from gpudb.cli.split import is_whole, pieces
 from gpudb.errors import GpudbError, InternalError
-from gpudb.sql.parse import parse
+from gpudb.sql.parse.parser import parse
 
 HISTORY = Path("~/.gpudb_history")
 HISTORY_LINES = 5000

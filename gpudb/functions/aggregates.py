@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpudb.functions.let import raises
+from gpudb.functions.let_binding import raises
 from gpudb.functions.numeric import quotient, quotient_type
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import MAX_DIGITS, SqlType, exact

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.registry import Operands, declare
 
 _LITERAL = re.compile(r"(\d+)\)?::(?:SMALLINT|INTEGER|BIGINT)")

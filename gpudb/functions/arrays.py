@@ -19,8 +19,8 @@ from gpudb.functions.dimensions import (
 )
 from gpudb.functions.dimensions import joined as joined_arrays
 from gpudb.functions.equality import key, order, unmerged
-from gpudb.functions.lanes import joined
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
+from gpudb.functions.operands import joined
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import MAX_DIGITS, SqlType, exact
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudb.functions.lanes import INTEGERS, STRINGS
-from gpudb.functions.let import let, once, raises
+from gpudb.functions.let_binding import let, once, raises
+from gpudb.functions.operands import INTEGERS, STRINGS
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import SqlType
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudb.errors import FeatureNotSupported
-from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, Lanes
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
+from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, Lanes
 from gpudb.functions.resolve import as_numeric
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.numbers import field_overflow

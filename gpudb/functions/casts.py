@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.bit_strings import BITS, from_bits, to_bits
-from gpudb.functions.cast_moments import to_date, to_interval, to_time, to_timestamp
+from gpudb.functions.cast_datetimes import to_date, to_interval, to_time, to_timestamp
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
 from gpudb.functions.inet import to_network
-from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lanes, joined, opened
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.money import to_money
 from gpudb.functions.multirange_lists import of_range
+from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lanes, joined, opened
 from gpudb.functions.range_text import range_in
 from gpudb.functions.records import packed, rebuilt
 from gpudb.functions.text_literal import quoted

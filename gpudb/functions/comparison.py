@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudb.functions.equality import compared, unmerged
-from gpudb.functions.let import let
+from gpudb.functions.let_binding import let
 from gpudb.functions.numeric import beyond
 from gpudb.functions.registry import Operands, Template, declare
 from gpudb.types import SqlType

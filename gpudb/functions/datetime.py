@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.fields import UNITS, by_name, refusal, refused
-from gpudb.functions.let import let, once, raises
+from gpudb.functions.let_binding import let, once, raises
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.types import SqlType
 from gpudb.values import zones
-from gpudb.values.civil import DAY
+from gpudb.values.calendar import DAY
 from gpudb.values.interval import Interval
 
 # ---------------------------------------------------------------------------------------------- arithmetic

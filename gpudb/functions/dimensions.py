@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.registry import MISSING, Operands
 from gpudb.functions.text_literal import quoted
 from gpudb.types import SqlType

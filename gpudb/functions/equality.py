@@ -6,7 +6,7 @@ arrays and the fields of rows. `key` gives what equal values have in common, `or
 
 from __future__ import annotations
 
-from gpudb.functions.let import let
+from gpudb.functions.let_binding import let
 from gpudb.functions.records import member
 from gpudb.types import SqlType
 

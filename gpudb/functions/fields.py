@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.numeric import quotient
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted

@@ -5,8 +5,8 @@ What contains what is a comparison too: a network's members lie between two keys
 
 from __future__ import annotations
 
-from gpudb.functions.lanes import STRINGS
-from gpudb.functions.let import let
+from gpudb.functions.let_binding import let
+from gpudb.functions.operands import STRINGS
 from gpudb.functions.registry import declare
 from gpudb.types import SqlType
 

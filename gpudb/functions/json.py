@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from gpudb.errors import SqlError
 from gpudb.functions.equality import key
-from gpudb.functions.lanes import INTEGERS, OIDS, opened
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
+from gpudb.functions.operands import INTEGERS, OIDS, opened
 from gpudb.functions.records import member
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted

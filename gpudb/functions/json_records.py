@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported
 from gpudb.functions.casts import cast
-from gpudb.functions.lanes import joined
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
+from gpudb.functions.operands import joined
 from gpudb.functions.records import packed
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import quoted

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.functions.lanes import opened
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
+from gpudb.functions.operands import opened
 from gpudb.functions.registry import Operands, declare
 
 _OVER = raises("22003", "'value out of range: overflow'", "DOUBLE")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudb.functions.lanes import STRINGS
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.numeric import unscaled
+from gpudb.functions.operands import STRINGS
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import MAX_DIGITS, SqlType
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.functions.lanes import joined, opened
-from gpudb.functions.let import let
+from gpudb.functions.let_binding import let
+from gpudb.functions.operands import joined, opened
 from gpudb.types import SqlType
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gpudb.functions.lanes import joined
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.multirange_lists import (
     canonical,
     complement,
@@ -20,6 +19,7 @@ from gpudb.functions.multirange_lists import (
     scales_of,
     value_of,
 )
+from gpudb.functions.operands import joined
 from gpudb.functions.ranges import adjacent, after, before, overleft, overright
 from gpudb.functions.registry import Operands, Template, declare, fill
 from gpudb.types import SqlType

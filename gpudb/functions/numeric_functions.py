@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.numeric import beyond, exactly, held, unscaled
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import SqlError
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.posix_regex import Pattern, similar, translate
 from gpudb.functions.regex_options import options
 from gpudb.functions.registry import Operands, declare

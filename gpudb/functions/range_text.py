@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudb.functions.let import let
+from gpudb.functions.let_binding import let
 from gpudb.types import SqlType
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.errors import SqlError
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.types import SqlType
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudb.functions.lanes import Lanes, joined, opened
-from gpudb.functions.let import let
+from gpudb.functions.let_binding import let
+from gpudb.functions.operands import Lanes, joined, opened
 from gpudb.types import SqlType
 
 

@@ -114,5 +114,5 @@ def _load() -> None:
 TOPICS = tuple(
     "arithmetic numeric comparison aggregates windows system text patterns fields datetime timetz session_functions"
     " mathematics numeric_functions statistics arrays inet money bit_strings ranges multiranges enums json json_records"
-    " jsonpath sql_json misc formatting transitions spread input_checks".split()
+    " jsonpath sql_json miscellaneous formatting transitions variadic_arrays input_checks".split()
 )

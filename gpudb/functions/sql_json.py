@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.functions.json import built_array, json_of, key_text, otherwise
-from gpudb.functions.let import raises
+from gpudb.functions.let_binding import raises
 from gpudb.functions.library import Function
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import BOOL, JSON, JSONB, TEXT, SqlType

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from gpudb.errors import SqlError
 from gpudb.functions.equality import several_forms
-from gpudb.functions.lanes import joined, opened
-from gpudb.functions.let import raises
+from gpudb.functions.let_binding import raises
 from gpudb.functions.numeric import unscaled
+from gpudb.functions.operands import joined, opened
 from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.functions.to_text import text_of
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact

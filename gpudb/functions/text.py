@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudb.functions.dimensions import flat
-from gpudb.functions.lanes import opened
-from gpudb.functions.let import let, once
+from gpudb.functions.let_binding import let, once
+from gpudb.functions.operands import opened
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.functions.to_text import text_of

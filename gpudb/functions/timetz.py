@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime as dt
 
 from gpudb.functions.datetime import fixed_zone, known_zone
-from gpudb.functions.lanes import STRINGS
-from gpudb.functions.let import let, once, raises
+from gpudb.functions.let_binding import let, once, raises
+from gpudb.functions.operands import STRINGS
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known
 from gpudb.types import SqlType
-from gpudb.values.civil import DAY, microseconds_of
+from gpudb.values.calendar import DAY, microseconds_of
 from gpudb.values.timetz import FARTHEST, TOO_FAR
 from gpudb.values.zones import offset_at
 

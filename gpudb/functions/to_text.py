@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.inet import NETWORKS, network_text
-from gpudb.functions.lanes import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, opened
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
+from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, opened
 from gpudb.functions.range_text import range_text
 from gpudb.functions.records import member
 from gpudb.types import MAX_DIGITS, SqlType

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.functions.let import let, raises
+from gpudb.functions.let_binding import let, raises
 from gpudb.functions.registry import MISSING, Operands, declare
 
 for _name in ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist"):

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from gpudb.engine.protocol import Cancel, Request, Settings
-from gpudb.session import members, system_tables
+from gpudb.session.execution import cluster_tables, system_tables
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.sql.bind.binder import Arguments
 from gpudb.sql.bound import OutputColumn, Query, Statement, outputs
-from gpudb.sql.parse import RawStatement
+from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 from gpudb.types import TEXT, SqlType
 
@@ -92,7 +92,7 @@ class Context:
         name = self.statement.node_named
         if name is None:
             return None
-        return members.worker_named(self, name)
+        return cluster_tables.worker_named(self, name)
 
     def notice(self, message: str, **more: str) -> None:
         """Tells the client something beside the result."""

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from gpudb.catalog.model import Role
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Engine
-from gpudb.engine.steps import reached
+from gpudb.engine.startup_log import reached
 from gpudb.errors import SqlError
-from gpudb.plan.optimize.sampled import sample_by
-from gpudb.session.plan_cache import PlanCache
+from gpudb.plan.cost.sampling import sample_by
+from gpudb.session.execution.plan_cache import PlanCache
 from gpudb.session.session import Session
-from gpudb.storage.samples import sample
+from gpudb.storage.iceberg.samples import sample
 from gpudb.storage.store import Store
 
 if TYPE_CHECKING:
-    from gpudb.engine.gpu.members import Members
-    from gpudb.engine.gpu.processes import Processes
+    from gpudb.engine.gpu.cluster.config import Processes
+    from gpudb.engine.gpu.cluster.membership import Members
 
 
 class Database:
@@ -139,7 +139,7 @@ class Database:
 def _processes(
     workers: int, gpus: Sequence[str], scheduler: str | None, *, twin: bool, memory_limit: int | None
 ) -> Processes:
-    from gpudb.engine.gpu.processes import cpu_processes, gpu_processes, joined_processes
+    from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes, joined_processes
 
     if scheduler is not None:
         return joined_processes(scheduler, workers or None, memory_limit, gpu=not twin)
@@ -148,10 +148,10 @@ def _processes(
 
 def _routed(embedded: CpuEngine, processes: Processes) -> tuple[Engine, Members]:
     """Workers before the embedded engine; imported late, since Dask and dask-sql take seconds."""
-    from gpudb.engine.gpu.cluster import Cluster
+    from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
-    from gpudb.engine.routed import RoutedEngine
-    from gpudb.plan.planner import warm
+    from gpudb.engine.routing import RoutedEngine
+    from gpudb.plan.dask.planner import warm
 
     def planner() -> None:
         warm()

@@ -16,27 +16,30 @@ import pyarrow as pa
 from gpudb.catalog.model import Catalog, Role
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
-from gpudb.session import calls, constant_checks, explain, handlers, session_functions, tables
-from gpudb.session.binding import BINDABLE, bind_statement, fresh_labels, statements_of
+from gpudb.session import dispatch
 from gpudb.session.context import Context, columns_of, handler
-from gpudb.session.execution import draws
-from gpudb.session.loading import is_load_call
-from gpudb.session.plan_cache import Key, Plan
+from gpudb.session.copy.load_data import is_load_call
+from gpudb.session.ddl import create_table
+from gpudb.session.execution import constant_checks, routine_calls, session_functions
+from gpudb.session.execution.binding import BINDABLE, bind_statement, fresh_labels, statements_of
+from gpudb.session.execution.execution import draws
+from gpudb.session.execution.plan_cache import Key, Plan
+from gpudb.session.execution.sequence_values import Drawn
+from gpudb.session.execution.wide_parameters import wide_parameters
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
-from gpudb.session.sequence_values import Drawn
-from gpudb.session.settings import Mark, SettingValues, milliseconds
-from gpudb.session.wide_parameters import wide_parameters
+from gpudb.session.settings.catalog import Mark, SettingValues, milliseconds
+from gpudb.session.statements import explain
 from gpudb.sql.bind.binder import MOST_PARAMETERS, Binder
 from gpudb.sql.bound import OutputColumn, Query, Statement
-from gpudb.sql.nesting import too_deep
-from gpudb.sql.parse import RawStatement, parameter_position
+from gpudb.sql.parse.nesting import too_deep
+from gpudb.sql.parse.parser import RawStatement, parameter_position
 from gpudb.sql.traverse import queries
 from gpudb.storage.transaction import Savepoint, Transaction
 from gpudb.types import SqlType
 
 if TYPE_CHECKING:
     from gpudb.session.database import Database
-    from gpudb.session.deferred import Deferral
+    from gpudb.session.dml.deferred_constraints import Deferral
 
 
 class Session:
@@ -215,14 +218,14 @@ class Session:
                 return Prepared(sql, (), None, None)
             statement = statements[0]
             self._check_failed(statement)
-            described = calls.described if statement.kind == "CallStmt" else None
+            described = routine_calls.described if statement.kind == "CallStmt" else None
             described = explain.described if statement.kind == "ExplainStmt" else described
-            described = tables.described if tables.is_table_of_query(statement) else described
+            described = create_table.described if create_table.is_table_of_query(statement) else described
             if described is not None:
                 parameters, columns = described(Context(self, statement, self._begin(), Cancel(), (), oids))
                 return Prepared(sql, parameters, columns, statement)
             if statement.kind not in BINDABLE or is_load_call(statement):
-                return Prepared(sql, (), handlers.columns_of(self, statement), statement)
+                return Prepared(sql, (), dispatch.columns_of(self, statement), statement)
             cancel, started = self._watched()
             try:
                 context = Context(self, statement, self._begin(started), cancel)
@@ -250,7 +253,7 @@ class Session:
             raise
 
     def _check_failed(self, statement: RawStatement) -> None:
-        if self.failed and not handlers.ends_transaction(statement):
+        if self.failed and not dispatch.ends_transaction(statement):
             message = "current transaction is aborted, commands ignored until end of transaction block"
             raise InFailedTransaction(message)
 
@@ -264,7 +267,7 @@ class Session:
         self._check_failed(statement)
         carry_out = handler(statement.kind)
         if carry_out is None:
-            raise FeatureNotSupported(f"{handlers.spoken(statement)} is not supported")
+            raise FeatureNotSupported(f"{dispatch.spoken(statement)} is not supported")
         cancel, started = self._watched()
         context = Context(self, statement, self._begin(started), cancel, parameters, oids, started)
         try:
@@ -399,12 +402,12 @@ class Session:
         self.transaction_started = None
         self.explicit = self.failed = False
         self.savepoints.clear()
-        handlers.transaction_ended(self, commit)
+        dispatch.transaction_ended(self, commit)
         done = False
         try:
             if transaction is not None and commit:
                 try:
-                    handlers.before_commit(self, transaction)
+                    dispatch.before_commit(self, transaction)
                 except BaseException:
                     transaction.rollback()
                     raise
@@ -484,6 +487,6 @@ class Session:
         try:
             if self.transaction is not None:
                 self.end_transaction(commit=False)
-            handlers.session_closed(self)
+            dispatch.session_closed(self)
         finally:
             self.database.forget(self)

@@ -25,20 +25,20 @@ from typing import TYPE_CHECKING
 
 from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, initial
 from gpudb.errors import GpudbError
-from gpudb.storage.compact import Compactor
-from gpudb.storage.database import Database, Pointer, Write
-from gpudb.storage.filewriter import sync
+from gpudb.storage.catalog.database import Database, Pointer, Write
+from gpudb.storage.catalog.merge import Change, Compacted, Merged, merge
+from gpudb.storage.catalog.sequences import Sequences
+from gpudb.storage.compaction import Compactor
+from gpudb.storage.constraints.keys import KeyChecker
+from gpudb.storage.constraints.references import check_commit
 from gpudb.storage.garbage import Garbage, remove, remove_orphans
-from gpudb.storage.keys import KeyChecker
+from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.locks import TableLocks
-from gpudb.storage.merge import Change, Compacted, Merged, merge
-from gpudb.storage.references import check_commit
-from gpudb.storage.sequences import Sequences
 from gpudb.storage.transaction import Transaction
 
 if TYPE_CHECKING:
-    from gpudb.storage.metadata import TableState
+    from gpudb.storage.iceberg.metadata import TableState
 
 KEEP_SECONDS = 30.0
 """How long files stay on disk once nothing of gpudb needs them, for other programs that read the tables."""
@@ -90,7 +90,7 @@ class Store:
         self._compactor = Compactor(self) if compaction else None
         if self.durable and not self._states:
             # The first commit should not wait half a second for pyiceberg.
-            threading.Thread(target=import_module, args=("gpudb.storage.metadata",), daemon=True).start()
+            threading.Thread(target=import_module, args=("gpudb.storage.iceberg.metadata",), daemon=True).start()
 
     @property
     def spill(self) -> Path:
@@ -209,7 +209,7 @@ class Store:
         staged: dict[int, TableState] = {}
         for change in changes:
             if isinstance(change.new, Table) and self.keeps(change.new):
-                from gpudb.storage.metadata import stage
+                from gpudb.storage.iceberg.metadata import stage
 
                 staged[change.oid] = stage(self._states.get(change.oid), self.folder(change.oid), change.new)
                 sync(self.folder(change.oid))
@@ -318,7 +318,7 @@ class Store:
         return replace(catalog, relations=MappingProxyType(relations))
 
     def _load(self, table: Table) -> Table:
-        from gpudb.storage.metadata import load
+        from gpudb.storage.iceberg.metadata import load
 
         pointer = self._pointers.get(table.oid)
         if pointer is None:

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Catalog, Column, DataFile, ForeignKey, Key, Relation, Table
 from gpudb.errors import InternalError, UndefinedTable
-from gpudb.storage.load.adopt import adopt
-from gpudb.storage.parquet import write_files
-from gpudb.storage.references import check_references
-from gpudb.storage.stored import id_span
+from gpudb.storage.constraints.references import check_references
+from gpudb.storage.iceberg.append import write_files
+from gpudb.storage.iceberg.column_layout import id_span
+from gpudb.storage.load.adoption import adopt
 from gpudb.types import SqlType
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
 from gpudb.types import SqlType, by_oid
-from gpudb.values import civil
+from gpudb.values import calendar
 from gpudb.values.bit_strings import parse_bits_binary
 from gpudb.values.inet import parse_macaddr8_binary, parse_macaddr_binary, parse_network_binary
 from gpudb.values.interval import Interval
@@ -23,7 +23,7 @@ from gpudb.values.range import EMPTY, Range, make_range
 from gpudb.values.text import parse_text
 from gpudb.values.timetz import parse_timetz_binary
 
-EPOCH = civil.POSTGRES_EPOCH_DAYS * civil.DAY
+EPOCH = calendar.POSTGRES_EPOCH_DAYS * calendar.DAY
 """Microseconds from 1970 to PostgreSQL's epoch."""
 
 NUMERIC_NEGATIVE, NUMERIC_SPECIAL = 0x4000, 0xC000
@@ -112,17 +112,17 @@ def _date(_: SqlType, data: bytes) -> object:
     days = _unpack("!i", data)
     if days in (_INFINITE_DATE, -_INFINITE_DATE - 1):
         return "infinity" if days > 0 else "-infinity"
-    days += civil.POSTGRES_EPOCH_DAYS
-    if not civil.FIRST_DAY <= days <= civil.days_from_civil(5_874_897, 12, 31):
+    days += calendar.POSTGRES_EPOCH_DAYS
+    if not calendar.FIRST_DAY <= days <= calendar.days_from_civil(5_874_897, 12, 31):
         raise SqlError.of("datetime_field_overflow", "date out of range")
-    return civil.date_value(days)
+    return calendar.date_value(days)
 
 
 def _time(_: SqlType, data: bytes) -> object:
     value = _unpack("!q", data)
-    if not 0 <= value <= civil.DAY:
+    if not 0 <= value <= calendar.DAY:
         raise SqlError.of("datetime_field_overflow", "time out of range")
-    return civil.time_value(value)
+    return calendar.time_value(value)
 
 
 def _timestamp(type_: SqlType, data: bytes) -> object:
@@ -130,9 +130,9 @@ def _timestamp(type_: SqlType, data: bytes) -> object:
     if value in (_INFINITE_MOMENT, -_INFINITE_MOMENT - 1):
         return "infinity" if value > 0 else "-infinity"
     value += EPOCH
-    if not civil.FIRST_DAY * civil.DAY <= value < civil.MAX_TIMESTAMP:
+    if not calendar.FIRST_DAY * calendar.DAY <= value < calendar.MAX_TIMESTAMP:
         raise SqlError.of("datetime_field_overflow", "timestamp out of range")
-    return civil.timestamp_value(value, type_.name == "timestamptz")
+    return calendar.timestamp_value(value, type_.name == "timestamptz")
 
 
 def _interval(_: SqlType, data: bytes) -> Interval:

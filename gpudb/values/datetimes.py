@@ -10,13 +10,13 @@ import datetime as dt
 
 from gpudb.errors import SqlError
 from gpudb.types import SqlType
-from gpudb.values import civil, zones
-from gpudb.values.decode import Fields, decode
+from gpudb.values import calendar, zones
+from gpudb.values.datetime_parser import Fields, decode
 
-_LAST_DATE = civil.days_from_civil(5_874_897, 12, 31)
-_FIRST_TIMESTAMP = civil.FIRST_DAY * civil.DAY
-_MILLENNIUM = civil.days_from_civil(2000, 1, 1) * civil.DAY
-_LAST_TIMESTAMP = civil.MAX_TIMESTAMP - 1  # DuckDB's, 29 years short of PostgreSQL's
+_LAST_DATE = calendar.days_from_civil(5_874_897, 12, 31)
+_FIRST_TIMESTAMP = calendar.FIRST_DAY * calendar.DAY
+_MILLENNIUM = calendar.days_from_civil(2000, 1, 1) * calendar.DAY
+_LAST_TIMESTAMP = calendar.MAX_TIMESTAMP - 1  # DuckDB's, 29 years short of PostgreSQL's
 _SPECIAL_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
 
 
@@ -31,27 +31,27 @@ def parse_date(text: str, zone: zones.Zone, now: dt.datetime | None = None) -> d
     elif special is not None:
         if special == "allballs":
             raise SqlError.of("invalid_datetime_format", f'invalid input syntax for type date: "{text}"')
-        days = _local_now(zone, now) // civil.DAY + _SPECIAL_DAYS.get(special, 0)
+        days = _local_now(zone, now) // calendar.DAY + _SPECIAL_DAYS.get(special, 0)
     else:
         assert fields.days is not None
         days = fields.days
-    if not civil.FIRST_DAY <= days <= _LAST_DATE:
+    if not calendar.FIRST_DAY <= days <= _LAST_DATE:
         raise SqlError.of("datetime_field_overflow", f'date out of range: "{text}"')
-    return civil.date_value(days)
+    return calendar.date_value(days)
 
 
 def parse_time(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.time | str:
     """A time of day (a zone and a date beside it are ignored); `24:00:00` is a string. 22007, 22008."""
     fields = decode(text, "time", time_only=True)
     if fields.special == "now":
-        time = _local_now(zone, now) % civil.DAY
+        time = _local_now(zone, now) % calendar.DAY
     elif fields.special == "allballs":
         time = 0
     elif fields.special is not None or fields.time is None:
         raise SqlError.of("invalid_datetime_format", f'invalid input syntax for type time: "{text}"')
     else:
         time = fields.time
-    return civil.time_value(rounded(time, type_.modifier))
+    return calendar.time_value(rounded(time, type_.modifier))
 
 
 def parse_timestamp(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.datetime | str:
@@ -75,18 +75,18 @@ def parse_timestamp(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetim
     value = rounded(value - _MILLENNIUM, type_.modifier) + _MILLENNIUM  # halves away from the year 2000
     if not _FIRST_TIMESTAMP <= value <= _LAST_TIMESTAMP:
         raise SqlError.of("datetime_field_overflow", f'timestamp out of range: "{text}"')
-    return civil.timestamp_value(value, aware)
+    return calendar.timestamp_value(value, aware)
 
 
 def _moment(fields: Fields, text: str, name: str, zone: zones.Zone, now: dt.datetime | None) -> int:
     if fields.special in _SPECIAL_DAYS:
-        days = _local_now(zone, now) // civil.DAY + _SPECIAL_DAYS[fields.special]
+        days = _local_now(zone, now) // calendar.DAY + _SPECIAL_DAYS[fields.special]
     elif fields.special is not None:
         raise SqlError.of("invalid_datetime_format", f'invalid input syntax for type {name}: "{text}"')
     else:
         assert fields.days is not None
         days = fields.days
-    return days * civil.DAY + (fields.time or 0)
+    return days * calendar.DAY + (fields.time or 0)
 
 
 def rounded(microseconds: int, precision: int) -> int:
@@ -100,15 +100,15 @@ def rounded(microseconds: int, precision: int) -> int:
 
 def timestamptz_text(value: dt.datetime | str, zone: zones.Zone) -> str:
     """A timestamptz as a session in that zone sees it."""
-    microseconds = civil.microseconds_of(value)
-    if abs(microseconds) >= civil.MAX_TIMESTAMP:
-        return civil.timestamp_text(microseconds)
+    microseconds = calendar.microseconds_of(value)
+    if abs(microseconds) >= calendar.MAX_TIMESTAMP:
+        return calendar.timestamp_text(microseconds)
     offset = zones.offset_at(zone, microseconds)
-    return civil.timestamp_text(microseconds + offset * 1_000_000, offset)
+    return calendar.timestamp_text(microseconds + offset * 1_000_000, offset)
 
 
 def _utc_now(now: dt.datetime | None) -> int:
-    return civil.microseconds_of(now or dt.datetime.now(dt.UTC))
+    return calendar.microseconds_of(now or dt.datetime.now(dt.UTC))
 
 
 def _local_now(zone: zones.Zone, now: dt.datetime | None) -> int:

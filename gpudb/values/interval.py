@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from gpudb.errors import SqlError
 from gpudb.types import interval_fields
-from gpudb.values import civil
+from gpudb.values import calendar
 from gpudb.values.numbers import SPACE
 
 _UNIT_NAMES = {
@@ -82,7 +82,7 @@ def interval_text(months: int, days: int, microseconds: int) -> str:
             negative = value < 0
     if microseconds or not parts:
         minus = "-" if microseconds < 0 else "+" if negative else ""
-        parts.append(minus + civil.time_text(abs(microseconds)))
+        parts.append(minus + calendar.time_text(abs(microseconds)))
     return " ".join(parts)
 
 
@@ -168,7 +168,7 @@ class _Sum:
 
     def _spill_days(self, days: float) -> None:
         self.days += int(days)
-        self.microseconds += _nearest((days - int(days)) * civil.DAY)
+        self.microseconds += _nearest((days - int(days)) * calendar.DAY)
 
 
 def _nearest(value: float) -> int:

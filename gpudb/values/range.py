@@ -13,7 +13,7 @@ from typing import Any
 
 from gpudb.errors import InvalidText, SqlError
 from gpudb.types import SqlType
-from gpudb.values import civil
+from gpudb.values import calendar
 from gpudb.values.numbers import SPACE
 
 _LAST = {"int4": (2**31 - 1, "integer"), "int8": (2**63 - 1, "bigint")}
@@ -66,13 +66,13 @@ def comparable(value: object) -> Any:
     """A bound in a form that compares: moments as the numbers that hold them."""
     match value:
         case dt.datetime():
-            return civil.microseconds_of(value)
+            return calendar.microseconds_of(value)
         case dt.date():
-            return civil.days_of(value)
+            return calendar.days_of(value)
         case str() if value.endswith("infinity"):
             return -(2**63) if value[0] == "-" else 2**63
         case str():
-            return civil.microseconds_of(value) if ":" in value else civil.days_of(value)
+            return calendar.microseconds_of(value) if ":" in value else calendar.days_of(value)
     return value
 
 
@@ -83,10 +83,10 @@ def _steps(value: object) -> bool:
 
 def _next(type_: SqlType, value: Any) -> object:
     if type_.name == "daterange":
-        days = civil.days_of(value) + 1
-        if days > civil.days_from_civil(5_874_897, 12, 31):
+        days = calendar.days_of(value) + 1
+        if days > calendar.days_from_civil(5_874_897, 12, 31):
             raise SqlError.of("datetime_field_overflow", "date out of range")
-        return civil.date_value(days)
+        return calendar.date_value(days)
     assert type_.subtype is not None
     last, spoken = _LAST[type_.subtype.name]
     if value == last:

@@ -27,7 +27,7 @@ from decimal import Decimal
 
 from gpudb.errors import FeatureNotSupported, InvalidText, SqlError
 from gpudb.types import SqlType
-from gpudb.values import civil, zones
+from gpudb.values import calendar, zones
 from gpudb.values.array import format_array, parse_array
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.bytes import parse_bytea, parse_uuid
@@ -187,13 +187,13 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
         case dt.datetime():
             if value.tzinfo is not None:
                 return timestamptz_text(value, zones.session_zone(zone))
-            return civil.timestamp_text(civil.microseconds_of(value))
+            return calendar.timestamp_text(calendar.microseconds_of(value))
         case dt.date():
-            return civil.date_text(civil.days_of(value))
+            return calendar.date_text(calendar.days_of(value))
         case dt.time() if type_.name == "timetz":
             return timetz_text(timetz_key(value))
         case dt.time():
-            return civil.time_text(civil.time_of(value))
+            return calendar.time_text(calendar.time_of(value))
         case Interval() | uuid.UUID():
             return str(value)
         case Range():
@@ -210,5 +210,5 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
     if type_.name == "timestamptz":
         return timestamptz_text(text, zones.session_zone(zone))
     if type_.name == "timestamp":
-        return civil.timestamp_text(civil.microseconds_of(text))
-    return civil.date_text(civil.days_of(text)) if type_.name == "date" else text
+        return calendar.timestamp_text(calendar.microseconds_of(text))
+    return calendar.date_text(calendar.days_of(text)) if type_.name == "date" else text

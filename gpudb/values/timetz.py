@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.types import SqlType
-from gpudb.values import civil, zones
+from gpudb.values import calendar, zones
+from gpudb.values.datetime_columns import time_column
+from gpudb.values.datetime_parser import decode
 from gpudb.values.datetimes import rounded
-from gpudb.values.decode import decode
-from gpudb.values.moments import time_column
 
 SHIFT, MIDDLE = 17, 1 << 16
 _MASK = (1 << SHIFT) - 1
@@ -47,7 +47,7 @@ def unpacked(key: int) -> tuple[int, int]:
 def timetz_value(key: int) -> Value:
     """An integer as an aware time, or as text at 24:00."""
     microseconds, west = unpacked(key)
-    time = civil.time_value(microseconds)
+    time = calendar.time_value(microseconds)
     return timetz_text(key) if isinstance(time, str) else time.replace(tzinfo=zones.fixed(-west))
 
 
@@ -55,40 +55,40 @@ def timetz_key(value: Value) -> int:
     """The inverse of `timetz_value`."""
     if isinstance(value, str):
         seconds = zones.parse_offset(value[8:])
-        return packed(civil.DAY, -(seconds or 0))
+        return packed(calendar.DAY, -(seconds or 0))
     offset = value.utcoffset() or dt.timedelta()
-    return packed(civil.time_of(value.replace(tzinfo=None)), -round(offset.total_seconds()))
+    return packed(calendar.time_of(value.replace(tzinfo=None)), -round(offset.total_seconds()))
 
 
 def timetz_text(key: int) -> str:
     """An integer as PostgreSQL prints it: `04:05:06.5+05:30`."""
     microseconds, west = unpacked(key)
-    return civil.time_text(microseconds) + civil.offset_text(-west)
+    return calendar.time_text(microseconds) + calendar.offset_text(-west)
 
 
 def parse_timetz(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> Value:
     """A time of day with its zone; without one the session's, as it is on the date beside it or today. 22007, 22008."""
     fields = decode(text, "time with time zone", time_only=True)
-    utc = civil.microseconds_of(now or dt.datetime.now(dt.UTC))
+    utc = calendar.microseconds_of(now or dt.datetime.now(dt.UTC))
     local = utc + zones.offset_at(zone, utc) * _SECOND
     malformed = SqlError.of("invalid_datetime_format", f'invalid input syntax for type time with time zone: "{text}"')
     if fields.special == "now":
-        return timetz_value(packed(rounded(local % civil.DAY, type_.modifier), -zones.offset_at(zone, utc)))
+        return timetz_value(packed(rounded(local % calendar.DAY, type_.modifier), -zones.offset_at(zone, utc)))
     if fields.special == "allballs":
         return timetz_value(packed(0, 0))
     if fields.special is not None or fields.time is None:
         raise malformed
     if fields.zone is not None and not isinstance(fields.zone, dt.timezone) and fields.days is None:
         raise malformed  # what a zone's offset is depends on the date
-    days = local // civil.DAY if fields.days is None else fields.days
-    offset = zones.offset_of_local(fields.zone or zone, days * civil.DAY + fields.time)
+    days = local // calendar.DAY if fields.days is None else fields.days
+    offset = zones.offset_of_local(fields.zone or zone, days * calendar.DAY + fields.time)
     return timetz_value(packed(rounded(fields.time, type_.modifier), -offset))
 
 
 def parse_timetz_binary(_: SqlType, data: bytes) -> Value:
     """timetz_recv: microseconds since midnight, seconds west. 22008, 22009."""
     microseconds, west = struct.unpack("!qi", data)
-    if not 0 <= microseconds <= civil.DAY:
+    if not 0 <= microseconds <= calendar.DAY:
         raise SqlError.of("datetime_field_overflow", "time out of range")
     if not -_LIMIT < west < _LIMIT:
         raise SqlError.of("invalid_time_zone_displacement_value", "time zone displacement out of range")
@@ -112,7 +112,7 @@ def timetz_texts(column: pa.Array) -> pa.StringArray:
     microseconds, west = unpacked_column(column)
     times = time_column(pa.array(microseconds).view(pa.time64("us")))
     offsets, places = np.unique(west, return_inverse=True)
-    shown = pa.array([civil.offset_text(-int(each)) for each in offsets], pa.string())
+    shown = pa.array([calendar.offset_text(-int(each)) for each in offsets], pa.string())
     made = pc.binary_join_element_wise(times, shown.take(pa.array(places)), "")
     return pc.if_else(column.is_null(), None, made) if column.null_count else made
 

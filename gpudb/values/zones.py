@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from gpudb import pgdata
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.values import civil
+from gpudb.values import calendar
 
 Zone = dt.tzinfo
 
@@ -167,14 +167,14 @@ def name_at(zone: Zone, microseconds: int) -> str:
 
 
 def _clock_at(zone: Zone, microseconds: int) -> dt.datetime:
-    moment = civil.timestamp_value(_nearest(microseconds), aware=True)
+    moment = calendar.timestamp_value(_nearest(microseconds), aware=True)
     assert isinstance(moment, dt.datetime)
     return moment.astimezone(zone)
 
 
 def offset_of_local(zone: Zone, microseconds: int) -> int:
     """Seconds east of Greenwich for a local time; in a gap and in an overlap standard time, as PostgreSQL."""
-    local = civil.timestamp_value(_nearest(microseconds))
+    local = calendar.timestamp_value(_nearest(microseconds))
     assert isinstance(local, dt.datetime)
     first, second = (_seconds(local.replace(tzinfo=zone, fold=fold).utcoffset()) for fold in (0, 1))
     # a gap reads with the offset before it, an overlap with the offset after it
@@ -183,8 +183,8 @@ def offset_of_local(zone: Zone, microseconds: int) -> int:
 
 def _nearest(microseconds: int) -> int:
     """A moment within Python's years that has the same rules: years repeat every 400."""
-    cycle = 146_097 * civil.DAY
-    low, high = civil.days_from_civil(2, 1, 1) * civil.DAY, civil.days_from_civil(9998, 1, 1) * civil.DAY
+    cycle = 146_097 * calendar.DAY
+    low, high = calendar.days_from_civil(2, 1, 1) * calendar.DAY, calendar.days_from_civil(9998, 1, 1) * calendar.DAY
     if microseconds < low:
         return low
     while microseconds > high:

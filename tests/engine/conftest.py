@@ -9,16 +9,16 @@ import pytest
 
 from gpudb.cli.machine import gpus, visible
 from gpudb.engine.cpu.engine import CpuEngine
-from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
+from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Cancel, Engine, Request, Settings
-from gpudb.engine.routed import RoutedEngine
-from gpudb.plan.placing import Costs
-from gpudb.plan.planner import warm
-from gpudb.session.binding import bind_statement, statements_of
+from gpudb.engine.routing import RoutedEngine
+from gpudb.plan.dask.planner import warm
+from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.session.database import Database
+from gpudb.session.execution.binding import bind_statement, statements_of
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bound import DataChange
 from gpudb.storage.transaction import Transaction

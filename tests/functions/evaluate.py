@@ -13,9 +13,9 @@ from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Request, Settings
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.select import bind_query
-from gpudb.sql.parse import parse
-from gpudb.values.columns import text_column
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.parse.parser import parse
+from gpudb.values.text_columns import text_column
 from tests.oracle.wire import Outcome
 
 

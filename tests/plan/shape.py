@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpudb.engine.gpu.explain.operators import text
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
-from gpudb.engine.gpu.operators import text
-from gpudb.plan import nodes
-from gpudb.plan.logical import plan_query
-from gpudb.plan.nodes import Node
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimized
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.physical import Defer, Fetch, Final, Partial, Receive
-from gpudb.plan.placing import Costs
-from gpudb.plan.stages import Stage, stages_of
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.physical.stages import Stage, stages_of
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.nodes import Node
+from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial, Receive
 from tests.engine.conftest import Lab
 
 CLOSE = Costs(exchange=0, broadcast=64, range=10, groups=10)

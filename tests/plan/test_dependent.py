@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.plan.logical import plan_query
-from gpudb.plan.nodes import Join, Node, Numbered, Shared
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimized
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.traversal import walk_nodes
+from gpudb.plan.tree.nodes import Join, Node, Numbered, Shared
+from gpudb.plan.tree.traversal import walk_nodes
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, outcome

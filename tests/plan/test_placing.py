@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.plan.shape import shapes, stages
 

@@ -12,14 +12,14 @@ import pytest
 
 from benchmarks.tables import queries, schema
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.logical import plan_query
-from gpudb.plan.nodes import Join, Node, Plan, Scan
+from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimized
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.physical import Receive
-from gpudb.plan.stages import stages_of
-from gpudb.plan.traversal import walk_nodes
+from gpudb.plan.physical.stages import stages_of
+from gpudb.plan.tree.nodes import Join, Node, Plan, Scan
+from gpudb.plan.tree.stage_nodes import Receive
+from gpudb.plan.tree.traversal import walk_nodes
 from tests.engine.conftest import Lab
 
 _ALL = [(benchmark, name) for benchmark in ("tpch", "ssb", "taxi") for name in sorted(queries(benchmark))]

@@ -8,13 +8,13 @@ import pytest
 
 from gpudb.engine.gpu.lower import recursion
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.logical import plan_query
-from gpudb.plan.nodes import Recursive, Scan
+from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimized
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.stages import stages_of
-from gpudb.plan.traversal import walk_nodes
+from gpudb.plan.physical.stages import stages_of
+from gpudb.plan.tree.nodes import Recursive, Scan
+from gpudb.plan.tree.traversal import walk_nodes
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, outcome

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gpudb.server.server import PgServer
-from gpudb.session.face import DatabaseFace
+from gpudb.server.wire.server import PgServer
+from gpudb.session.interfaces import DatabaseFace
 from tests.server.fake import FakeDatabase
 
 Address = tuple[str, int]

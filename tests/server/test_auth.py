@@ -10,7 +10,7 @@ import pytest
 
 from gpudb.catalog.model import Role
 from gpudb.errors import GpudbError
-from gpudb.server.auth import Scram, is_loopback, trusted
+from gpudb.server.wire.auth import Scram, is_loopback, trusted
 from gpudb.values.scram import derive, make_verifier, parse_verifier, password_matches, saslprep
 from tests.oracle.server import Oracle
 from tests.oracle.wire import WireClient

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.errors import GpudbError, InternalError, SqlError
-from gpudb.server.conversation import Conversation, Ran
-from gpudb.server.messages import ProtocolViolation
+from gpudb.server.wire.conversation import Conversation, Ran
+from gpudb.server.wire.messages import ProtocolViolation
 from tests.server import raw
 from tests.server.fake import FakeDatabase, FakeSession
 from tests.server.raw import FLUSH, SYNC, Answer, bind, close, describe, execute, message, parse, query

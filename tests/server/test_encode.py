@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from gpudb.server import encode
-from gpudb.server.encode import copy_data, encode_rows
+from gpudb.server.wire import encode
+from gpudb.server.wire.encode import copy_data, encode_rows
 from gpudb.types import BOOL, FLOAT8, INT4, INT8, TEXT, SqlType
 from tests.server import raw
 

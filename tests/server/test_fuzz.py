@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from gpudb.server.server import PgServer
+from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
-from gpudb.session.face import DatabaseFace
+from gpudb.session.interfaces import DatabaseFace
 from tests.server import raw
 from tests.server.fake import FakeDatabase
 from tests.server.raw import SYNC, bind, close, connected, describe, execute, message, parse, query, startup

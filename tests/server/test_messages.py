@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudb.errors import GpudbError, SqlError, StalePlan
-from gpudb.server import messages, replies
-from gpudb.server.messages import ProtocolViolation
+from gpudb.server.wire import messages, replies
+from gpudb.server.wire.messages import ProtocolViolation
 from gpudb.session.results import Notice, ResultColumn
 from gpudb.types import INT4, TEXT, numeric
 from tests.server import raw

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gpudb.server.encode import few_rows
-from gpudb.server.narrow import narrow_rows
+from gpudb.server.wire.encode import few_rows
+from gpudb.server.wire.fast_rows import narrow_rows
 from gpudb.types import INT4, INT8, TEXT, SqlType, numeric
 
 INT2 = SqlType("int2")

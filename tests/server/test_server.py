@@ -17,10 +17,10 @@ import pytest
 
 from gpudb.catalog.model import Role
 from gpudb.errors import SqlError
-from gpudb.server.log import StatementLog
-from gpudb.server.messages import CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST
-from gpudb.server.server import PgServer, check_exposure
-from gpudb.server.tls import self_made_context, server_context
+from gpudb.server.wire.messages import CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST
+from gpudb.server.wire.server import PgServer, check_exposure
+from gpudb.server.wire.statement_log import StatementLog
+from gpudb.server.wire.tls import self_made_context, server_context
 from gpudb.values.scram import make_verifier
 from tests.server import raw
 from tests.server.fake import FakeDatabase

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.server.messages import ClientGone, ProtocolViolation
-from gpudb.server.stream import DeadlinePassed, Stream
+from gpudb.server.wire.messages import ClientGone, ProtocolViolation
+from gpudb.server.wire.stream import DeadlinePassed, Stream
 from tests.server.raw import SYNC, describe, execute, message
 
 Pair = tuple[socket.socket, Stream]

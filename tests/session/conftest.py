@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from gpudb.server.server import PgServer
+from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
 from gpudb.session.session import Session
 

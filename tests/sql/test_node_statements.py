@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.sql.node_statements import NodeStatement
-from gpudb.sql.parse import parse
+from gpudb.sql.parse.node_statements import NodeStatement
+from gpudb.sql.parse.parser import parse
 
 
 def test_they_stand_among_others() -> None:

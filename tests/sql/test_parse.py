@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.sql.nesting import MAX_CHAIN, SHORT, check_text
-from gpudb.sql.parse import deparse, inner, kind, parse, position, present, strings
+from gpudb.sql.parse.nesting import MAX_CHAIN, SHORT, check_text
+from gpudb.sql.parse.parser import deparse, inner, kind, parse, position, present, strings
 
 
 def _state(text: str) -> tuple[str, int | None]:

@@ -12,11 +12,11 @@ import pytest
 from gpudb.catalog.model import Argument, Catalog, Column, Routine, Table, initial
 from gpudb.sql import rewrite
 from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.select import bind_query
-from gpudb.sql.parse import deparse, parse
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.parse.parser import deparse, parse
 from gpudb.sql.rewrite.expand_stars import expanded
-from gpudb.sql.rewrite.moved_names import moved_names
 from gpudb.sql.rewrite.qualify_names import qualified
+from gpudb.sql.rewrite.rename_relations import moved_names
 from gpudb.sql.rewrite.select_into import select_into
 from gpudb.types import INT4
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.session.binding import bind_statement, statements_of
+from gpudb.session.execution.binding import bind_statement, statements_of
 from gpudb.sql import bound
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.traverse import children, mapped, walk

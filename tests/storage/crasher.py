@@ -17,7 +17,7 @@ import duckdb
 
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.scan import scan_sql
+from gpudb.storage.iceberg.scan import scan_sql
 from gpudb.storage.store import Store
 from gpudb.types import INT4, INT8, TEXT
 from tests.storage.tables import ab, batch, create

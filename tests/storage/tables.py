@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import Column, Table
-from gpudb.storage.scan import scan_sql
+from gpudb.storage.iceberg.scan import scan_sql
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction
 from gpudb.types import INT4, TEXT, SqlType

@@ -22,7 +22,7 @@ from pyiceberg.types import (
 )
 
 from gpudb.catalog.distribution import BUCKETS, NULLS
-from gpudb.storage.buckets import buckets_of, parted
+from gpudb.storage.iceberg.buckets import buckets_of, parted
 from gpudb.types import INT4, SqlType
 
 _random = random.Random(7)

@@ -12,7 +12,7 @@ import pytest
 
 from gpudb.catalog.model import Column
 from gpudb.errors import GpudbError
-from gpudb.storage.compact import SMALL_FILES, compact, wanted
+from gpudb.storage.compaction import SMALL_FILES, compact, wanted
 from gpudb.storage.store import Store
 from gpudb.types import INTERVAL
 from tests.storage.tables import AB, ab, arrow, created, files_under, insert, rows, table_of

@@ -12,8 +12,8 @@ import duckdb
 import pytest
 
 from gpudb.catalog.model import Table
-from gpudb.storage.parquet import verify
-from gpudb.storage.scan import scan_sql
+from gpudb.storage.iceberg.append import verify
+from gpudb.storage.iceberg.scan import scan_sql
 from gpudb.storage.store import Store
 
 ROUNDS = 10

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.catalog.model import Column, DataFile, Table
-from gpudb.storage import samples
-from gpudb.storage.samples import FILES, VALUES, sample
-from gpudb.storage.stored import FIELD_ID
+from gpudb.storage.iceberg import samples
+from gpudb.storage.iceberg.column_layout import FIELD_ID
+from gpudb.storage.iceberg.samples import FILES, VALUES, sample
 from gpudb.types import INT8, TEXT
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from gpudb import types
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.prune import ColumnRange, prune
-from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
+from gpudb.storage.iceberg.pruning import ColumnRange, prune
+from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction, widens
 from gpudb.types import FLOAT8, INT2, INT4, INT8, INTERVAL, NUMERIC, TEXT, SqlType, numeric
@@ -218,10 +218,10 @@ def test_pruning_of_strings_nulls_and_days(store: Store) -> None:
 
 
 def test_big_appends_become_several_files_and_groups(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpudb.storage import parquet
+    from gpudb.storage.iceberg import append
 
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 1000)
-    monkeypatch.setattr(parquet, "FILE_BYTES", 20_000)
+    monkeypatch.setattr(append, "GROUP_ROWS", 1000)
+    monkeypatch.setattr(append, "FILE_BYTES", 20_000)
     oid = created(store, "t")
     everything = [(i, f"{i:010d}" * 3) for i in range(10_000)]
     with store.begin() as transaction:

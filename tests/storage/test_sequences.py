@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.catalog.model import Sequence
 from gpudb.errors import SqlError
-from gpudb.storage.sequences import AHEAD, Sequences, State
+from gpudb.storage.catalog.sequences import AHEAD, Sequences, State
 
 
 def _flat(blocks: list[range]) -> list[int]:

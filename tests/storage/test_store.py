@@ -16,8 +16,8 @@ import pytest
 
 from gpudb.catalog.model import Distribution, Role, Schema, View
 from gpudb.errors import GpudbError
-from gpudb.storage.parquet import verify
-from gpudb.storage.scan import unreadable
+from gpudb.storage.iceberg.append import verify
+from gpudb.storage.iceberg.scan import unreadable
 from gpudb.storage.store import Store
 from tests.storage.tables import ab, arrow, create, created, files_under, insert, rows, table_of
 

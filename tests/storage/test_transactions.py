@@ -15,7 +15,7 @@ import pytest
 
 from gpudb.catalog.model import Role, Schema, View
 from gpudb.errors import GpudbError
-from gpudb.storage import parquet
+from gpudb.storage.iceberg import append as parquet
 from gpudb.storage.store import Store
 from tests.storage.tables import AB, ab, create, created, files_under, insert, rows, table_of
 

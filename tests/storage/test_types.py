@@ -11,9 +11,9 @@ import pytest
 from gpudb import types
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.copy.held import held_array
+from gpudb.storage.copy.arrow_values import held_array
+from gpudb.storage.iceberg.column_layout import initial_text, stored_type, to_stored
 from gpudb.storage.store import Store
-from gpudb.storage.stored import initial_text, stored_type, to_stored
 from gpudb.types import SqlType
 from gpudb.values import parse_text
 from tests.storage.tables import arrow, batch, created, table_of

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudb.storage.copy.held import held_array
+from gpudb.storage.copy.arrow_values import held_array
 from gpudb.types import (
     BOOL,
     BYTEA,
@@ -35,8 +35,8 @@ from gpudb.types import (
     exact,
 )  # fmt: skip
 from gpudb.values import format_text, parse_binary, parse_text
-from gpudb.values.columns import text_column
-from gpudb.values.columns_binary import binary_column
+from gpudb.values.binary_columns import binary_column
+from gpudb.values.text_columns import text_column
 from tests.oracle.server import Oracle
 
 D = decimal.Decimal

@@ -8,8 +8,8 @@ from functools import cache
 from gpudb import pgdata
 from gpudb.catalog.model import Column
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.collect import Rows
-from gpudb.catalog.postgres.expressions import default_text, operation_text
+from gpudb.catalog.postgres.deparse import default_text, operation_text
+from gpudb.catalog.postgres.row_builder import Rows
 from gpudb.types import SqlType
 
 # The columns that PostgreSQL gives every table beside its own: name, type, number, length, by value, alignment.

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from gpudb import pgdata
 from gpudb.catalog.model import Catalog, Check, Column, ForeignKey, Index, Table, Unique
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_column, type_facts
-from gpudb.catalog.postgres.expressions import quoted_name
-from gpudb.catalog.postgres.operations import spelled_out
+from gpudb.catalog.postgres.deparse import quoted_name
+from gpudb.catalog.postgres.deparse_operations import spelled_out
+from gpudb.catalog.postgres.row_builder import Rows
 from gpudb.types import SqlType
 
 _METHODS = {"btree": oids.BTREE_AM, "hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}

@@ -19,7 +19,7 @@ from gpudb import pgdata
 from gpudb.catalog.model import Catalog, Sequence, Table, initial
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.constraint_rows import indexes
-from gpudb.catalog.postgres.expressions import quoted_name
+from gpudb.catalog.postgres.deparse import quoted_name
 from gpudb.types import SqlType
 
 

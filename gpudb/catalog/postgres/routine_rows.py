@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpudb.catalog.model import Aggregation, Argument, Routine
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.collect import Rows
-from gpudb.catalog.postgres.expressions import default_text, quoted_name
+from gpudb.catalog.postgres.deparse import default_text, quoted_name
+from gpudb.catalog.postgres.row_builder import Rows
 from gpudb.types import SqlType
 
 _SQL_LANGUAGE = 14

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Catalog, Table, stored_query
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.constraint_rows import indexes
 from gpudb.catalog.postgres.dependencies import referenced
 from gpudb.catalog.postgres.routine_rows import add_routine
+from gpudb.catalog.postgres.row_builder import Rows
 from gpudb.catalog.postgres.sequence_rows import add_uses
 from gpudb.catalog.postgres.table_rows import add_relation
 from gpudb.catalog.postgres.type_rows import add_type

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpudb.catalog.model import Catalog, Sequence, Table
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_hidden_columns
+from gpudb.catalog.postgres.row_builder import Rows
 
 
 def add_sequence(rows: Rows, sequence: Sequence, namespace: int, owner: int) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudb.catalog.model import Table
-from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import type_facts
+from gpudb.catalog.postgres.row_builder import Rows
 
 _HEADER = 1
 """A short value of a type of any length has a byte before it."""

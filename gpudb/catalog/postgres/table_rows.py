@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gpudb.catalog.model import Catalog, Relation, Sequence, Table, stored_query
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
+from gpudb.catalog.postgres.row_builder import Rows
 from gpudb.catalog.postgres.sequence_rows import add_sequence
 from gpudb.catalog.postgres.statistic_rows import add_statistics
 

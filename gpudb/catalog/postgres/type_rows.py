@@ -10,10 +10,10 @@ from functools import cache
 from gpudb import pgdata
 from gpudb.catalog.model import Column, TypeDefinition
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.collect import Rows
 from gpudb.catalog.postgres.column_rows import add_column
-from gpudb.catalog.postgres.expressions import default_text
-from gpudb.catalog.postgres.operations import spelled_out
+from gpudb.catalog.postgres.deparse import default_text
+from gpudb.catalog.postgres.deparse_operations import spelled_out
+from gpudb.catalog.postgres.row_builder import Rows
 from gpudb.types import SqlType
 
 _FUNCTIONS = {

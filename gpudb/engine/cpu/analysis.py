@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from gpudb.catalog.model import Column, ColumnStatistics, Table
-from gpudb.engine.cpu.literals import name
+from gpudb.duckdb.literals import name
 from gpudb.functions import equality
-from gpudb.storage.scan import scan_sql
+from gpudb.storage.iceberg.scan import scan_sql
 
 _UNEQUAL = frozenset({"json", "jsonpath"})
 """Types without an equality."""

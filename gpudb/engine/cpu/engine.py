@@ -13,21 +13,21 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import Column, ColumnStatistics, DataFile, Table
+from gpudb.duckdb.errors import EngineRestarted, fatal, own_fault, translated
+from gpudb.duckdb.literals import name
+from gpudb.duckdb.output_casts import leaving
 from gpudb.engine.cpu import analysis
-from gpudb.engine.cpu.failures import EngineRestarted, fatal, own_fault, translated
+from gpudb.engine.cpu.explain import plan_of
 from gpudb.engine.cpu.instance import Config, Instance
-from gpudb.engine.cpu.leaving import leaving
-from gpudb.engine.cpu.literals import name
-from gpudb.engine.cpu.plan import plan_of
+from gpudb.engine.cpu.loaded_tables import Reading
 from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.cpu.render import Renderer
-from gpudb.engine.cpu.tables import Reading
 from gpudb.engine.protocol import Cancel, PlanNode, Request, Stream
 from gpudb.errors import GpudbError, QueryCanceled
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
-from gpudb.storage.prune import prune
-from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
+from gpudb.storage.iceberg.pruning import prune
+from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 
 _LOG = logging.getLogger(__name__)
 

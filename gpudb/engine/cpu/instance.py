@@ -6,10 +6,10 @@ from importlib.resources import files
 
 import duckdb
 
-from gpudb.engine.cpu import udfs
-from gpudb.engine.cpu.cursors import Cursors
-from gpudb.engine.cpu.system import SystemCatalog
-from gpudb.engine.cpu.tables import LoadedTables
+from gpudb.duckdb.cursors import Cursors
+from gpudb.duckdb.udf import registry
+from gpudb.engine.cpu.loaded_tables import LoadedTables
+from gpudb.engine.cpu.system_catalog import SystemCatalog
 
 Config = dict[str, str | bool | int | float | list[str]]
 
@@ -23,7 +23,7 @@ class Instance:
             "SET default_null_order = 'nulls_last'; SET arrow_large_buffer_size = false;"
             " SET GLOBAL order_by_non_integer_literal = true"
         )
-        udfs.register(self.connection)  # macros call them, and are looked through when they are made
+        registry.register(self.connection)  # macros call them, and are looked through when they are made
         self.connection.execute(files("gpudb.engine.cpu").joinpath("macros.sql").read_text(encoding="utf-8"))
         self.loaded = LoadedTables(self.connection, self._memory() // 2)
         self.system = SystemCatalog(self.connection)

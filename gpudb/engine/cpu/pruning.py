@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from gpudb.catalog.model import Table
 from gpudb.functions.library import comparison_of
 from gpudb.sql.bound import BoolOp, Call, Cast, Column, Constant, Expr, InList, Parameter, Test
-from gpudb.storage.prune import ColumnRange
-from gpudb.values.civil import days_of, microseconds_of
+from gpudb.storage.iceberg.pruning import ColumnRange
+from gpudb.values.calendar import days_of, microseconds_of
 
 _FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGERS = frozenset({"int2", "int4", "int8"})

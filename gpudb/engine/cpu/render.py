@@ -9,20 +9,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.engine.cpu.beneath import beneath, takes_subqueries
-from gpudb.engine.cpu.dispatch import by_type
-from gpudb.engine.cpu.expressions import Expressions, direction, sortable
-from gpudb.engine.cpu.literals import name
-from gpudb.engine.cpu.long_values import table_of
-from gpudb.engine.cpu.regroup import needs_regrouping, regrouped
+from gpudb.duckdb.dispatch import by_type
+from gpudb.duckdb.expressions import Expressions, direction, sortable
+from gpudb.duckdb.literals import name
+from gpudb.engine.cpu.aggregate_inputs import beneath, takes_subqueries
+from gpudb.engine.cpu.regrouping import needs_regrouping, regrouped
+from gpudb.engine.cpu.values_tables import table_of
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import equality
 from gpudb.functions.equality import several_forms
 from gpudb.functions.registry import MISSING, fill, implementation
 from gpudb.sql import bound
-from gpudb.sql.plain_subqueries import put_in_place
+from gpudb.sql.rewrite.plain_subqueries import put_in_place
 from gpudb.sql.traverse import reads_columns, walk
-from gpudb.storage.scan import FILE_COLUMN, ROW_COLUMN
+from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN
 from gpudb.types import SqlType
 
 _MOST_ROWS = 1 << 62  # DuckDB takes no more

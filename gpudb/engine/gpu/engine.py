@@ -13,20 +13,20 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from gpudb.engine.gpu.admission import Admission
-from gpudb.engine.gpu.at_once import AtOnce
-from gpudb.engine.gpu.cluster import Cluster
-from gpudb.engine.gpu.coordinator import Execution, Measured, parameters_of
-from gpudb.engine.gpu.display import displayed
-from gpudb.engine.gpu.dropped import Dropped
-from gpudb.engine.gpu.members import Members
-from gpudb.engine.gpu.no_rows import asks_for_none
-from gpudb.engine.gpu.outcome import schema_of, unpacked
-from gpudb.engine.gpu.planning import Planned, Planner, costs_of
+from gpudb.engine.gpu.cache.invalidation import Dropped
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.membership import Members
+from gpudb.engine.gpu.coordinator.coordinator import Execution, Measured, parameters_of
+from gpudb.engine.gpu.coordinator.fast_path import AtOnce
+from gpudb.engine.gpu.exchange.result_codec import schema_of, unpacked
+from gpudb.engine.gpu.explain.plan import displayed
+from gpudb.engine.gpu.fastpath.empty_limit import asks_for_none
+from gpudb.engine.gpu.planning.admission import Admission
+from gpudb.engine.gpu.planning.planner import Planned, Planner, costs_of
 from gpudb.engine.protocol import Engine, PlanNode, Request
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, QueryCanceled
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.nodes import Plan
+from gpudb.plan.tree.nodes import Plan
 
 BATCH_ROWS = 65536
 _T = TypeVar("_T")

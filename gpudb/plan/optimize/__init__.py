@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpudb.plan.nodes import Node
-from gpudb.plan.optimize.filters_into_joins import filters_into_joins
+from gpudb.plan.optimize.empty_limit import nothing_wanted
 from gpudb.plan.optimize.group_before_joins import group_before_joins
 from gpudb.plan.optimize.inline_shared import inline_shared
 from gpudb.plan.optimize.late_columns import late_columns
 from gpudb.plan.optimize.lower_semi_joins import lower_semi_joins
 from gpudb.plan.optimize.merge_projects import merge_projects
-from gpudb.plan.optimize.nothing_wanted import nothing_wanted
 from gpudb.plan.optimize.order_joins import order_joins
 from gpudb.plan.optimize.prune_columns import prune_columns
+from gpudb.plan.optimize.push_down_filters import filters_into_joins
 from gpudb.plan.optimize.share_subplans import share_subplans
+from gpudb.plan.tree.nodes import Node
 
 Rule = Callable[[Node], Node]
 RULES: tuple[Rule, ...] = (

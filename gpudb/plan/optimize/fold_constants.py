@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.nodes import Node
-from gpudb.plan.traversal import flat, holding, parts, rebuild, transform, walk_nodes
+from gpudb.plan.tree.nodes import Node
+from gpudb.plan.tree.traversal import flat, holding, parts, rebuild, transform, walk_nodes
 from gpudb.sql import bound
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[bound.Constant | None]]

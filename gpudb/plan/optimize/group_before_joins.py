@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.failing import may_fail
-from gpudb.plan.nodes import Aggregate, Join, Node, Project, column
-from gpudb.plan.nulls import is_not_true, is_null
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.optimize.unique import unique_columns
-from gpudb.plan.traversal import moved, rebuild, substituted, used
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.cost.uniqueness import unique_columns
+from gpudb.plan.tree.fallibility import may_fail
+from gpudb.plan.tree.nodes import Aggregate, Join, Node, Project, column
+from gpudb.plan.tree.null_extension import is_not_true, is_null
+from gpudb.plan.tree.traversal import moved, rebuild, substituted, used
 from gpudb.sql import bound
 
 _CALLS = frozenset({"count", "min", "max"})

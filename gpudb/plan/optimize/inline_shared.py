@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gpudb.plan.nodes import Node, Shared
-from gpudb.plan.traversal import rebuild
+from gpudb.plan.tree.nodes import Node, Shared
+from gpudb.plan.tree.traversal import rebuild
 
 
 def inline_shared(root: Node) -> Node:

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpudb.plan.nodes import Aggregate, Join, Node, Project, Scan, Sort, column
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.optimize.unique import Origin, equal_columns, origin, table_keys
-from gpudb.plan.traversal import moved, rebuild, used, walk_nodes
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.cost.uniqueness import Origin, equal_columns, origin, table_keys
+from gpudb.plan.tree.nodes import Aggregate, Join, Node, Project, Scan, Sort, column
+from gpudb.plan.tree.traversal import moved, rebuild, used, walk_nodes
 from gpudb.sql import bound
 
 _MOST, _WORTH = 10_000, 100_000

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.failing import may_fail
-from gpudb.plan.nodes import Join, Node, Project
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.traversal import conjuncts, moved, rebuild, substituted, used
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.tree.fallibility import may_fail
+from gpudb.plan.tree.nodes import Join, Node, Project
+from gpudb.plan.tree.traversal import conjuncts, moved, rebuild, substituted, used
 from gpudb.sql import bound
 
 

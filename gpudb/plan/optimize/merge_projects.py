@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpudb.plan.nodes import INPUT, Node, Project
-from gpudb.plan.traversal import rebuild, substituted, transform
+from gpudb.plan.tree.nodes import INPUT, Node, Project
+from gpudb.plan.tree.traversal import rebuild, substituted, transform
 from gpudb.sql import bound
 
 

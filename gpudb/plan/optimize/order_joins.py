@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from gpudb.plan.failing import may_fail
-from gpudb.plan.nodes import Filter, Join, Node, Project, Scan, column
-from gpudb.plan.optimize.estimate import join_profile, profile
-from gpudb.plan.optimize.filters_into_joins import filtered
-from gpudb.plan.optimize.profile import Profile
-from gpudb.plan.predicates import bare, equals, implied
-from gpudb.plan.restore import joined, keys_among
-from gpudb.plan.traversal import conjunction, conjuncts, moved, shifted, substituted, used
+from gpudb.plan.cost.estimate import join_profile, profile
+from gpudb.plan.cost.profile import Profile
+from gpudb.plan.dask.decode import joined, keys_among
+from gpudb.plan.optimize.push_down_filters import filtered
+from gpudb.plan.tree.fallibility import may_fail
+from gpudb.plan.tree.nodes import Filter, Join, Node, Project, Scan, column
+from gpudb.plan.tree.predicates import bare, equals, implied
+from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, shifted, substituted, used
 from gpudb.sql import bound
 from gpudb.types import BOOL
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
-from gpudb.plan import nodes
-from gpudb.plan.nodes import Node, Project, column
-from gpudb.plan.traversal import moved, used
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.nodes import Node, Project, column
+from gpudb.plan.tree.traversal import moved, used
 
 
 def prune_columns(root: Node) -> Node:

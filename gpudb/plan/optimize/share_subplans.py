@@ -10,9 +10,9 @@ from collections import Counter
 from dataclasses import fields
 from typing import Any
 
-from gpudb.plan import nodes
-from gpudb.plan.nodes import Node, Shared
-from gpudb.plan.traversal import transform, walk_nodes
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.nodes import Node, Shared
+from gpudb.plan.tree.traversal import transform, walk_nodes
 from gpudb.sql import bound
 
 WORTH = 20_000

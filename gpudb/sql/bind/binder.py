@@ -9,7 +9,7 @@ from typing import Any
 from gpudb.catalog.model import Catalog
 from gpudb.errors import GpudbError, SqlError
 from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
-from gpudb.sql.parse import leftmost, position
+from gpudb.sql.parse.parser import leftmost, position
 from gpudb.types import UNKNOWN, SqlType, by_oid
 
 MOST_PARAMETERS = 65535

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpudb.errors import SqlError
-from gpudb.sql.bind.missing import Entry, barred, missing_column, missing_table
+from gpudb.sql.bind.name_errors import Entry, barred, missing_column, missing_table
 from gpudb.sql.bound import Cte, Expr, OutputColumn
 from gpudb.types import SqlType
 
 if TYPE_CHECKING:
-    from gpudb.sql.bind.hypothetical_sets import Hypothetical
+    from gpudb.sql.bind.query.hypothetical_grouping import Hypothetical
 
 Columns = tuple[tuple[str, Expr], ...]
 

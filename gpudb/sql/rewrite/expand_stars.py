@@ -7,7 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.sql.parse import inner, kind
+from gpudb.sql.parse.parser import inner, kind
 
 Names = tuple[tuple[str, ...], ...]
 

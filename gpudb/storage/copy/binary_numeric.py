@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gpudb.storage.copy.binary_split import Places, pieces_of
-from gpudb.storage.copy.convert import decimals
+from gpudb.storage.copy.conversion import decimals
 from gpudb.types import SqlType
 from gpudb.values.binary import NUMERIC_NEGATIVE
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gpudb.catalog.model import Column
 from gpudb.errors import SqlError
-from gpudb.storage.copy.failure import RowError, bad_file
+from gpudb.storage.copy.errors import RowError, bad_file
 from gpudb.storage.copy.reader import Block
 from gpudb.storage.copy.split import BLOCK_BYTES, ROW_LIMIT
 from gpudb.storage.copy.writer import SIGNATURE

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 
 from gpudb.catalog.model import Column
 from gpudb.errors import GpudbError, SqlError
-from gpudb.storage.copy.convert import Clock, convert
-from gpudb.storage.copy.failure import RowError, bad_file
+from gpudb.storage.copy.byte_probes import Signs, occurrences
+from gpudb.storage.copy.conversion import Clock, convert
+from gpudb.storage.copy.errors import RowError, bad_file
+from gpudb.storage.copy.exact_reader import DEFAULT, Field, Fields, Line, Scanner
+from gpudb.storage.copy.fast_reader import QuickReader, text_final
 from gpudb.storage.copy.options import Columns, CopyOptions
-from gpudb.storage.copy.quick import QuickReader, text_final
-from gpudb.storage.copy.rows import DEFAULT, Field, Fields, Line, Scanner
-from gpudb.storage.copy.signs import Signs, occurrences
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import codecs
 from collections.abc import Iterator
 
 from gpudb.errors import SqlError
-from gpudb.storage.copy.failure import RowError
+from gpudb.storage.copy.byte_probes import occurrences
+from gpudb.storage.copy.errors import RowError
+from gpudb.storage.copy.exact_reader import Scanner
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import Block
-from gpudb.storage.copy.rows import Scanner
-from gpudb.storage.copy.signs import occurrences
 
 BLOCK_BYTES = 2 << 20
 ROW_LIMIT = 1 << 30

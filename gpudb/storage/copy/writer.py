@@ -15,8 +15,8 @@ from gpudb.errors import SqlError
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.pipeline import in_order
 from gpudb.types import SqlType
-from gpudb.values.columns import text_column
-from gpudb.values.columns_binary import RowPieces
+from gpudb.values.binary_columns import RowPieces
+from gpudb.values.text_columns import text_column
 
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 HEADER = SIGNATURE + struct.pack("!ii", 0, 0)

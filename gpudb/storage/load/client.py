@@ -11,8 +11,8 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.writer import RowWriter
 from gpudb.storage.load import files
-from gpudb.storage.load.cast import sql_type
-from gpudb.storage.load.load import BATCH_ROWS
+from gpudb.storage.load.casts import sql_type
+from gpudb.storage.load.loader import BATCH_ROWS
 from gpudb.storage.load.progress import Meter, Report, quiet
 
 

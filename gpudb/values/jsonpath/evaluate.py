@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from gpudb.errors import GpudbError, SqlError
-from gpudb.values.jsonpath import arithmetic, moments
+from gpudb.values.jsonpath import arithmetic, datetimes
 from gpudb.values.jsonpath.grammar import ANY_LEVEL, COMPARISONS, Item, Path
 from gpudb.values.zones import Zone
 
@@ -215,13 +215,13 @@ class Evaluation:
         self._methods += 1
         return Decimal(self._methods)
 
-    def _moment(self, item: Item, value: Any) -> moments.Moment:
+    def _moment(self, item: Item, value: Any) -> datetimes.Moment:
         if not isinstance(value, str):
             message = "jsonpath item method .datetime() can only be applied to a string"
             raise SqlError.of("invalid_argument_for_sql_json_datetime_function", message)
         if item.args:
             raise SqlError.of("feature_not_supported", "a template of jsonpath's .datetime() is not supported")
-        return moments.read(value)
+        return datetimes.read(value)
 
     def _variable(self, name: str) -> Any:
         if self._variables is None:
@@ -343,8 +343,8 @@ class Evaluation:
             return kind == "!=" if a is None or b is None else None
         if isinstance(a, dict | list):
             return None
-        if isinstance(a, moments.Moment):
-            order = moments.compared(a, b, self._zone)
+        if isinstance(a, datetimes.Moment):
+            order = datetimes.compared(a, b, self._zone)
             if order is None:
                 return None
         elif a is None:
@@ -376,7 +376,7 @@ def _second(item: Item) -> Item:
 
 def type_name(value: Any) -> str:
     """What .type() says."""
-    return value.kind if isinstance(value, moments.Moment) else _NAMES[type(value)]
+    return value.kind if isinstance(value, datetimes.Moment) else _NAMES[type(value)]
 
 
 def _starts_with(text: Any, start: Any) -> bool | None:

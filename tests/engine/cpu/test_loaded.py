@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.cpu import tables as loaded_tables
+from gpudb.engine.cpu import loaded_tables
 from gpudb.engine.cpu.engine import CpuEngine
-from gpudb.engine.cpu.tables import LoadedTables
+from gpudb.engine.cpu.loaded_tables import LoadedTables
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
 from tests.engine.conftest import Lab, answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.engine.cpu.long_values import MANY_ROWS
+from gpudb.engine.cpu.values_tables import MANY_ROWS
 from gpudb.session.session import Session
 from tests.session.conftest import database, session
 from tests.session.use import run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import regex
 
-from gpudb.engine.cpu.mixed_regex import MixedPattern
+from gpudb.duckdb.udf.mixed_regex import MixedPattern
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.posix_regex import translate
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+from gpudb.duckdb.errors import EngineRestarted, fatal, own_fault, translated
 from gpudb.engine.cpu.engine import CpuEngine
-from gpudb.engine.cpu.failures import EngineRestarted, fatal, own_fault, translated
 from gpudb.errors import GpudbError
 from tests.engine.conftest import Lab, answer
 

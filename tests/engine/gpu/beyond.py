@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Row, row_of, save, visible
-from gpudb.engine.gpu.chunks import Space
-from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
+from gpudb.engine.gpu.worker.batching import Space
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
-from gpudb.plan.planner import warm
+from gpudb.plan.dask.planner import warm
 from tests.engine.conftest import Lab
 from tests.engine.gpu import faults
 

@@ -20,14 +20,14 @@ from typing import Any
 
 from benchmarks.harness import written
 from gpudb.engine.gpu import limits
-from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine, ClusterStream
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.processes import cpu_processes, gpu_processes
+from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local, survey
 from tests.engine.gpu.survey import Found, statements

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 import numpy as np
 
-from gpudb.engine.gpu.cluster import Cluster
-from gpudb.engine.gpu.connections import Place
-from gpudb.engine.gpu.frames import Held, HostHeld
-from gpudb.engine.gpu.given import read, written
+from gpudb.engine.gpu.backend.base import Held, HostHeld
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.exchange.buffers import read, written
+from gpudb.engine.gpu.rpc.calls import Place
 
 LEAST = 50
 """Rows that come to the door."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from gpudb.engine.gpu.cluster import Cluster
-from gpudb.engine.gpu.connections import handling
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.rpc.calls import handling
 
 FAULTS = ("kill", "stop", "raise", "memory", "disconnect")
 """SIGKILL, SIGSTOP, an exception that nobody expects, more memory than allowed, every connection cut. Beside them

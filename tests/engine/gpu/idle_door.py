@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from gpudb.engine.gpu.door import Door
+from gpudb.engine.gpu.exchange.ucx_server import Door
 
 
 async def main(protocol: str) -> None:

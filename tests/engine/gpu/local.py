@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from gpudb.engine.gpu.exchange import givers, runners
-from gpudb.engine.gpu.frames import Frames, Held, HostFrames
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.narrowing import Narrowed
-from gpudb.engine.gpu.outcome import to_batch
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.resident import ResidentTables
-from gpudb.engine.gpu.share import Share
-from gpudb.engine.gpu.stage import Kernels, Tables, Task, compute, finished
+from gpudb.engine.gpu.backend.base import Frames, Held, HostFrames
+from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.exchange.result_codec import to_batch
+from gpudb.engine.gpu.exchange.routing import givers, runners
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.worker.dynamic_filters import Narrowed
+from gpudb.engine.gpu.worker.stage_executor import Kernels, Tables, Task, compute, finished
 from gpudb.engine.protocol import Engine, Request
-from gpudb.plan.placing import Costs
-from gpudb.plan.stages import Stage
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.physical.stages import Stage
 from gpudb.types import SqlType
-from gpudb.values.columns import text_column
+from gpudb.values.text_columns import text_column
 
 TABLES = ResidentTables(2**30)
 PACKED = PackedTables(2**30)

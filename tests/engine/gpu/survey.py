@@ -26,15 +26,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import RESULTS, described, written
-from gpudb.engine.gpu.frames import Frames, HostFrames
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Kernels, Twin
-from gpudb.engine.gpu.resident import ResidentTables
-from gpudb.engine.gpu.stage import Tables
+from gpudb.engine.gpu.backend.base import Frames, HostFrames
+from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.runner import Kernels, Twin
+from gpudb.engine.gpu.worker.stage_executor import Tables
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.drawn import drawn
@@ -112,8 +112,8 @@ def statements(
 
 def on_device() -> Frames:
     """Frames on this process's GPU."""
-    from gpudb.engine.gpu.cudf.frames import CudfFrames
-    from gpudb.engine.gpu.cudf.memory import open_device
+    from gpudb.engine.gpu.cudf.backend import CudfFrames
+    from gpudb.engine.gpu.cudf.device_memory import open_device
 
     print(open_device().name, flush=True)
     return CudfFrames()
@@ -124,9 +124,9 @@ def resident(frames: Any, **packing: Any) -> tuple[Tables, Twin]:
     the same oids. `packing` is told to `PackedTables`. With the host's frames they are there, for the kernels' twin."""
     if isinstance(frames, HostFrames):
         return ResidentTables(_ROOM), Twin(PackedTables(_ROOM, **packing))
-    from gpudb.engine.gpu.cudf.pieces import CudfPieces
-    from gpudb.engine.gpu.cudf.resident import CudfTables
-    from gpudb.engine.gpu.cudf.results import Laid
+    from gpudb.engine.gpu.cudf.column_chunks import CudfPieces
+    from gpudb.engine.gpu.cudf.kernel_results import Laid
+    from gpudb.engine.gpu.cudf.resident_columns import CudfTables
 
     packed = PackedTables(_ROOM, CudfPieces(), **packing)
     kernels = Kernels(packed, Laid(frames))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 
-from gpudb.engine.gpu.admission import WAIT_EVENT, Admission, Cost
+from gpudb.engine.gpu.planning.admission import WAIT_EVENT, Admission, Cost
 from gpudb.engine.protocol import Cancel
 
 LONG, SHORT = Cost(10, 5.0), Cost(1, 0.01)

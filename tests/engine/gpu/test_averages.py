@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpudb.engine.cpu.udf_quotient import quotient_of
-from gpudb.engine.gpu.averages import Array, _by_words, averages
+from gpudb.duckdb.udf.quotient import quotient_of
+from gpudb.engine.gpu.finalize.averages import Array, _by_words, averages
 
 
 def _one_by_one(totals: Array, counts: Array, scale: int, shown: Array) -> list[tuple[int, int]]:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gpudb.engine.gpu.blocks import BLOCK_BYTES, GROUP_BYTES, Blocks
+from gpudb.engine.gpu.cache.buffer_pool import BLOCK_BYTES, GROUP_BYTES, Blocks
 
 TOGETHER = GROUP_BYTES // BLOCK_BYTES
 

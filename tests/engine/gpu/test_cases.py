@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.protocol import Request, Settings
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from tests.differential import script

@@ -14,24 +14,24 @@ import polars as pl
 import pytest
 
 from gpudb.catalog.model import ColumnStatistics
-from gpudb.engine.gpu import chunks as cut
-from gpudb.engine.gpu import coordinator
-from gpudb.engine.gpu.chunks import MOST, Space, chunks_of, finer
-from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import cpu_processes
+from gpudb.engine.gpu.coordinator import coordinator
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.lower.nodes import Lowering
-from gpudb.engine.gpu.planning import CAREFUL_SECONDS, Planner
-from gpudb.engine.gpu.processes import cpu_processes
-from gpudb.engine.gpu.share import Share
+from gpudb.engine.gpu.planning.planner import CAREFUL_SECONDS, Planner
+from gpudb.engine.gpu.worker import batching as cut
+from gpudb.engine.gpu.worker.batching import MOST, Space, chunks_of, finer
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
 from gpudb.errors import GpudbError, SqlError
-from gpudb.plan.fused import Fused
-from gpudb.plan.nodes import Scan
-from gpudb.plan.placing import Costs
-from gpudb.plan.planner import warm
-from gpudb.plan.traversal import walk_nodes
+from gpudb.plan.dask.planner import warm
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.nodes import Scan
+from gpudb.plan.tree.traversal import walk_nodes
 from tests.engine.conftest import Lab
 from tests.engine.gpu import faults, local
 from tests.engine.gpu.test_cases import embedded, sorted_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.columns import Columns, Held
+from gpudb.engine.gpu.cache.lru import Columns, Held
 
 
 def _three() -> Columns[str, int]:

@@ -14,15 +14,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.computing import Computing, _few
-from gpudb.engine.gpu.device import on_host
-from gpudb.engine.gpu.frames import Away, Held, HostFrames, HostHeld
-from gpudb.engine.gpu.given import Spilled, joined, written
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.running import Running
-from gpudb.engine.gpu.share import Share
-from gpudb.engine.gpu.stage import Task
-from gpudb.plan.placing import Costs
+from gpudb.engine.gpu.backend.base import Away, Held, HostFrames, HostHeld
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.exchange.buffers import Spilled, joined, written
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.worker.device import on_host
+from gpudb.engine.gpu.worker.executor import Computing, _few
+from gpudb.engine.gpu.worker.query_registry import Running
+from gpudb.engine.gpu.worker.stage_executor import Task
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 
 ROWS = HostHeld(pl.DataFrame({"a": [1]}))
@@ -113,7 +113,7 @@ def test_a_result_that_is_given_up_while_it_is_kept_takes_no_room(tmp_path: Path
 def test_a_statement_is_short_until_it_has_computed_for_long_however_it_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpudb.engine.gpu.computing._SHORT_SECONDS", 0.2)
+    monkeypatch.setattr("gpudb.engine.gpu.worker.executor._SHORT_SECONDS", 0.2)
     made = Computing(on_host(2**31, 2**20, fuse=False), tmp_path, 2**20, gpu=False)
     try:
         running = Running(1)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.gpu.coordinator import Measured
-from gpudb.engine.gpu.display import displayed
+from gpudb.engine.gpu.coordinator.coordinator import Measured
+from gpudb.engine.gpu.explain.plan import displayed
 from gpudb.engine.protocol import PlanNode
 from tests.engine.conftest import Lab
 from tests.plan.shape import stages

@@ -8,17 +8,17 @@ import pytest
 
 from gpudb.catalog.distribution import worker_of
 from gpudb.catalog.model import Table
-from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.resident import ResidentTables
-from gpudb.engine.gpu.share import Share, read_share
+from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.cache.partition import Share, read_share
+from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.errors import GpudbError
-from gpudb.plan import nodes
-from gpudb.plan.fused import Fused
-from gpudb.plan.nodes import WHOLE
-from gpudb.plan.physical import Partial, Receive
-from gpudb.plan.placing import Costs
-from gpudb.plan.traversal import walk_nodes
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.nodes import WHOLE
+from gpudb.plan.tree.stage_nodes import Partial, Receive
+from gpudb.plan.tree.traversal import walk_nodes
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, sorted_rows

@@ -13,9 +13,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.processes import cpu_processes
 from tests.engine.conftest import Lab
 from tests.engine.gpu import doors, faults, local
 from tests.engine.gpu.clustered import engine_of

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu.entry import Entry, Question, connected, host_of, nearest, received, send
-from gpudb.engine.gpu.shortcut import Shortcuts
+from gpudb.engine.gpu.fastpath.pool import Shortcuts
+from gpudb.engine.gpu.fastpath.server import Entry, Question, connected, host_of, nearest, received, send
 from gpudb.engine.protocol import Cancel
 
 _asked: list[Question] = []

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.constants import _values, evaluator
-from gpudb.engine.gpu.exact import computed
+from gpudb.engine.gpu.planning.constants import _values, evaluator
+from gpudb.engine.gpu.planning.exact import computed
 from gpudb.engine.protocol import Request
 from gpudb.session.database import Database
 from gpudb.sql import bound

@@ -15,8 +15,8 @@ from collections import Counter
 import psycopg
 import pytest
 
-from gpudb.engine.gpu import planning
-from gpudb.server.server import PgServer
+from gpudb.engine.gpu.planning import planner
+from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
 from tests.engine.gpu import faults
 from tests.engine.gpu.test_faults import STATEMENTS, cluster_of, fill
@@ -177,7 +177,7 @@ def _strike(cluster, worker: int, fault: str, point: str, stage: str) -> bool:  
 @pytest.fixture(autouse=True)
 def _as_if_memory_had_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes the memory is no statement's size: the next one is not cut finer for it."""
-    monkeypatch.setattr(planning, "CAREFUL_SECONDS", 0.0)
+    monkeypatch.setattr(planner, "CAREFUL_SECONDS", 0.0)
 
 
 @pytest.mark.timeout(400)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu import coordinator, planning
-from gpudb.engine.gpu.admission import Cost
-from gpudb.engine.gpu.processes import SILENT_SECONDS
+from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
+from gpudb.engine.gpu.coordinator import coordinator
+from gpudb.engine.gpu.planning import planner
+from gpudb.engine.gpu.planning.admission import Cost
 from gpudb.errors import GpudbError, WorkerLost
 from gpudb.session.database import Database
 from gpudb.session.session import Session
@@ -41,7 +42,7 @@ def database() -> Iterator[Database]:
     faults.install(cluster_of(made))
     with pytest.MonkeyPatch.context() as patch:
         # The next statement is planned as if memory had done: its result is too large to come with the answer.
-        patch.setattr(planning, "CAREFUL_SECONDS", 0.0)
+        patch.setattr(planner, "CAREFUL_SECONDS", 0.0)
         yield made
     made.close()
 

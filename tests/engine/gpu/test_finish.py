@@ -9,17 +9,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu import scatter
-from gpudb.engine.gpu.frames import Held, HostHeld
-from gpudb.engine.gpu.fused.results import Lane
-from gpudb.engine.gpu.fused.values import Dictionary
-from gpudb.engine.gpu.outcome import to_batch
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.share import WHOLE, Share
-from gpudb.engine.gpu.stage import Task, compute, finished
-from gpudb.engine.gpu.states_sent import Sent, sent
-from gpudb.engine.gpu.whole_groups import OfFrame
-from gpudb.plan.placing import Costs
+from gpudb.engine.gpu.backend.base import Held, HostHeld
+from gpudb.engine.gpu.cache.partition import WHOLE, Share
+from gpudb.engine.gpu.exchange.result_codec import to_batch
+from gpudb.engine.gpu.exchange.state_codec import Sent, sent
+from gpudb.engine.gpu.fastpath import two_phase
+from gpudb.engine.gpu.finalize.merge import OfFrame
+from gpudb.engine.gpu.fused.result_columns import Lane
+from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.worker.stage_executor import Task, compute, finished
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import sorted_rows
@@ -132,8 +132,8 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
         if len(received) != 1:
             continue
         (parts,) = received.values()
-        done = scatter.finished(
-            scatter.Scattered((), last), {last.inputs[0]: [OfFrame(part.frame()) for part in parts]}, ()
+        done = two_phase.finished(
+            two_phase.Scattered((), last), {last.inputs[0]: [OfFrame(part.frame()) for part in parts]}, ()
         )
         assert done is not None, sql
         kinds = last.root.types
@@ -161,7 +161,7 @@ def test_rows_of_several_workers_are_finished(lab: Lab, sql: str, workers: int) 
     stage, last = Planner(lab.database.cpu, Costs(workers=workers)).planned(request).stages
     tasks = [Task(stage, Share(index, workers)) for index in range(workers)]
     given = [OfFrame(part.frame()) for task in tasks for part in compute(task, local.TABLES, {}, local.FRAMES)]
-    done = scatter.finished(scatter.Scattered((stage,), last), {stage.number: given}, ())
+    done = two_phase.finished(two_phase.Scattered((stage,), last), {stage.number: given}, ())
     assert done is not None
     kinds = last.root.types
     assert local.as_text([done.batch], kinds) == local.as_text(lab.database.cpu.run(request), kinds)
@@ -171,9 +171,9 @@ def test_many_rows_are_the_lowerings(lab: Lab) -> None:
     request = lab.request("SELECT i, j FROM t, generate_series(1, 40) j ORDER BY i, j")
     *above, last = Planner(lab.database.cpu, Costs(workers=2)).planned(request).stages
     frame = pl.DataFrame({"c0": range(2049), "c1": range(2049)}, schema={"c0": pl.Int32, "c1": pl.Int32})
-    halves = scatter.Scattered((above[-1],), last)
-    assert scatter.finished(halves, {above[-1].number: [OfFrame(frame)]}, ()) is None
-    few = scatter.finished(halves, {above[-1].number: [OfFrame(frame.head(1000)), OfFrame(frame.tail(1000))]}, ())
+    halves = two_phase.Scattered((above[-1],), last)
+    assert two_phase.finished(halves, {above[-1].number: [OfFrame(frame)]}, ()) is None
+    few = two_phase.finished(halves, {above[-1].number: [OfFrame(frame.head(1000)), OfFrame(frame.tail(1000))]}, ())
     assert few is not None
     assert few.rows == 2000
 
@@ -191,9 +191,9 @@ def test_many_rows_are_finished_once_their_texts_have_come_before(lab: Lab) -> N
         return sent([Lane("c0", pl.String(), (codes,), valid, texts), Lane("c1", pl.Int64(), (numbers,))])
 
     given = [rows(0), rows(1)]
-    halves = scatter.Scattered((stage,), last)
-    found = [scatter.finished(halves, {stage.number: list(map(scatter.read, given))}, ()) for _ in range(3)]
-    received = {stage.number: [HostHeld(scatter.read(each).frame) for each in given]}
+    halves = two_phase.Scattered((stage,), last)
+    found = [two_phase.finished(halves, {stage.number: list(map(two_phase.read, given))}, ()) for _ in range(3)]
+    received = {stage.number: [HostHeld(two_phase.read(each).frame) for each in given]}
     (wanted,) = compute(Task(last, WHOLE), local.TABLES, received, local.FRAMES)
     kinds = last.root.types
     assert found[0] is None
@@ -209,8 +209,8 @@ def test_many_rows_of_wide_numbers_are_the_lowerings(lab: Lab) -> None:
     values = np.arange(4000)
     wide = [Lane("c0", pl.Int128(), (values, values), None), Lane("c1", pl.Int64(), (values,))]
     plain = [Lane("c0", pl.Int128(), (values,), None), Lane("c1", pl.Int64(), (values,))]
-    halves = scatter.Scattered((stage,), last)
-    assert scatter.finished(halves, {stage.number: [scatter.read(sent(wide))]}, ()) is None
-    done = scatter.finished(halves, {stage.number: [scatter.read(sent(plain))]}, ())
+    halves = two_phase.Scattered((stage,), last)
+    assert two_phase.finished(halves, {stage.number: [two_phase.read(sent(wide))]}, ()) is None
+    done = two_phase.finished(halves, {stage.number: [two_phase.read(sent(plain))]}, ())
     assert done is not None
     assert done.rows == 4000

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.cluster import Cluster
-from gpudb.engine.gpu.fleet import Found, Keeper, Started
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.launcher import Found, Keeper, Started
 
 
 def _alive(nanny: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.frames import HostFrames, Order
+from gpudb.engine.gpu.backend.base import HostFrames, Order
 
 
 @pytest.mark.parametrize("sizes", [(5,), (4, 5), (2, 3, 4), (0,), (1, 1)])

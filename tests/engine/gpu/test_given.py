@@ -11,12 +11,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.exchange import givers, in_need, runners, takers
-from gpudb.engine.gpu.frames import HostHeld
-from gpudb.engine.gpu.given import Parts, ResultRoom, SpillFile, joined
-from gpudb.engine.gpu.running import Running, Statements
-from gpudb.plan.nodes import Values
-from gpudb.plan.stages import Stage
+from gpudb.engine.gpu.backend.base import HostHeld
+from gpudb.engine.gpu.exchange.buffers import Parts, ResultRoom, SpillFile, joined
+from gpudb.engine.gpu.exchange.routing import givers, in_need, runners, takers
+from gpudb.engine.gpu.worker.query_registry import Running, Statements
+from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.nodes import Values
 
 _NOTHING = Values((), ())
 
@@ -170,7 +170,7 @@ def test_files_of_a_statement_that_failed_go_at_once(tmp_path: Path, told: dict[
 _LOOKED_AT = """
 import sys, threading, time
 import polars as pl
-from gpudb.engine.gpu.given import written
+from gpudb.engine.gpu.exchange.buffers import written
 
 frame = pl.DataFrame({f"c{n}": range(200) for n in range(400)})
 ends = time.monotonic() + 1.5

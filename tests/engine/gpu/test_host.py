@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from gpudb.engine.gpu.lower import host
+from gpudb.engine.gpu.lower import host_fallback
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
-from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.plan.errors import NotCarried
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
@@ -115,7 +115,7 @@ def test_columns_of_intervals_inside_others_keep_their_parts(lab: Lab) -> None:
 
 
 def test_a_frame_goes_in_slices(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "SLICE", 7)
+    monkeypatch.setattr(host_fallback, "SLICE", 7)
     _same(lab, "SELECT id, to_char(id, '0999'), ARRAY[id, k], overlay(label PLACING '-' FROM 1 FOR 1) FROM few")
     _same(lab, "SELECT id, v0, v0[1], v3 FROM every", 1)
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from distributed import Client
 
-from gpudb.engine.gpu import fleet
+from gpudb.engine.gpu.cluster import launcher
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from tests.session.use import run
@@ -125,7 +125,7 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
         assert _settled(session) == ANSWER
         # Another server finds them taken.
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fleet, "CLAIM_SECONDS", 0.5)
+            patch.setattr(launcher, "CLAIM_SECONDS", 0.5)
             with pytest.raises(GpudbError, match="another server has the workers") as taken:
                 Database(None, scheduler=scheduler.address, twin=True)
         assert taken.value.sqlstate == "55006"
@@ -141,8 +141,8 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
 def test_what_is_wrong_with_a_scheduler_is_told(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     with Client(scheduler.address, set_as_default=False) as client:
         client.wait_for_workers(WORKERS, timeout=START_S)
-    monkeypatch.setattr(fleet, "START_SECONDS", 2)
-    monkeypatch.setattr(fleet, "CONNECT_SECONDS", 2)
+    monkeypatch.setattr(launcher, "START_SECONDS", 2)
+    monkeypatch.setattr(launcher, "CONNECT_SECONDS", 2)
     cases = [
         ("tcp://127.0.0.1:1", 0, "08001", "no scheduler answers"),
         ("nonsense://127.0.0.1:1", 0, "08001", "no scheduler answers"),
@@ -152,16 +152,16 @@ def test_what_is_wrong_with_a_scheduler_is_told(scheduler: Scheduler, monkeypatc
         with pytest.raises(GpudbError, match=said) as refused:
             Database(None, workers=count, scheduler=address, twin=True)
         assert refused.value.sqlstate == state
-    monkeypatch.setattr(fleet, "CONNECT_SECONDS", 10)
-    monkeypatch.setattr(fleet, "_SAME", ("gpudb", "no-such-package"))
-    real = fleet.Joined._checked
+    monkeypatch.setattr(launcher, "CONNECT_SECONDS", 10)
+    monkeypatch.setattr(launcher, "_SAME", ("gpudb", "no-such-package"))
+    real = launcher.Joined._checked
 
     def other(self: Any) -> None:
         versions = self.client.get_versions
         self.client.get_versions = lambda **given: _with_ours(versions(**given))
         real(self)
 
-    monkeypatch.setattr(fleet.Joined, "_checked", other)
+    monkeypatch.setattr(launcher.Joined, "_checked", other)
     with pytest.raises(GpudbError, match="lacks no-such-package") as refused:
         Database(None, scheduler=scheduler.address, twin=True)
     assert refused.value.sqlstate == "58000"

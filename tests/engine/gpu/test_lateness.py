@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from gpudb.engine.gpu import lateness
-from gpudb.engine.gpu.lateness import Lateness
+from gpudb.engine.gpu.worker import loop_watchdog
+from gpudb.engine.gpu.worker.loop_watchdog import Lateness
 
 
 def _hold_up(seconds: float) -> None:
@@ -19,8 +19,8 @@ def _hold_up(seconds: float) -> None:
 def test_a_late_loop_is_told_once_with_what_held_it_up(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lateness, "LATE_SECONDS", 0.3)
-    monkeypatch.setattr(lateness, "EVERY_SECONDS", 0.02)
+    monkeypatch.setattr(loop_watchdog, "LATE_SECONDS", 0.3)
+    monkeypatch.setattr(loop_watchdog, "EVERY_SECONDS", 0.02)
 
     async def work() -> None:
         watch = Lateness({"the loop": asyncio.get_running_loop(), "no loop": None})
@@ -32,7 +32,7 @@ def test_a_late_loop_is_told_once_with_what_held_it_up(
         watch._thread.join(60)
         assert not watch._thread.is_alive()
 
-    with caplog.at_level(logging.WARNING, lateness.__name__):
+    with caplog.at_level(logging.WARNING, loop_watchdog.__name__):
         asyncio.run(work())
     late, over = (record.getMessage() for record in caplog.records)
     assert late.startswith("the loop is late by")
@@ -42,7 +42,7 @@ def test_a_late_loop_is_told_once_with_what_held_it_up(
 
 
 def test_a_loop_in_time_is_not_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lateness, "EVERY_SECONDS", 0.02)
+    monkeypatch.setattr(loop_watchdog, "EVERY_SECONDS", 0.02)
 
     async def work() -> None:
         watch = Lateness({"the loop": asyncio.get_running_loop()})
@@ -50,6 +50,6 @@ def test_a_loop_in_time_is_not_told(caplog: pytest.LogCaptureFixture, monkeypatc
         await asyncio.sleep(0.3)
         watch.stop()
 
-    with caplog.at_level(logging.WARNING, lateness.__name__):
+    with caplog.at_level(logging.WARNING, loop_watchdog.__name__):
         asyncio.run(work())
     assert not caplog.records

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.manual import PAGE, page, place
+from gpudb.engine.gpu.support_matrix import PAGE, page, place
 from gpudb.functions.manual import entries
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m gpudb.engine.gpu.manual"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m gpudb.engine.gpu.support_matrix"
 
 
 _PLACED = [(each.name, place(each)[0]) for each in entries() if each.target is not None and each.mark != "not yet"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.gpu import narrowing
-from gpudb.engine.gpu.frames import Frames, HostFrames
-from gpudb.engine.gpu.narrowing import Narrowed
-from gpudb.plan.optimize import narrow_scans
+from gpudb.engine.gpu.backend.base import Frames, HostFrames
+from gpudb.engine.gpu.worker import dynamic_filters as worker_filters
+from gpudb.engine.gpu.worker.dynamic_filters import Narrowed
+from gpudb.plan.physical import dynamic_filters
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 
@@ -39,7 +39,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(narrow_scans, "WORTH", 100)
+    monkeypatch.setattr(dynamic_filters, "WORTH", 100)
 
 
 class _Joining(HostFrames):
@@ -150,7 +150,7 @@ def test_moments_beyond_pythons_calendar_narrow_nothing(lab: Lab, kind: str) -> 
 
 
 def test_many_values_by_the_least_and_the_greatest(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(narrowing, "VALUES", 5)
+    monkeypatch.setattr(worker_filters, "VALUES", 5)
     for key in ("d.num = r.id", "d.at = r.at", "d.price = r.price"):
         told = _narrowed(lab, f"SELECT * FROM rides r JOIN days d ON {key} WHERE d.id BETWEEN 600 AND 700", 2)
         assert {(each.read, each.skipped, each.compared) for each in told} == {(1, 3, True)}
@@ -158,7 +158,7 @@ def test_many_values_by_the_least_and_the_greatest(lab: Lab, monkeypatch: pytest
     told = _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.num = r.id WHERE d.id > 310 AND d.k = 1", 2)
     assert {(each.read, each.skipped, each.compared) for each in told} == {(3, 1, False)}
     assert _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.zone = r.zone WHERE d.k = 1 AND d.id < 100", 2) == []
-    monkeypatch.setattr(narrowing, "ROWS", 5)
+    monkeypatch.setattr(worker_filters, "ROWS", 5)
     assert _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.num = r.id WHERE d.id < 10", 2) == []
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Settings
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 
 SETUP = "CREATE TABLE kept (a int4, b int4); INSERT INTO kept SELECT g, g % 3 FROM generate_series(1, 50) g"

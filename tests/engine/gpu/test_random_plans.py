@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.differential.generated import queries
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.frames import Held, HostFrames
-from gpudb.plan.placing import Costs
+from gpudb.engine.gpu.backend.base import Held, HostFrames
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded

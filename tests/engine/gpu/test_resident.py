@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.catalog.model import Column, DataFile
-from gpudb.engine.gpu.resident import pieces_of, side_by_side
-from gpudb.storage.stored import initial_text
+from gpudb.engine.gpu.cache.host_columns import pieces_of, side_by_side
+from gpudb.storage.iceberg.column_layout import initial_text
 from gpudb.types import INT4, INTERVAL, TEXT
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local

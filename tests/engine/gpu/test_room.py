@@ -13,18 +13,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.computing import Computing, Figures
-from gpudb.engine.gpu.device import Device
-from gpudb.engine.gpu.frames import HostFrames, HostHeld
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.gpu.outcome import to_batch
-from gpudb.engine.gpu.planning import Planned, Planner
-from gpudb.engine.gpu.resident import ResidentTables
-from gpudb.engine.gpu.share import WHOLE
-from gpudb.engine.gpu.stage import Task
+from gpudb.engine.gpu.backend.base import HostFrames, HostHeld
+from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.cache.partition import WHOLE
+from gpudb.engine.gpu.exchange.result_codec import to_batch
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.planning.planner import Planned, Planner
+from gpudb.engine.gpu.worker.device import Device
+from gpudb.engine.gpu.worker.executor import Computing, Figures
+from gpudb.engine.gpu.worker.stage_executor import Task
 from gpudb.errors import OutOfMemory
-from gpudb.plan.nodes import Scan
+from gpudb.plan.tree.nodes import Scan
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import EVERY, embedded, sorted_rows

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu.exchange import runners
-from gpudb.engine.gpu.frames import Held
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.gpu.outcome import to_batch
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.scatter import finished, scattered
-from gpudb.engine.gpu.share import Share
-from gpudb.engine.gpu.stage import Task, compute
-from gpudb.engine.gpu.whole_groups import OfFrame
+from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.exchange.result_codec import to_batch
+from gpudb.engine.gpu.exchange.routing import runners
+from gpudb.engine.gpu.fastpath.two_phase import finished, scattered
+from gpudb.engine.gpu.finalize.merge import OfFrame
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.engine.protocol import Request
-from gpudb.plan.placing import Costs
-from gpudb.plan.stages import Stage
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.physical.stages import Stage
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.fused import corpus

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 from distributed.core import Server
 
-from gpudb.engine.gpu.connections import Attached, Place, handling
-from gpudb.engine.gpu.frames import Away, Held, HostFrames, HostHeld
-from gpudb.engine.gpu.given import SpillFile, joined, read, written
-from gpudb.engine.gpu.running import Running
-from gpudb.engine.gpu.transfers import Transfers
+from gpudb.engine.gpu.backend.base import Away, Held, HostFrames, HostHeld
+from gpudb.engine.gpu.exchange.buffers import SpillFile, joined, read, written
+from gpudb.engine.gpu.exchange.client import Transfers
+from gpudb.engine.gpu.rpc.calls import Attached, Place, handling
+from gpudb.engine.gpu.worker.query_registry import Running
 from gpudb.errors import OutOfMemory
 
 ROWS = pl.DataFrame({"a": range(1000)})

@@ -8,13 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu import warm
-from gpudb.engine.gpu.frames import HostFrames, HostHeld
+from gpudb.engine.gpu.backend.base import HostFrames, HostHeld
+from gpudb.engine.gpu.worker import warmup
 
 
 def test_every_operator_is_computed() -> None:
-    plans = len(list(warm._plans(warm._rows().lazy())))
-    assert warm.warm(HostFrames()) == plans > 20
+    plans = len(list(warmup._plans(warmup._rows().lazy())))
+    assert warmup.warm(HostFrames()) == plans > 20
 
 
 def test_one_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -25,11 +25,11 @@ def test_one_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
             return super().held(lazy)
 
     with caplog.at_level(logging.WARNING):
-        made = warm.warm(Failing())
-    assert made < len(list(warm._plans(warm._rows().lazy())))
+        made = warmup.warm(Failing())
+    assert made < len(list(warmup._plans(warmup._rows().lazy())))
     assert "order by k failed: no sorting here" in caplog.text
 
 
 def test_caches_lie_together(tmp_path: Path) -> None:
-    found = warm.caches(tmp_path)
+    found = warmup.caches(tmp_path)
     assert {Path(path).parent for path in found.values()} == {tmp_path}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.engine.gpu.lower import window_aggregates
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, outcome

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.plan.optimize.estimate import estimate
+from gpudb.plan.cost.estimate import estimate
 from tests.engine.conftest import Lab
 from tests.plan.shape import plan
 

@@ -7,10 +7,10 @@ from textwrap import dedent
 
 import pytest
 
-from gpudb.engine.gpu.display import displayed
+from gpudb.engine.gpu.explain.plan import displayed
 from gpudb.engine.protocol import PlanNode
-from gpudb.plan.optimize.late_strings import late_strings
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.physical.late_strings import late_strings
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, sorted_rows

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.plan.optimize import narrow_scans
-from gpudb.plan.optimize.narrow_scans import narrowed
-from gpudb.plan.stages import Narrowing
+from gpudb.plan.physical import dynamic_filters
+from gpudb.plan.physical.dynamic_filters import narrowed
+from gpudb.plan.physical.stages import Narrowing
 from tests.engine.conftest import Lab
 from tests.plan.shape import shapes, stages
 
@@ -28,7 +28,7 @@ FIXTURES = {
 
 @pytest.mark.parametrize("name", FIXTURES)
 def test_narrowed(star: Lab, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(narrow_scans, "WORTH", 1000)
+    monkeypatch.setattr(dynamic_filters, "WORTH", 1000)
     sql, wanted = FIXTURES[name]
     made = narrowed(stages(star, sql))
     assert {stage.number: stage.narrows for stage in made if stage.narrows} == wanted, shapes(made)

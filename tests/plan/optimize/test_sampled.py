@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pytest
 
 from gpudb.catalog.model import Column, Table
-from gpudb.plan.nodes import Scan
-from gpudb.plan.optimize import sampled
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.optimize.profile import table_profile
-from gpudb.plan.optimize.sampled import Sample
-from gpudb.plan.placing import Costs
-from gpudb.plan.traversal import walk_nodes
-from gpudb.storage.samples import sample
+from gpudb.plan.cost import sampling
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.cost.profile import table_profile
+from gpudb.plan.cost.sampling import Sample
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.tree.nodes import Scan
+from gpudb.plan.tree.traversal import walk_nodes
+from gpudb.storage.iceberg.samples import sample
 from tests.engine.conftest import Lab
 from tests.plan.shape import plan, stages
 
@@ -122,7 +122,7 @@ def test_samples_are_asked_for_only_where_nothing_else_tells(lab: Lab, monkeypat
         asked.append(column.name)
         return sample(table, column)
 
-    monkeypatch.setattr(sampled, "_sampler", counting)
+    monkeypatch.setattr(sampling, "_sampler", counting)
     lab.run("CREATE TABLE told (id text PRIMARY KEY, counted text, ranged int, free text, other text)")
     lab.run(
         "INSERT INTO told SELECT 'id ' || i, 'c' || i % 3, i % 20, 'f' || i % 4, 'o' FROM generate_series(1, 500) i"

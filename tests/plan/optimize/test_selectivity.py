@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.plan.optimize.estimate import estimate
+from gpudb.plan.cost.estimate import estimate
 from tests.engine.conftest import Lab
 from tests.plan.shape import plan
 

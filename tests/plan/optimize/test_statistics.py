@@ -7,10 +7,10 @@ from textwrap import dedent
 
 import pytest
 
-from gpudb.plan.nodes import Join, Scan
-from gpudb.plan.optimize import sampled
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.traversal import walk_nodes
+from gpudb.plan.cost import sampling
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.tree.nodes import Join, Scan
+from gpudb.plan.tree.traversal import walk_nodes
 from gpudb.session.database import Database
 from tests.engine.conftest import Lab
 from tests.plan.shape import plan, shape
@@ -37,7 +37,7 @@ def _joined_first(lab: Lab, sql: str) -> str:
 
 
 def test_estimates_and_order_go_by_counted_values(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampled, "_sampler", lambda table, column: None)
+    monkeypatch.setattr(sampling, "_sampler", lambda table, column: None)
     join = (
         "SELECT v.n, p.country, k.kind FROM visits v JOIN pages k ON v.page = k.page JOIN people p"
         " ON v.person = p.person WHERE p.country = 'country 1' AND k.kind = 'kind 7'"

@@ -12,8 +12,8 @@ import pytest
 
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError, QueryCanceled, SqlError
-from gpudb.storage.copy.convert import Clock
-from gpudb.storage.copy.inflow import Completion, CopyFlow, Inflow, Origin, Write
+from gpudb.storage.copy.conversion import Clock
+from gpudb.storage.copy.ingest import Completion, CopyFlow, Inflow, Origin, Write
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.pipeline import Pipeline, Stopped
 from gpudb.storage.copy.reader import RowReader

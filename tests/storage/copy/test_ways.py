@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.copy.convert import Clock
-from gpudb.storage.copy.inflow import Completion, CopyFlow, Inflow, Origin
+from gpudb.storage.copy.conversion import Clock
+from gpudb.storage.copy.fast_reader import QuickReader
+from gpudb.storage.copy.ingest import Completion, CopyFlow, Inflow, Origin
 from gpudb.storage.copy.options import CopyOptions
-from gpudb.storage.copy.quick import QuickReader
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
 from gpudb.types import INT4, TEXT, SqlType, numeric

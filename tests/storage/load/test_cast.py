@@ -11,8 +11,8 @@ import pytest
 
 from gpudb import types
 from gpudb.errors import GpudbError
-from gpudb.storage.copy.convert import Clock
-from gpudb.storage.load.cast import cast, sql_type
+from gpudb.storage.copy.conversion import Clock
+from gpudb.storage.load.casts import cast, sql_type
 from gpudb.types import SqlType, numeric
 
 BERLIN = Clock("Europe/Berlin")

@@ -8,11 +8,11 @@ from typing import Any
 from cuda.bindings import runtime
 
 from gpudb.engine.gpu import limits
-from gpudb.engine.gpu.cudf.frames import CudfFrames, CudfHeld
+from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
+from gpudb.engine.gpu.cudf.ipc_memory import Mapped
 from gpudb.engine.gpu.cudf.layout import Layout
-from gpudb.engine.gpu.cudf.mapped import Mapped
 from gpudb.engine.gpu.cudf.streams import complete
-from gpudb.engine.gpu.frames import Held
 
 
 class Contiguous:

@@ -31,7 +31,7 @@ from cudf_polars.containers import Column, DataFrame, DataType, datatype
 from cudf_polars.dsl import expr, ir, translate
 from polars import polars as rust  # type: ignore[attr-defined]
 
-from gpudb.engine.gpu.cudf import declared, orders, scalars
+from gpudb.engine.gpu.cudf import declared_types, scalars, sortedness
 from gpudb.engine.gpu.cudf.convert import as_text, to_device
 from gpudb.engine.gpu.cudf.masks import owned, safe
 from gpudb.engine.gpu.cudf.streams import current
@@ -80,8 +80,8 @@ def install() -> None:
     expr.Gather.do_evaluate = _gathered
     # Frames that a plan holds come by the same way as ours.
     DataFrame.from_polars = classmethod(lambda cls, frame, stream: to_device(frame))
-    orders.install()
-    declared.install()
+    sortedness.install()
+    declared_types.install()
     scalars.install()
     _expressions()
     _sources()

@@ -19,7 +19,7 @@ import cupy
 from cudf_polars.containers import DataFrame
 from rmm.pylibrmm.stream import Stream
 
-from gpudb.engine.gpu.lanes import URGENCY, Lane
+from gpudb.engine.gpu.backend.priority import URGENCY, Lane
 
 _MOVING = 4
 """So many streams read and move rows."""

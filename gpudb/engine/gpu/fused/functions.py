@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused import calendar
+from gpudb.engine.gpu.fused import numpy_calendar
 from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
     Arithmetic,
@@ -21,13 +21,13 @@ from gpudb.engine.gpu.fused.pipeline import (
     Quotient,
     Root,
 )
-from gpudb.engine.gpu.fused.values import FLOATS, INTEGERS, MOMENTS, TEXT, WIDE, NotFused, Value
-from gpudb.engine.gpu.lower.faults import DIVISION, FORMAT, NUMERIC, OVERFLOW, RANGES, ROOT, UNDERFLOW
+from gpudb.engine.gpu.fused.typed_values import FLOATS, INTEGERS, MOMENTS, TEXT, WIDE, NotFused, Value
+from gpudb.engine.gpu.lower.error_codes import DIVISION, FORMAT, NUMERIC, OVERFLOW, RANGES, ROOT, UNDERFLOW
 from gpudb.engine.gpu.lower.values import RANGES as LIMITS
 from gpudb.functions.registry import Function
 from gpudb.sql import bound
 from gpudb.types import BOOL, MAX_DIGITS, SqlType
-from gpudb.values.civil import DAY
+from gpudb.values.calendar import DAY
 
 _LIMIT = 10**MAX_DIGITS
 _INTEGER = re.compile(r"int(?:2|4|8|24|42|28|82|48|84)(pl|mi|mul|um)")
@@ -271,7 +271,7 @@ def extract(expr: bound.Call, value: Value) -> Value:
 
 def _field_bounds(field: str, low: int, high: int) -> Bounds:
     if field == "year":
-        first, last = (int(calendar.field("year", np.int64(each), micros=False)) for each in (low, high))
+        first, last = (int(numpy_calendar.field("year", np.int64(each), micros=False)) for each in (low, high))
         return first, last
     return {
         "month": (1, 12), "day": (1, 31), "quarter": (1, 4), "dow": (0, 6), "isodow": (1, 7), "doy": (1, 366),

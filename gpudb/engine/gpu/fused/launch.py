@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused import compact, nvrtc
-from gpudb.engine.gpu.fused.block import Table
-from gpudb.engine.gpu.fused.generate import Kernel, Options, generated, options_for
-from gpudb.engine.gpu.fused.packed import Form
+from gpudb.engine.gpu.fused import compaction, nvrtc
+from gpudb.engine.gpu.fused.codegen import Kernel, Options, generated, options_for
+from gpudb.engine.gpu.fused.compile_pool import by_nvrtc
+from gpudb.engine.gpu.fused.numpy_backend import Outcome, Segment, in_forms
+from gpudb.engine.gpu.fused.packed_column import Form
 from gpudb.engine.gpu.fused.pipeline import Groups, NotFused, Pipeline, Rows
 from gpudb.engine.gpu.fused.replay import Launch, Replay
-from gpudb.engine.gpu.fused.target import Target, room_of
-from gpudb.engine.gpu.fused.texts import Texts
-from gpudb.engine.gpu.fused.twin import Outcome, Segment, in_forms
-from gpudb.engine.gpu.fused.workshop import by_nvrtc
+from gpudb.engine.gpu.fused.result_buffers import Target, room_of
+from gpudb.engine.gpu.fused.row_block import Table
+from gpudb.engine.gpu.fused.text_columns import Texts
 
 _KEPT = 4096
 """So many pipelines' kernels are found at once, by the pipeline; of others the source is made again."""
@@ -114,10 +114,10 @@ class Launcher:
         """Starts writing a target's groups one after the other."""
         if self._compact is None:
             module = self._cupy.cuda.function.Module()
-            module.load(self.workshop.made(compact.source()).cubin)
+            module.load(self.workshop.made(compaction.source()).cubin)
             self._compact = module.get_function("compact")
-        grid = min(-(-target.slots // compact.BLOCK), self._processors * _THREADS // compact.BLOCK)
-        self._compact((grid,), (compact.BLOCK,), target.to_gather())
+        grid = min(-(-target.slots // compaction.BLOCK), self._processors * _THREADS // compaction.BLOCK)
+        self._compact((grid,), (compaction.BLOCK,), target.to_gather())
 
     def over(self, pipeline: Pipeline, segment: Segment) -> Loaded:
         """The kernel of a pipeline for a segment's columns."""

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused import texts
-from gpudb.engine.gpu.fused.generate import building_block
-from gpudb.engine.gpu.fused.packed import UNITS, Form, PackedColumn, form_of_all, length_of, stored_as
-from gpudb.engine.gpu.fused.pieces import Bits, Piece
-from gpudb.engine.gpu.fused.refusal import NotFused
-from gpudb.engine.gpu.fused.texts import Texts
+from gpudb.engine.gpu.fused import text_columns as texts
+from gpudb.engine.gpu.fused.codegen import building_block
+from gpudb.engine.gpu.fused.column_chunks import Bits, Piece
+from gpudb.engine.gpu.fused.packed_column import UNITS, Form, PackedColumn, form_of_all, length_of, stored_as
+from gpudb.engine.gpu.fused.text_columns import Texts
+from gpudb.engine.gpu.fused.unsupported import NotFused
 from gpudb.engine.gpu.fused.zones import EMPTY, Zones, ends_of, together
 
 BLOCK = 256

@@ -3,7 +3,7 @@
 A row of the table's columns goes through `steps`, which drop it, or find its partner in a build side; the rows that are
 left go to the `sink`. Every expression is an integer within `bounds` (a boolean is 0 or 1, text a dictionary's code)
 or a float, whose bounds are None. `nullable` says whether it can be NULL. An error of a row that is reached is a code
-of `gpudb.engine.gpu.lower.faults`; the greatest of all rows is the pipeline's.
+of `gpudb.engine.gpu.lower.error_codes`; the greatest of all rows is the pipeline's.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cached_property
 from math import prod
 from typing import Literal as OneOf
 
-from gpudb.engine.gpu.fused.packed import Form
-from gpudb.engine.gpu.fused.refusal import NotFused as NotFused
+from gpudb.engine.gpu.fused.packed_column import Form
+from gpudb.engine.gpu.fused.unsupported import NotFused as NotFused
 
 Bounds = tuple[int, int] | None
 """The least and the greatest value of an integer; None for a float."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.frames import Held
-from gpudb.engine.gpu.fused import lookups, states, twin
-from gpudb.engine.gpu.fused.order import few_after, ordered
-from gpudb.engine.gpu.fused.packed import Form
+from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.fused import aggregate_states, lookup_tables, numpy_backend
+from gpudb.engine.gpu.fused.build_sides import Side
+from gpudb.engine.gpu.fused.packed_column import Form
 from gpudb.engine.gpu.fused.pipeline import (
     BOOLEAN,
     WORD,
@@ -28,17 +28,17 @@ from gpudb.engine.gpu.fused.pipeline import (
     Pipeline,
     Rows,
 )
-from gpudb.engine.gpu.fused.prepared import Prepared, Source
-from gpudb.engine.gpu.fused.results import Lane
-from gpudb.engine.gpu.fused.sides import Side
-from gpudb.engine.gpu.fused.top import Top, first_rows, ranked_by
+from gpudb.engine.gpu.fused.prepared_pipeline import Prepared, Source
+from gpudb.engine.gpu.fused.result_columns import Lane
+from gpudb.engine.gpu.fused.step_order import few_after, ordered
+from gpudb.engine.gpu.fused.top_n import Top, first_rows, ranked_by
 from gpudb.engine.gpu.fused.translate import Scope, Tables, Translator
-from gpudb.engine.gpu.fused.values import FLOATS, HELD, TEXT, NoDictionary, NotFused, Value
-from gpudb.engine.gpu.fused.walk import can_fail
-from gpudb.plan import nodes
-from gpudb.plan.fused import Built, Fused
-from gpudb.plan.physical import Partial
-from gpudb.plan.traversal import conjuncts
+from gpudb.engine.gpu.fused.traversal import can_fail
+from gpudb.engine.gpu.fused.typed_values import FLOATS, HELD, TEXT, NoDictionary, NotFused, Value
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.stage_nodes import Partial
+from gpudb.plan.tree.traversal import conjuncts
 from gpudb.sql import bound
 from gpudb.types import SqlType
 
@@ -153,7 +153,7 @@ class _Preparing:
                 self._steps.append(Filter(IsNull(BOOLEAN, False, probes[0].expr, True)))
         self._arrays.append(())
         halved = kind in {"semi", "anti"}
-        index = lookups.index_of(keys, distinct=halved and node.condition is None)
+        index = lookup_tables.index_of(keys, distinct=halved and node.condition is None)
         if not halved:
             self._most *= index.most
         other: Scope = [_later(side.value, index) for index in range(len(built.types))]
@@ -168,7 +168,7 @@ class _Preparing:
 
         @cache
         def step() -> Lookup:
-            made = lookups.build(index, side.columns, selective=kind == "inner" and passing < 0.5)
+            made = lookup_tables.build(index, side.columns, selective=kind == "inner" and passing < 0.5)
             self._arrays[side.number] = made.arrays
             exprs = tuple(probe.expr for probe in probes)
             return Lookup(
@@ -192,7 +192,7 @@ class _Preparing:
             raise NotFused("a join's condition that can fail")
         return made
 
-    def _key(self, side: Side, key: bound.Column, probe: Value) -> lookups.Column:
+    def _key(self, side: Side, key: bound.Column, probe: Value) -> lookup_tables.Column:
         kind = side.types[key.index]
         if kind.name in FLOATS or kind.name not in HELD or kind.carried or probe.type.carried:
             raise NotFused(f"a key of type {kind.plain}")
@@ -206,7 +206,9 @@ class _Preparing:
 
     # -------------------------------------------------------------------------------------------- sinks
 
-    def _groups(self, node: nodes.Aggregate, scope: Scope) -> tuple[Groups, Callable[[twin.Outcome], list[Lane]]]:
+    def _groups(
+        self, node: nodes.Aggregate, scope: Scope
+    ) -> tuple[Groups, Callable[[numpy_backend.Outcome], list[Lane]]]:
         over = self._over(scope)
         columns = []
         for expr in node.keys:
@@ -216,9 +218,11 @@ class _Preparing:
                 raise NotFused(f"groups by {value.type.plain}")
             if max(-low - 1, high) >= 2**63:
                 raise NotFused("a group's key of more than 64 bits")
-            columns.append(states.KeyColumn(value, low, high - low + 1 + value.expr.nullable))
-        accumulators = states.Accumulators(self._most)
-        calls = [states.column_of(call, n, over, accumulators, self._tables) for n, call in enumerate(node.calls)]
+            columns.append(aggregate_states.KeyColumn(value, low, high - low + 1 + value.expr.nullable))
+        accumulators = aggregate_states.Accumulators(self._most)
+        calls = [
+            aggregate_states.column_of(call, n, over, accumulators, self._tables) for n, call in enumerate(node.calls)
+        ]
         keys = tuple(Key(each.value.expr, each.low, each.size) for each in columns)
         sink = Groups(keys, tuple(accumulators.made), "one")
         if keys:
@@ -227,24 +231,24 @@ class _Preparing:
             dense = sink.slots <= max(1 << 16, min(DENSE, self._source.rows))
             sink = replace(sink, form="dense" if dense else "hash")
 
-        def finish(outcome: twin.Outcome) -> list[Lane]:
+        def finish(outcome: numpy_backend.Outcome) -> list[Lane]:
             assert outcome.grouped is not None
-            return states.grouped_lanes(outcome.grouped, sink, columns, calls)
+            return aggregate_states.grouped_lanes(outcome.grouped, sink, columns, calls)
 
         return sink, finish
 
-    def _rows(self, scope: Scope, width: int) -> tuple[Rows, Callable[[twin.Outcome], list[Lane]]]:
+    def _rows(self, scope: Scope, width: int) -> tuple[Rows, Callable[[numpy_backend.Outcome], list[Lane]]]:
         values = [make() for make in scope[:width]]
         if any(value.texts is not None for value in values):
             raise NoDictionary("texts that come out")
         if any(value.type.carried and not isinstance(value.shown, int) for value in values):
             raise NotFused("a numeric of varying scale")
 
-        def finish(outcome: twin.Outcome) -> list[Lane]:
+        def finish(outcome: numpy_backend.Outcome) -> list[Lane]:
             return [
                 lane
                 for n, (value, (numbers, valid)) in enumerate(zip(values, outcome.rows, strict=True))
-                for lane in states.lanes_of(value, numbers, valid, f"c{n}")
+                for lane in aggregate_states.lanes_of(value, numbers, valid, f"c{n}")
             ]
 
         return Rows(tuple(value.expr for value in values)), finish
@@ -253,7 +257,7 @@ class _Preparing:
         value = self._over(scope).value(node.keys[0].expr)
         expr = value.expr
         if value.dictionary is not None:
-            expr, _ = states.ranked(expr, value.dictionary, self._tables)
+            expr, _ = aggregate_states.ranked(expr, value.dictionary, self._tables)
         rank = ranked_by(expr, descending=node.keys[0].descending, nulls_first=node.keys[0].nulls_first)
         if can_fail(rank):
             raise NotFused("an order by what can fail")

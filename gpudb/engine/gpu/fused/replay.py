@@ -18,9 +18,9 @@ from weakref import ref
 
 import numpy as np
 
+from gpudb.engine.gpu.fused.numpy_backend import Outcome, Segment
 from gpudb.engine.gpu.fused.pipeline import Pipeline
-from gpudb.engine.gpu.fused.target import Target
-from gpudb.engine.gpu.fused.twin import Outcome, Segment
+from gpudb.engine.gpu.fused.result_buffers import Target
 
 Array = np.ndarray[Any, Any]
 

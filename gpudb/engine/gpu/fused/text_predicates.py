@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpudb.engine.gpu.fused import like
 from gpudb.engine.gpu.fused.pipeline import BOOLEAN, Expr, IsNull, Logic, Matches
-from gpudb.engine.gpu.fused.values import PLAIN_TEXT, NoDictionary, Value
-from gpudb.plan.nodes import INPUT
+from gpudb.engine.gpu.fused.typed_values import PLAIN_TEXT, NoDictionary, Value
+from gpudb.plan.tree.nodes import INPUT
 from gpudb.sql import bound
 from gpudb.types import BOOL
 

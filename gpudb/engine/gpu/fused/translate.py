@@ -28,22 +28,13 @@ from gpudb.engine.gpu.fused.pipeline import (
 )
 from gpudb.engine.gpu.fused.text_predicates import MOST_ITEMS, TextPredicates
 from gpudb.engine.gpu.fused.text_predicates import Scope as Scope
-from gpudb.engine.gpu.fused.values import (
-    FLOATS,
-    HELD,
-    TEXT,
-    Dictionary,
-    NoDictionary,
-    NotFused,
-    Value,
-    literal,
-)
+from gpudb.engine.gpu.fused.typed_values import FLOATS, HELD, TEXT, Dictionary, NoDictionary, NotFused, Value, literal
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.host import Host
+from gpudb.engine.gpu.lower.host_fallback import Host
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.nodes import INPUT, column
-from gpudb.plan.traversal import transform
+from gpudb.plan.tree.nodes import INPUT, column
+from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 from gpudb.types import BOOL
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Held
+from gpudb.engine.gpu.backend.base import Held
 from gpudb.engine.gpu.lower.arithmetic import integer
-from gpudb.engine.gpu.lower.faults import OVERFLOW, ROWS, fault
-from gpudb.engine.gpu.lower.put_off import PutOff
+from gpudb.engine.gpu.lower.deferred import PutOff
+from gpudb.engine.gpu.lower.error_codes import OVERFLOW, ROWS, fault
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import RANGES, Value, lanes, type_bounds
 from gpudb.plan.errors import NotCarried

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.faults import DIVISION, OVERFLOW, RANGES, UNDERFLOW, fault, worst
+from gpudb.engine.gpu.lower.error_codes import DIVISION, OVERFLOW, RANGES, UNDERFLOW, fault, worst
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import RANGES as LIMITS
 from gpudb.engine.gpu.lower.values import Bounds, Value, quotient, type_bounds

@@ -8,10 +8,10 @@ import polars as pl
 
 from gpudb.engine.gpu.lower.arithmetic import integer
 from gpudb.engine.gpu.lower.dates import to_date, to_timestamp
-from gpudb.engine.gpu.lower.faults import LENGTH, RANGES, fault
+from gpudb.engine.gpu.lower.error_codes import LENGTH, RANGES, fault
+from gpudb.engine.gpu.lower.intervals import of_microseconds, time_of
 from gpudb.engine.gpu.lower.numeric import rounded, to_numeric
-from gpudb.engine.gpu.lower.output import text_of
-from gpudb.engine.gpu.lower.spans import of_microseconds, time_of
+from gpudb.engine.gpu.lower.text_output import text_of
 from gpudb.engine.gpu.lower.values import RANGES as LIMITS
 from gpudb.engine.gpu.lower.values import Value, is_keyed, quotient, type_bounds
 from gpudb.plan.errors import NotCarried

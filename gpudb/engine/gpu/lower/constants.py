@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.host import Host, HostStep
+from gpudb.engine.gpu.lower.host_fallback import Host, HostStep
 from gpudb.engine.gpu.lower.values import Value, lanes, literal
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound

@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.faults import CALENDAR, DATE, fault
-from gpudb.engine.gpu.lower.output import YEAR_1, YEAR_10000
+from gpudb.engine.gpu.lower.error_codes import CALENDAR, DATE, fault
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.text import constant_text
+from gpudb.engine.gpu.lower.text_output import YEAR_1, YEAR_10000
 from gpudb.engine.gpu.lower.values import Value, interval, quotient
 from gpudb.functions.fields import UNITS
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
-from gpudb.values.civil import DAY
+from gpudb.values.calendar import DAY
 
 
 def _no_year_zero(year: pl.Expr) -> pl.Expr:

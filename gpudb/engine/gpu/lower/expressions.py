@@ -13,10 +13,10 @@ import polars as pl
 from gpudb.engine.gpu.lower.casts import cast
 from gpudb.engine.gpu.lower.comparison import KEYED, equal, turned
 from gpudb.engine.gpu.lower.constants import compared_constant, constant
-from gpudb.engine.gpu.lower.faults import Error, masked, worst
-from gpudb.engine.gpu.lower.host import Host
+from gpudb.engine.gpu.lower.deferred import PutOff
+from gpudb.engine.gpu.lower.error_codes import Error, masked, worst
+from gpudb.engine.gpu.lower.host_fallback import Host
 from gpudb.engine.gpu.lower.numeric import fitting
-from gpudb.engine.gpu.lower.put_off import PutOff
 from gpudb.engine.gpu.lower.registry import lowering
 from gpudb.engine.gpu.lower.values import Bounds, Value, column, is_keyed, lanes, larger, type_bounds
 from gpudb.errors import GpudbError

@@ -16,15 +16,15 @@ from gpudb.engine.gpu.lower.aggregates import (
     skips_nulls,
     state_of,
 )
-from gpudb.engine.gpu.lower.counted_rows import counted_row, firsts
+from gpudb.engine.gpu.lower.count_rows import counted_row, firsts
+from gpudb.engine.gpu.lower.deferred import PutOff
+from gpudb.engine.gpu.lower.error_codes import Error, masked, worst
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.faults import Error, masked, worst
 from gpudb.engine.gpu.lower.joins import key_columns
+from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame, Steps
 from gpudb.engine.gpu.lower.percentiles import grouped, is_placed
-from gpudb.engine.gpu.lower.put_off import PutOff
-from gpudb.engine.gpu.lower.steps import NOTHING, Frame, Steps
 from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
-from gpudb.plan import nodes
+from gpudb.plan.tree import nodes
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
 

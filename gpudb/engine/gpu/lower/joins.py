@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames
-from gpudb.plan.nodes import JoinKind
+from gpudb.engine.gpu.backend.base import Frames
+from gpudb.plan.tree.nodes import JoinKind
 
 Condition = Callable[[pl.LazyFrame], pl.LazyFrame]
 """Keeps the pairs of rows for which a join's condition is true, and raises its error."""

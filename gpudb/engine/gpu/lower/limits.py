@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.faults import LIMIT, OFFSET, fault
+from gpudb.engine.gpu.lower.error_codes import LIMIT, OFFSET, fault
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.types import SqlType

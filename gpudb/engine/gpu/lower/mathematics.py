@@ -13,7 +13,7 @@ from operator import methodcaller
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.faults import (
+from gpudb.engine.gpu.lower.error_codes import (
     BUCKET,
     COMPLEX_POWER,
     INPUT,

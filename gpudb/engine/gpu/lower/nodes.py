@@ -13,24 +13,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames, Held, Order
-from gpudb.engine.gpu.lower import late, sets, windows
+from gpudb.engine.gpu.backend.base import Frames, Held, Order
+from gpudb.engine.gpu.lower import late_materialization, set_functions, windows
 from gpudb.engine.gpu.lower.constants import compared_constant
+from gpudb.engine.gpu.lower.deferred import PutOff
+from gpudb.engine.gpu.lower.error_codes import Error, worst
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.faults import Error, worst
 from gpudb.engine.gpu.lower.groups import Groups
-from gpudb.engine.gpu.lower.host import Host
+from gpudb.engine.gpu.lower.host_fallback import Host
 from gpudb.engine.gpu.lower.joins import joined, key_columns, not_in
-from gpudb.engine.gpu.lower.put_off import PutOff
+from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame, Steps, without
 from gpudb.engine.gpu.lower.recursion import recursive
-from gpudb.engine.gpu.lower.steps import NOTHING, Frame, Steps, without
 from gpudb.engine.gpu.lower.values import Value, column, lanes, larger, smaller, type_bounds
 from gpudb.errors import SqlError
-from gpudb.plan import nodes
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.fused import Built, Fused
-from gpudb.plan.physical import Defer, Fetch, Final, Kept, Partial, Receive, Sample
-from gpudb.plan.traversal import conjuncts, walk_nodes
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Kept, Partial, Receive, Sample
+from gpudb.plan.tree.traversal import conjuncts, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
 
@@ -90,12 +90,12 @@ class Lowering:
     def _(self, node: Defer) -> Frame:
         frame = self._source(node.input, self)
         self._deferred[node.number] = frame.lazy
-        rows, condition = late.numbered(frame), node.input.filter
-        return late.deferred(rows if condition is None else self._filtered(rows, condition), node)
+        rows, condition = late_materialization.numbered(frame), node.input.filter
+        return late_materialization.deferred(rows if condition is None else self._filtered(rows, condition), node)
 
     @_frame.register
     def _(self, node: Fetch) -> Frame:
-        return late.fetched(self.frame(node.input), node, self._deferred[node.number], self._frames)
+        return late_materialization.fetched(self.frame(node.input), node, self._deferred[node.number], self._frames)
 
     @_frame.register(Receive)
     @_frame.register(Fused)
@@ -298,21 +298,21 @@ class Lowering:
     @_frame.register
     def _(self, node: nodes.ProjectSet) -> Frame:
         frame = self.frame(node.input)
-        items = sets.spread(node.calls)
+        items = set_functions.spread(node.calls)
         if items is not None:
             return self._spread(frame, node, items)
         over = self._steps.over(frame)
         found, errors = self._sets(node, over)
-        lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off).with_columns(sets.counts(found))
-        if all(isinstance(each, sets.Set) for each in found):
-            made = sets.repeated(lazy, len(found), self._frames, "i")
+        lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off).with_columns(set_functions.counts(found))
+        if all(isinstance(each, set_functions.Set) for each in found):
+            made = set_functions.repeated(lazy, len(found), self._frames, "i")
         else:
             fetched = self._frames.fetched(lazy, "set-returning functions")
-            made = self._frames.given(sets.expanded(fetched, found, "i"))
+            made = self._frames.given(set_functions.expanded(fetched, found, "i"))
         place = pl.col("i")
         values = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         for n, each in enumerate(found):
-            item = (each.set if isinstance(each, sets.HostSet) else each).item(place)
+            item = (each.set if isinstance(each, set_functions.HostSet) else each).item(place)
             # Beyond its own rows a shorter set is NULL.
             there = pl.when(place < pl.col(f"t{n}"))
             rest = tuple((suffix, there.then(expr).otherwise(None)) for suffix, expr in item.others)
@@ -321,32 +321,34 @@ class Lowering:
             values.append(Value(INT8, place + 1, None, (1, 2**62)))
         return Frame(self._steps.named(made.lazy, values, PutOff()), tuple(each.bounds for each in values))
 
-    def _spread(self, frame: Frame, node: nodes.ProjectSet, items: sets.Items) -> Frame:
+    def _spread(self, frame: Frame, node: nodes.ProjectSet, items: set_functions.Items) -> Frame:
         """The items of a column's arrays, each beside its row."""
         empty = compared_constant(bound.Constant([], items.column.type), self._host).expr
-        made = sets.exploded(frame.lazy, items, empty, self._frames, numbered=node.numbered)
+        made = set_functions.exploded(frame.lazy, items, empty, self._frames, numbered=node.numbered)
         values = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         values.append(Value(items.kind, pl.col("item"), None, type_bounds(items.kind)))
         if node.numbered:
             values.append(Value(INT8, pl.col("i") + 1, None, (1, 2**62)))
         return Frame(self._steps.named(made, values, PutOff()), tuple(each.bounds for each in values))
 
-    def _sets(self, node: nodes.ProjectSet, over: Expressions) -> tuple[list[sets.Set | sets.HostSet], list[Error]]:
+    def _sets(
+        self, node: nodes.ProjectSet, over: Expressions
+    ) -> tuple[list[set_functions.Set | set_functions.HostSet], list[Error]]:
         """The calls' sets, and the errors of those that are not the host's."""
-        found: list[sets.Set | sets.HostSet] = []
+        found: list[set_functions.Set | set_functions.HostSet] = []
         errors: list[Error] = []
         for number, call in enumerate(node.calls):
-            items = sets.items_of(call)
+            items = set_functions.items_of(call)
             if items is not None:
-                found.append(sets.HostSet(number, items))
+                found.append(set_functions.HostSet(number, items))
                 continue
             mark = over.put_off.mark()
             try:
                 args = [over.value(arg) for arg in call.args]
-                made = sets.set_of(call, args)
+                made = set_functions.set_of(call, args)
             except NotCarried as reason:
                 over.put_off.back_to(mark)
-                found.append(sets.HostSet(number, self._host.rows(call)))
+                found.append(set_functions.HostSet(number, self._host.rows(call)))
                 self._host.used.append(reason.construct)
                 continue
             found.append(made)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.lower.arithmetic import corners
-from gpudb.engine.gpu.lower.faults import FORMAT, NUMERIC, Error, fault
+from gpudb.engine.gpu.lower.error_codes import FORMAT, NUMERIC, Error, fault
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, larger, smaller, type_bounds
 from gpudb.plan.errors import NotCarried

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames
+from gpudb.engine.gpu.backend.base import Frames
 from gpudb.engine.gpu.lower.values import is_keyed, lanes
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gpudb.engine.cpu.udf_quotient import quotient_of
-from gpudb.engine.gpu.frames import Frames, Held
-from gpudb.engine.gpu.lower.divisions import LEFT, quotients
+from gpudb.duckdb.udf.quotient import quotient_of
+from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.lower.exact_division import LEFT, quotients
 from gpudb.engine.gpu.lower.values import Value
 
 FEW = 256

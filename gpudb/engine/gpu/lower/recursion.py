@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames, Held
+from gpudb.engine.gpu.backend.base import Frames, Held
 from gpudb.plan.errors import NotCarried
 
 ROUNDS, ROWS = 100_000, 20_000_000

@@ -17,7 +17,7 @@ Lowering = Callable[[tuple[Value, ...], SqlType], Value]
 
 _BOTH = re.compile(r"^timestamp_(\w+)_timestamp$")
 _LOWERED: dict[str, Lowering] = {}
-TOPICS = ("arithmetic", "numeric", "rounding", "mathematics", "comparison", "text", "dates", "spans", "limits")
+TOPICS = ("arithmetic", "numeric", "rounding", "mathematics", "comparison", "text", "dates", "intervals", "limits")
 
 
 def lowers(names: str) -> Callable[[Lowering], Lowering]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.faults import DIVISION, fault
+from gpudb.engine.gpu.lower.error_codes import DIVISION, fault
 from gpudb.engine.gpu.lower.numeric import at_scale, checked, rounded
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, type_bounds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudb.functions.equality import order
-from gpudb.functions.let import let
+from gpudb.functions.let_binding import let
 from gpudb.types import SqlType
 
 

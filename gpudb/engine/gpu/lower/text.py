@@ -8,13 +8,13 @@ from functools import reduce
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.faults import SUBSTRING, fault, worst
-from gpudb.engine.gpu.lower.output import text_of
+from gpudb.engine.gpu.lower.error_codes import SUBSTRING, fault, worst
 from gpudb.engine.gpu.lower.registry import lowers
+from gpudb.engine.gpu.lower.text_output import text_of
 from gpudb.engine.gpu.lower.values import Value, larger
 from gpudb.plan.errors import NotCarried
 from gpudb.types import BOOL, SqlType
-from gpudb.values.letters import capital
+from gpudb.values.letter_case import capital
 
 _MOST_PARTS, _MOST_LENGTH, _MOST_TIMES = 64, 10_000, 16
 """What is worth a column of its own."""

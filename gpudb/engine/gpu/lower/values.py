@@ -24,10 +24,10 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from gpudb.engine.gpu.lower.faults import Error
+from gpudb.engine.gpu.lower.error_codes import Error
 from gpudb.plan.errors import NotCarried
 from gpudb.types import MAX_DIGITS, SqlType
-from gpudb.values.civil import DAY
+from gpudb.values.calendar import DAY
 from gpudb.values.interval import Interval
 
 Bounds = tuple[int, int] | None

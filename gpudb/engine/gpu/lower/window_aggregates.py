@@ -12,7 +12,7 @@ from dataclasses import replace
 import polars as pl
 
 from gpudb.engine.gpu.lower.aggregates import checked_sums, is_narrow, may_wrap, state_of
-from gpudb.engine.gpu.lower.put_off import PutOff
+from gpudb.engine.gpu.lower.deferred import PutOff
 from gpudb.engine.gpu.lower.values import Value, lanes
 from gpudb.engine.gpu.lower.window_frames import Run
 from gpudb.engine.gpu.lower.window_rows import PART0, PLACE, ROWS, Rows, within

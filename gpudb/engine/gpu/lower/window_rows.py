@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.frames import Frames, Held
+from gpudb.engine.gpu.backend.base import Frames, Held
 from gpudb.engine.gpu.lower.values import larger, smaller
 from gpudb.sql import bound
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from gpudb.engine.gpu.lower import window_aggregates
+from gpudb.engine.gpu.lower.deferred import PutOff
+from gpudb.engine.gpu.lower.error_codes import NTH, NTILE, Error, fault, masked, worst
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.faults import NTH, NTILE, Error, fault, masked, worst
-from gpudb.engine.gpu.lower.put_off import PutOff
-from gpudb.engine.gpu.lower.steps import Steps
+from gpudb.engine.gpu.lower.lowered_frame import Steps
 from gpudb.engine.gpu.lower.values import Value, lanes, larger, quotient, smaller, type_bounds
 from gpudb.engine.gpu.lower.window_frames import offsets, runs
 from gpudb.engine.gpu.lower.window_rows import PART0, PART1, PEER0, PEER1, PLACE, ROWS, Rows

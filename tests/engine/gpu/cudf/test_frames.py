@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.frames import FEW, HostFrames, HostHeld, Order
-from gpudb.engine.gpu.fused.values import Dictionary
-from gpudb.engine.gpu.lower.divisions import quotients
+from gpudb.engine.gpu.backend.base import FEW, HostFrames, HostHeld, Order
+from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.lower.exact_division import quotients
 from gpudb.engine.gpu.lower.joins import key_columns
 
 pytestmark = pytest.mark.gpu
@@ -119,9 +119,9 @@ SLICED = {
 @pytest.fixture
 def _cut_out(monkeypatch: pytest.MonkeyPatch, frames: Any) -> None:
     """Rows stay where they were cut out."""
-    from gpudb.engine.gpu.cudf import slices
+    from gpudb.engine.gpu.cudf import slicing
 
-    monkeypatch.setattr(slices, "SMALL", -1)
+    monkeypatch.setattr(slicing, "SMALL", -1)
 
 
 @pytest.mark.usefixtures("_cut_out")

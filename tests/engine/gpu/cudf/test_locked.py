@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.blocks import GROUP_BYTES
-from gpudb.engine.gpu.frames import HostHeld
-from gpudb.engine.gpu.given import SpillFile, read
+from gpudb.engine.gpu.backend.base import HostHeld
+from gpudb.engine.gpu.cache.buffer_pool import GROUP_BYTES
+from gpudb.engine.gpu.exchange.buffers import SpillFile, read
 
 pytestmark = pytest.mark.gpu
 
@@ -22,8 +22,8 @@ DAY = datetime.date(1999, 2, 28)
 
 def _near(frames: Any, limit: int) -> Any:
     """Frames with so many bytes of the host's memory, once `frames` has opened the GPU."""
-    from gpudb.engine.gpu.cudf.frames import CudfFrames
-    from gpudb.engine.gpu.cudf.locked import locked
+    from gpudb.engine.gpu.cudf.backend import CudfFrames
+    from gpudb.engine.gpu.cudf.pinned_memory import locked
 
     return CudfFrames(locked(limit))
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import joined_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.processes import joined_processes
 from tests.engine.conftest import ON_GPUS, Lab
 from tests.engine.gpu import doors, faults, local
 from tests.engine.gpu.clustered import engine_of, prepare

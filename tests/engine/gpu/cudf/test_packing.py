@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from gpudb.engine.gpu.fused import zones
-from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack
-from gpudb.engine.gpu.fused.pieces import Bits, Piece
-from gpudb.engine.gpu.fused.refusal import NotFused
+from gpudb.engine.gpu.fused.column_chunks import Bits, Piece
+from gpudb.engine.gpu.fused.packed_column import PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.unsupported import NotFused
 from tests.engine.gpu.fused.decoded import bits_of, columns, same
 
 pytestmark = pytest.mark.gpu
@@ -25,7 +25,7 @@ def _on_host(made: PackedColumn | NotFused) -> PackedColumn:
 def test_columns_are_packed_and_joined_as_by_their_twins(frames: Any) -> None:
     import cupy
 
-    from gpudb.engine.gpu.cudf.pieces import CudfPieces
+    from gpudb.engine.gpu.cudf.column_chunks import CudfPieces
 
     draws, rows = np.random.default_rng(9), 3 * zones.ROWS + 77
     many = draws.integers(-(10**6), 10**6, rows) * 1000

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.gpu
 
 
 def test_files_come_and_go(frames: Any) -> None:
-    from gpudb.engine.gpu.cudf.resident import CudfTables
+    from gpudb.engine.gpu.cudf.resident_columns import CudfTables
 
     lab = Lab()
     tables = CudfTables(2**30, frames)

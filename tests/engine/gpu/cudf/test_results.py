@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.fused.results import Lane, frame_of
-from gpudb.engine.gpu.fused.values import Dictionary
+from gpudb.engine.gpu.fused.result_columns import Lane, frame_of
+from gpudb.engine.gpu.fused.typed_values import Dictionary
 
 ROWS = 1000
 
@@ -49,8 +49,8 @@ def test_a_frame_has_every_lane() -> None:
 def test_frames_are_the_hosts() -> None:
     import cupy
 
-    from gpudb.engine.gpu.cudf.frames import CudfFrames
-    from gpudb.engine.gpu.cudf.results import Laid
+    from gpudb.engine.gpu.cudf.backend import CudfFrames
+    from gpudb.engine.gpu.cudf.kernel_results import Laid
 
     def there(array: Any) -> Any:
         return None if array is None else cupy.asarray(array)

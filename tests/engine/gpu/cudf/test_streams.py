@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.fused import twin
-from gpudb.engine.gpu.fused.packed import pack
+from gpudb.engine.gpu.backend.priority import Lane
+from gpudb.engine.gpu.fused import numpy_backend
+from gpudb.engine.gpu.fused.numpy_backend import Segment, in_forms
+from gpudb.engine.gpu.fused.packed_column import pack
 from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
-from gpudb.engine.gpu.fused.twin import Segment, in_forms
-from gpudb.engine.gpu.lanes import Lane
 
 pytestmark = pytest.mark.gpu
 
@@ -126,7 +126,7 @@ def _fused() -> tuple[Callable[[], Any], Any]:
         assert there
         return replay.outcome(keep=True).grouped
 
-    return again, twin.run(pipeline, host, (), ()).grouped
+    return again, numpy_backend.run(pipeline, host, (), ()).grouped
 
 
 @pytest.mark.parametrize("lane", ["short", "at once"])
@@ -274,19 +274,19 @@ def test_rows_that_go_from_lane_to_lane_are_whole(frames: Any) -> None:
 def test_what_the_host_gives_is_read_though_the_device_comes_to_it_late(frames: Any) -> None:
     import cupy
 
-    from gpudb.engine.gpu import warm
+    from gpudb.engine.gpu.worker import warmup
 
     late = cupy.RawKernel(LATE, "late")
     found: dict[str, pl.DataFrame] = {}
 
     def work() -> None:
-        rows = frames.given(warm._rows()).lazy
-        for name, lazy in warm._plans(rows):
+        rows = frames.given(warmup._rows()).lazy
+        for name, lazy in warmup._plans(rows):
             late((1,), (1,), (np.int64(CYCLES),))
             found[name] = frames.held(lazy).frame()
 
     _in_lane("short", frames, work).join()
-    wanted = dict(warm._plans(warm._rows().lazy()))
+    wanted = dict(warmup._plans(warmup._rows().lazy()))
     assert found.keys() == wanted.keys()
     for name, lazy in wanted.items():
         assert_frame_equal(found[name], lazy.collect(), check_row_order=False)

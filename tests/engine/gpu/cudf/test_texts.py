@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.fused import match, resident
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.share import WHOLE
+from gpudb.engine.gpu.cache.partition import WHOLE
+from gpudb.engine.gpu.fused import matching, packed_cache
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local, survey
 from tests.engine.gpu.fused import corpus
@@ -30,7 +30,7 @@ def lab(request: pytest.FixtureRequest) -> Any:
 def test_texts_are_read_as_on_the_host(frames: Any, lab: Lab) -> None:
     import cupy
 
-    from gpudb.engine.gpu.cudf.pieces import CudfPieces
+    from gpudb.engine.gpu.cudf.column_chunks import CudfPieces
 
     table = next(each for each in lab.request("SELECT 1").snapshot.relations.values() if each.name == "x")
     for column in table.columns[-2:]:
@@ -58,8 +58,8 @@ def test_texts_are_read_as_on_the_host(frames: Any, lab: Lab) -> None:
 def test_queries_over_texts_answer_as_the_embedded_engine(
     frames: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(match, "MANY", -1)
-    monkeypatch.setattr(resident, "DISTINCT", (-1.0, 100))
+    monkeypatch.setattr(matching, "MANY", -1)
+    monkeypatch.setattr(packed_cache, "DISTINCT", (-1.0, 100))
     tables, kernels = survey.resident(frames, texts=0)
     for query in corpus.TEXTS:
         request = lab.request(query)

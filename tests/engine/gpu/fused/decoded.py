@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.packed import DAY, UNITS, PackedColumn
-from gpudb.engine.gpu.fused.pieces import Bits
-from gpudb.engine.gpu.fused.refusal import NotFused
+from gpudb.engine.gpu.fused.column_chunks import Bits
+from gpudb.engine.gpu.fused.packed_column import DAY, UNITS, PackedColumn
+from gpudb.engine.gpu.fused.unsupported import NotFused
 
 Array = np.ndarray[Any, Any]
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.generate import Kernel, Options, generated, headers, options_for
+from gpudb.engine.gpu.fused.codegen import Kernel, Options, generated, headers, options_for
 from gpudb.engine.gpu.fused.launch import arguments, grid_of
+from gpudb.engine.gpu.fused.numpy_backend import Outcome, Segment, in_forms
 from gpudb.engine.gpu.fused.pipeline import Pipeline
-from gpudb.engine.gpu.fused.target import Target
-from gpudb.engine.gpu.fused.twin import Outcome, Segment, in_forms
+from gpudb.engine.gpu.fused.result_buffers import Target
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("g++")

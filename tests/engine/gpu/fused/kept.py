@@ -19,8 +19,8 @@ Given = tuple[str, Any, Any, Any, Any]
 
 def recorded(seeds: Iterable[int]) -> list[Given]:
     """What the twin runs for the corpus over the data of each seed."""
-    from gpudb.engine.gpu.fused import match, resident, zones
-    from gpudb.engine.gpu.fused.resident import PackedTables
+    from gpudb.engine.gpu.fused import matching, packed_cache, zones
+    from gpudb.engine.gpu.fused.packed_cache import PackedTables
     from tests.engine.conftest import Lab
     from tests.engine.gpu import local
     from tests.engine.gpu.fused import corpus
@@ -37,13 +37,13 @@ def recorded(seeds: Iterable[int]) -> list[Given]:
             texts = PackedTables(2**28, texts=0)
             for query in (*corpus.QUERIES, *corpus.TEXTS):
                 kernels = Recording(texts) if query in corpus.TEXTS else Recording()
-                few, rows = (0, 128) if query in corpus.TEXTS else (match.MANY, zones.ROWS)
+                few, rows = (0, 128) if query in corpus.TEXTS else (matching.MANY, zones.ROWS)
                 request = lab.request(query)
                 engine = lab.database.cpu
                 with (
-                    patch.object(match, "MANY", few),
+                    patch.object(matching, "MANY", few),
                     patch.object(zones, "ROWS", rows),
-                    patch.object(resident, "DISTINCT", (-1.0, 100)),
+                    patch.object(packed_cache, "DISTINCT", (-1.0, 100)),
                 ):
                     outcome(lambda r=request, e=engine, k=kernels: local.rows(r, 1, e, EVERY, kernels=k))
                 found += [(query, p.pipeline, p.segments, p.lookups, p.tables) for p in kernels.prepared]

@@ -23,11 +23,11 @@ def compared(launcher: Any, pipeline: Any, segments: Any, lookups: Any, tables: 
     import numpy as np
 
     from benchmarks.fused.outcomes import same
-    from gpudb.engine.gpu.fused import twin
+    from gpudb.engine.gpu.fused import numpy_backend
 
     with np.errstate(all="ignore"):
-        wanted = twin.run(pipeline, segments, lookups, tables)
-    there = [twin.Segment(each.rows, tuple(column.on(cupy) for column in each.columns)) for each in segments]
+        wanted = numpy_backend.run(pipeline, segments, lookups, tables)
+    there = [numpy_backend.Segment(each.rows, tuple(column.on(cupy) for column in each.columns)) for each in segments]
     if not same(wanted, launcher.run(pipeline, there, lookups, tables)):
         return False
     lookups = [[launcher.placed(each) for each in made] for made in lookups]
@@ -70,12 +70,12 @@ def gathered(launcher: Any) -> list[str]:
     import cupy
     import numpy as np
 
-    from gpudb.engine.gpu.fused import compact
-    from gpudb.engine.gpu.fused.target import Target
+    from gpudb.engine.gpu.fused import compaction
+    from gpudb.engine.gpu.fused.result_buffers import Target
 
     wrong = []
     for form in ("dense", "hash"):
-        for count in (0, 1, 700, compact.ROOM, compact.ROOM + 1):
+        for count in (0, 1, 700, compaction.ROOM, compaction.ROOM + 1):
             sink = sink_of(form)
             target = Target(cupy, sink, 1 << 18)
             keys, words = filled(sink, 1 << 18, count, cupy)
@@ -83,7 +83,7 @@ def gathered(launcher: Any) -> list[str]:
             if keys is not None:
                 target.keys[:] = keys
             made = target.outcome(launcher.gather).grouped
-            wanted = compact.grouped(sink, compact.compacted(*filled(sink, 1 << 18, count, np)))
+            wanted = compaction.grouped(sink, compaction.compacted(*filled(sink, 1 << 18, count, np)))
             same = all(map(np.array_equal, made.words, wanted.words)) and np.array_equal(made.groups, wanted.groups)
             if not same:
                 wrong.append(f"{count} groups gathered from {form} slots")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.fused import twin
-from gpudb.engine.gpu.fused.prepared import Prepared
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.fused import numpy_backend
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.prepared_pipeline import Prepared
+from gpudb.engine.gpu.fused.runner import Twin
 from tests.engine.gpu import local
 
 
@@ -16,6 +16,6 @@ class Recording(Twin):
         super().__init__(tables)
         self.prepared: list[Prepared] = []
 
-    def _run(self, prepared: Prepared) -> twin.Outcome:
+    def _run(self, prepared: Prepared) -> numpy_backend.Outcome:
         self.prepared.append(prepared)
         return super()._run(prepared)

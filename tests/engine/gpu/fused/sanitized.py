@@ -40,7 +40,7 @@ _PLACES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
 
 def kinds(pipeline: Any) -> set[str]:
     """What a pipeline's kernel is made of."""
-    from gpudb.engine.gpu.fused.generate import generated
+    from gpudb.engine.gpu.fused.codegen import generated
     from gpudb.engine.gpu.fused.pipeline import Lookup
 
     source = generated(pipeline).source

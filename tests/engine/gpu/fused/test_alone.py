@@ -15,7 +15,7 @@ without_the_rest()
 import benchmarks.fused.data
 import benchmarks.fused.outcomes
 import gpudb.engine.gpu.fused.launch
-import gpudb.engine.gpu.fused.twin
+import gpudb.engine.gpu.fused.numpy_backend
 """
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gpudb.engine.gpu.fused import nvrtc
-from gpudb.engine.gpu.fused.generate import generated, headers
-from gpudb.engine.gpu.planning import Planner, costs_of
-from gpudb.plan.fused import Fused
-from gpudb.plan.physical import Receive
-from gpudb.plan.traversal import walk_nodes
+from gpudb.engine.gpu.fused.codegen import generated, headers
+from gpudb.engine.gpu.planning.planner import Planner, costs_of
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.stage_nodes import Receive
+from gpudb.plan.tree.traversal import walk_nodes
 from tests.engine.gpu import local
 from tests.engine.gpu.fused.recording import Recording
 from tests.engine.gpu.test_benchmarks import SUITES, loaded

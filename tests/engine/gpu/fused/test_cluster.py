@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.at_once import AtOnce
-from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import cpu_processes
+from gpudb.engine.gpu.coordinator.fast_path import AtOnce
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.processes import cpu_processes
 from gpudb.engine.protocol import PlanNode, Settings
-from gpudb.engine.routed import RoutedEngine
+from gpudb.engine.routing import RoutedEngine
 from gpudb.errors import GpudbError
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused import compact, nvrtc
-from gpudb.engine.gpu.fused.generate import headers
-from gpudb.engine.gpu.fused.target import Target
+from gpudb.engine.gpu.fused import compaction, nvrtc
+from gpudb.engine.gpu.fused.codegen import headers
+from gpudb.engine.gpu.fused.result_buffers import Target
 from tests.engine.gpu.fused.on_device import filled, sink_of
 
 
@@ -32,12 +32,12 @@ class _Device:
 
 
 @pytest.mark.parametrize("form", ["dense", "hash"])
-@pytest.mark.parametrize("count", [0, 1, 500, 20_000, compact.ROOM, compact.ROOM + 1])
+@pytest.mark.parametrize("count", [0, 1, 500, 20_000, compaction.ROOM, compaction.ROOM + 1])
 def test_a_targets_groups_are_those_that_were_gathered(form: str, count: int) -> None:
     sink = sink_of(form)
     target = Target(_Device(), sink, 1 << 18)
     keys, words = filled(sink, 1 << 18, count, np)
-    wanted = compact.grouped(sink, compact.compacted(keys, words))
+    wanted = compaction.grouped(sink, compaction.compacted(keys, words))
     target.words[:] = words
     if keys is not None:
         assert target.keys is not None
@@ -48,7 +48,7 @@ def test_a_targets_groups_are_those_that_were_gathered(form: str, count: int) ->
         asked.append(given)
         first, many, there, accumulators, slots, cursor, room, rows = given.to_gather()
         assert (int(many), int(accumulators), int(slots)) == (len(sink.words), len(sink.accumulators), 1 << 18)
-        made = compact.compacted(first if form == "hash" else None, there)
+        made = compaction.compacted(first if form == "hash" else None, there)
         cursor[:] = len(made)
         made = np.random.default_rng(3).permutation(made)[: int(room)]
         rows[: made.size] = made.reshape(-1)
@@ -65,6 +65,6 @@ def test_a_targets_groups_are_those_that_were_gathered(form: str, count: int) ->
 
 
 def test_the_kernel_compiles(tmp_path: Path) -> None:
-    made = nvrtc.compiled(compact.source(), headers(), "sm_90", folder=tmp_path)
+    made = nvrtc.compiled(compaction.source(), headers(), "sm_90", folder=tmp_path)
     assert made.cubin[:4] == b"\x7fELF"
     assert made.spilled == 0

@@ -9,9 +9,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from gpudb.engine.gpu.fused import nvrtc, zones
-from gpudb.engine.gpu.fused.generate import Kernel, generated, headers
+from gpudb.engine.gpu.fused.codegen import Kernel, generated, headers
 from gpudb.engine.gpu.fused.pipeline import Lookup
-from gpudb.engine.gpu.fused.walk import lookups_of
+from gpudb.engine.gpu.fused.traversal import lookups_of
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.fused import corpus

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.gpu.fused import growing
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.results import frame_of
-from gpudb.engine.gpu.fused.run import Ready, Twin
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.share import WHOLE
-from gpudb.engine.gpu.stage import Task, compute
-from gpudb.engine.gpu.straight import straight
+from gpudb.engine.gpu.cache.partition import WHOLE
+from gpudb.engine.gpu.fastpath.single_kernel import straight
+from gpudb.engine.gpu.fused import dictionaries
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.result_columns import frame_of
+from gpudb.engine.gpu.fused.runner import Ready, Twin
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.engine.protocol import Request
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import EVERY, embedded, sorted_rows
@@ -28,7 +28,7 @@ QUERY = "SELECT s, count(*), sum(n) FROM t WHERE n > 1 GROUP BY s"
 
 @pytest.fixture
 def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    monkeypatch.setattr(growing, "FEW", 10)
+    monkeypatch.setattr(dictionaries, "FEW", 10)
     made = Lab()
     made.run("CREATE TABLE t (s text, n int)")
     yield made
@@ -68,7 +68,7 @@ def test_texts_that_a_table_has_no_more_are_let_go(lab: Lab) -> None:
         assert sorted_rows(rows) == sorted_rows(embedded(lab, request))
         dictionary = _bound(lab, request, kernels, turn).source.known(0).dictionary
         assert dictionary is not None
-        assert len(dictionary.values) <= 3 * ROWS + growing.FEW
+        assert len(dictionary.values) <= 3 * ROWS + dictionaries.FEW
         seen.append(weakref.ref(dictionary))
         del dictionary
     gc.collect()

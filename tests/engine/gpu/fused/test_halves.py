@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.fused.recording import Recording

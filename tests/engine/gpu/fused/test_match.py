@@ -9,18 +9,18 @@ from dataclasses import replace
 import pytest
 
 from gpudb.catalog.model import Table
-from gpudb.engine.gpu.chunks import Space, kept_rows
-from gpudb.engine.gpu.fused import match
-from gpudb.engine.gpu.fused.match import scan_of
-from gpudb.engine.gpu.operators import operator
-from gpudb.engine.gpu.planning import Planner, costs_of
+from gpudb.engine.gpu.explain.operators import operator
+from gpudb.engine.gpu.fused import matching
+from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.gpu.planning.planner import Planner, costs_of
+from gpudb.engine.gpu.worker.batching import Space, kept_rows
 from gpudb.engine.protocol import Request
-from gpudb.plan.fused import Fused
-from gpudb.plan.optimize.estimate import estimate
-from gpudb.plan.physical import Final
-from gpudb.plan.placing import Costs
-from gpudb.plan.stages import Stage
-from gpudb.plan.traversal import walk_nodes
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.stage_nodes import Final
+from gpudb.plan.tree.traversal import walk_nodes
 from tests.engine.conftest import Lab
 
 TIMES = 100_000
@@ -46,7 +46,7 @@ def test_rows_come_out_of_a_kernel_unless_their_texts_may_be_many(monkeypatch: p
         assert is_fused("SELECT a, t FROM f WHERE a < 5")
         assert not is_fused("SELECT a, t FROM f WHERE a < 5", scan=1001)
         assert not is_fused("SELECT a, t FROM f WHERE a > 5")
-        monkeypatch.setattr(match, "MANY", 999)
+        monkeypatch.setattr(matching, "MANY", 999)
         assert is_fused("SELECT a, c FROM f WHERE a < 5")
         assert is_fused("SELECT a FROM f ORDER BY a LIMIT 3")
         assert is_fused("SELECT t, count(*) FROM f GROUP BY t")

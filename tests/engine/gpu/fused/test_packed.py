@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from gpudb.catalog.model import Column, DataFile, Table
-from gpudb.engine.gpu.bound import needed
-from gpudb.engine.gpu.fused import reading
-from gpudb.engine.gpu.fused.packed import DAY, PackedColumn, joined, pack
-from gpudb.engine.gpu.fused.pieces import HostPieces, Piece
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.gpu.fused.runs import Runs
-from gpudb.engine.gpu.fused.values import NotFused
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.resident import ResidentTables
-from gpudb.engine.gpu.share import WHOLE
-from gpudb.engine.gpu.stage import Task, compute
-from gpudb.plan.fused import Fused
-from gpudb.plan.placing import Costs
+from gpudb.engine.gpu.cache.build_cache import needed
+from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.cache.partition import WHOLE
+from gpudb.engine.gpu.fused import read_batches as reading
+from gpudb.engine.gpu.fused.column_chunks import HostPieces, Piece
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_column import DAY, PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.segments import Runs
+from gpudb.engine.gpu.fused.typed_values import NotFused
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.tree.fused_nodes import Fused
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 

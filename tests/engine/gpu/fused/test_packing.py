@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused import nvrtc, texts, zones
-from gpudb.engine.gpu.fused.generate import headers
-from gpudb.engine.gpu.fused.packed import PackedColumn, joined, pack, packed_texts
+from gpudb.engine.gpu.fused import nvrtc, text_columns, zones
+from gpudb.engine.gpu.fused.codegen import headers
+from gpudb.engine.gpu.fused.column_chunks import HostPieces, Piece
+from gpudb.engine.gpu.fused.packed_column import PackedColumn, joined, pack, packed_texts
 from gpudb.engine.gpu.fused.packing import TEXTS, VALUES, Launch, Packing, source, source_of
-from gpudb.engine.gpu.fused.pieces import HostPieces, Piece
-from gpudb.engine.gpu.fused.refusal import NotFused
+from gpudb.engine.gpu.fused.unsupported import NotFused
 from tests.engine.gpu.fused.decoded import bits_of, columns, same
 from tests.engine.gpu.fused.hosted import COMPILER, XP, HostedFile
 
@@ -88,7 +88,7 @@ def _texts(packing: Packing, held: list[str | None], kind: type[np.signedinteger
 
 
 def test_texts_are_joined_as_their_twins(packing: Packing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "GROUP", 32)
+    monkeypatch.setattr(text_columns, "GROUP", 32)
     draws = np.random.default_rng(7)
     for number in range(60):
         some = ["", "a", "bc" * 20, *(["ä", "日本"] if number % 3 else []), *([None] if number % 2 else [])]
@@ -104,7 +104,7 @@ def test_texts_are_joined_as_their_twins(packing: Packing, monkeypatch: pytest.M
         encoded = [(each or "").encode() for each in wanted]
         there = np.array([each is not None for each in wanted], bool)
         ends = np.cumsum([0, *map(len, encoded)])[1:]
-        twin = packed_texts(texts.texts_of(ends, np.frombuffer(b"".join(encoded), np.uint8)), len(wanted), there)
+        twin = packed_texts(text_columns.texts_of(ends, np.frombuffer(b"".join(encoded), np.uint8)), len(wanted), there)
         assert (whole.form, whole.rows) == (twin.form, twin.rows)
         assert (whole.valid is None) == (twin.valid is None)
         assert whole.valid is None or np.array_equal(whole.valid, twin.valid)
@@ -115,7 +115,7 @@ def test_texts_are_joined_as_their_twins(packing: Packing, monkeypatch: pytest.M
 
 
 def test_texts_too_long_are_refused(launch: Launch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "GROUP", 32)
+    monkeypatch.setattr(text_columns, "GROUP", 32)
     packing = Packing(XP, lambda name, *given: None if name == "text_bytes" else launch(name, *given))
     part = packing.texts(np.zeros(5, np.uint8), np.array([5, 2**32]), None)
     assert part.texts is not None

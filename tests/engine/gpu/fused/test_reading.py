@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.catalog.model import Column, DataFile, Table
-from gpudb.engine.gpu.fused import reading
-from gpudb.engine.gpu.fused.packed import PackedColumn
-from gpudb.engine.gpu.fused.pieces import HostPieces, Piece
-from gpudb.engine.gpu.fused.reading import Read, carried_out, planned
-from gpudb.engine.gpu.fused.refusal import NotFused
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.share import WHOLE
+from gpudb.engine.gpu.cache.partition import WHOLE
+from gpudb.engine.gpu.fused import read_batches
+from gpudb.engine.gpu.fused.column_chunks import HostPieces, Piece
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_column import PackedColumn
+from gpudb.engine.gpu.fused.read_batches import Read, carried_out, planned
+from gpudb.engine.gpu.fused.unsupported import NotFused
 from gpudb.errors import SqlError
 from tests.engine.conftest import Lab
 
@@ -72,7 +72,7 @@ def _whole(plan: Sequence[Read], table: Table, count: int) -> None:
 @pytest.mark.parametrize("names", ["a", "abef", "d"])
 @pytest.mark.parametrize("bound", [1 << 10, 1 << 14, 1 << 16, 1 << 29])
 def test_reads_are_as_large_as_their_bound(names: str, bound: int, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "BYTES", bound)
+    monkeypatch.setattr(read_batches, "BYTES", bound)
     table = _table(lab)
     columns = _named(table, names)
     plan = planned(_parts(table), columns, 1 << 40)
@@ -84,8 +84,8 @@ def test_reads_are_as_large_as_their_bound(names: str, bound: int, lab: Lab, mon
 
 
 def test_more_columns_than_the_bound_has_room_for_are_read_in_groups(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "BYTES", 1 << 14)
-    monkeypatch.setattr(reading, "FEWEST", 1 << 10)
+    monkeypatch.setattr(read_batches, "BYTES", 1 << 14)
+    monkeypatch.setattr(read_batches, "FEWEST", 1 << 10)
     table = _table(lab)
     plan = planned(_parts(table), _named(table, "abef"), 1 << 40)
     assert {read.columns for read in plan} == {(0, 1), (2, 3)}
@@ -105,7 +105,7 @@ def test_a_small_budget_bounds_reads_too(lab: Lab) -> None:
 
 
 def test_long_texts_count_as_what_they_take_in_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "BYTES", 1 << 16)
+    monkeypatch.setattr(read_batches, "BYTES", 1 << 16)
     lab = Lab()
     try:
         lab.run("CREATE TABLE f (c text, g text)")
@@ -235,7 +235,7 @@ class _Small(HostPieces):
 def test_tables_are_packed_the_same_with_little_memory(
     fits: Callable[[int, int], bool], texts: int | None, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(read_batches, "_LEAST_ROWS", 100)
     table, little = _table(lab), _Small(fits)
     large, small = PackedTables(2**28, texts=texts), PackedTables(2**28, little, texts)
     monkeypatch.setattr(small, "keeps_texts", large.keeps_texts)  # which looks into some rows

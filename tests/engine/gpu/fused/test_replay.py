@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from gpudb.engine.gpu.fused import replay
-from gpudb.engine.gpu.fused.packed import pack
+from gpudb.engine.gpu.fused.numpy_backend import Segment, in_forms, run
+from gpudb.engine.gpu.fused.packed_column import pack
 from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
 from gpudb.engine.gpu.fused.replay import Launch, Replay
-from gpudb.engine.gpu.fused.target import Target, room_of
-from gpudb.engine.gpu.fused.twin import Segment, in_forms, run
+from gpudb.engine.gpu.fused.result_buffers import Target, room_of
 
 
 class _Array(np.ndarray[Any, Any]):

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.entry import Entry, Question
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.processes import cpu_processes
-from gpudb.engine.gpu.shortcut import Shortcuts
+from gpudb.engine.gpu.fastpath.pool import Shortcuts
+from gpudb.engine.gpu.fastpath.server import Entry, Question
+from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Cancel, Request
-from gpudb.engine.routed import RoutedEngine
+from gpudb.engine.routing import RoutedEngine
 from gpudb.errors import GpudbError, QueryCanceled
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu.fused import corpus
 from tests.engine.gpu.fused.test_shortcut import Rows, run, until_at_once

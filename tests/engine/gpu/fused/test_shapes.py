@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu.coordinator import Measured
-from gpudb.engine.gpu.display import displayed
+from gpudb.engine.gpu.coordinator.coordinator import Measured
+from gpudb.engine.gpu.explain.plan import displayed
 from gpudb.engine.gpu.fused import nvrtc
-from gpudb.engine.gpu.fused.generate import generated, headers
-from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.fused.codegen import generated, headers
+from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import PlanNode
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.fused.recording import Recording

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu import admission
-from gpudb.engine.gpu.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine, GivenStream
-from gpudb.engine.gpu.entry import Entry, Question
-from gpudb.engine.gpu.processes import cpu_processes
-from gpudb.engine.gpu.shortcut import Shortcuts
+from gpudb.engine.gpu.fastpath.pool import Shortcuts
+from gpudb.engine.gpu.fastpath.server import Entry, Question
+from gpudb.engine.gpu.planning import admission
 from gpudb.engine.protocol import Cancel, Request
 from gpudb.errors import GpudbError, QueryCanceled
 from tests.engine.conftest import Lab

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.frames import Coded, Frames, HostFrames, HostHeld
-from gpudb.engine.gpu.fused import sides
-from gpudb.engine.gpu.fused.pieces import piece_of
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.backend.base import Coded, Frames, HostFrames, HostHeld
+from gpudb.engine.gpu.fused import build_sides
+from gpudb.engine.gpu.fused.column_chunks import piece_of
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.runner import Twin
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import EVERY, embedded, sorted_rows
@@ -74,8 +74,8 @@ def test_joins_by_texts(lab: Lab, name: str, frames: Frames, side: str) -> None:
 
 
 def test_many_texts_of_a_side_are_the_general_engine_s(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sides, "MANY", 200)
-    monkeypatch.setattr(sides, "_TEXTS", 3)
+    monkeypatch.setattr(build_sides, "MANY", 200)
+    monkeypatch.setattr(build_sides, "_TEXTS", 3)
     request = lab.request(QUERIES["payload"].format("q"))
     for frames in (HostFrames(), _CodedFrames()):
         kernels: Any = Twin(PackedTables(2**30))

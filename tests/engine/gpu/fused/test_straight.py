@@ -9,21 +9,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.finish import Finished
-from gpudb.engine.gpu.frames import Held
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.results import Lane
-from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.gpu.fused.values import Dictionary
-from gpudb.engine.gpu.outcome import to_batch
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.share import WHOLE, Share
-from gpudb.engine.gpu.stage import Task, compute
-from gpudb.engine.gpu.states_sent import sent, taken
-from gpudb.engine.gpu.straight import straight
-from gpudb.engine.gpu.texts_kept import FEW_BYTES, MOST_BYTES, TextsKept
-from gpudb.engine.gpu.whole_groups import MANY, Apart, Column, OfLanes, WholeGroups, _numbered
-from gpudb.plan.placing import Costs
+from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.cache.partition import WHOLE, Share
+from gpudb.engine.gpu.cache.strings import FEW_BYTES, MOST_BYTES, TextsKept
+from gpudb.engine.gpu.exchange.result_codec import to_batch
+from gpudb.engine.gpu.exchange.state_codec import sent, taken
+from gpudb.engine.gpu.fastpath.single_kernel import straight
+from gpudb.engine.gpu.finalize.host import Finished
+from gpudb.engine.gpu.finalize.merge import MANY, Apart, Column, OfLanes, WholeGroups, _numbered
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.result_columns import Lane
+from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.fused.conftest import JOIN
@@ -156,7 +156,7 @@ def test_rows_have_a_number_in_common_that_have_the_same_keys(seed: int) -> None
 
 @pytest.mark.parametrize("few", [0, 1 << 16])
 def test_texts_are_ordered_and_taken_by_their_codes(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
-    monkeypatch.setattr("gpudb.engine.gpu.fused.values._FEW", few)
+    monkeypatch.setattr("gpudb.engine.gpu.fused.typed_values._FEW", few)
     texts = ["b", "", "é", "aa", "Z", "a", "zz", "𝄞"]
     dictionary = Dictionary(pl.Series(texts))
     codes = np.array([5, 0, 7, 1, 5, 2, 4, 3, 6])

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudb.engine.gpu.fused import like, match, nvrtc, packed, resident, texts, zones
-from gpudb.engine.gpu.fused.generate import generated, headers
-from gpudb.engine.gpu.fused.resident import PackedTables
-from gpudb.engine.gpu.fused.skip import _rows
-from gpudb.plan.placing import Costs
+from gpudb.engine.gpu.fused import like, matching, nvrtc, packed_cache, packed_column, text_columns, zones
+from gpudb.engine.gpu.fused.codegen import generated, headers
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.zone_pruning import _rows
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.fused import corpus
@@ -65,16 +65,18 @@ def test_patterns_match_as_like_is_defined(some: list[str], pattern: str) -> Non
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_texts_are_packed_and_cut(parts: list[list[str | None]], cut: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(texts, "GROUP", 32)
-        patch.setattr(texts, "_AT_ONCE", 64)
+        patch.setattr(text_columns, "GROUP", 32)
+        patch.setattr(text_columns, "_AT_ONCE", 64)
         made = []
         for part in parts:
             held = [(each or "").encode() for each in part]
             ends = np.cumsum([len(each) for each in held]).astype(np.int64)
             valid = np.array([each is not None for each in part])
             data = np.frombuffer(b"".join(held), np.uint8)
-            made.append(packed.packed_texts(texts.texts_of(ends, data), len(part), None if valid.all() else valid))
-        whole = packed.joined(made)
+            made.append(
+                packed_column.packed_texts(text_columns.texts_of(ends, data), len(part), None if valid.all() else valid)
+            )
+        whole = packed_column.joined(made)
         wanted = [each for part in parts for each in part]
         first = min(64 * cut, len(wanted))
         some = _rows(whole, first, len(wanted))
@@ -100,8 +102,8 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
 def test_queries_over_texts_answer_as_the_embedded_engine(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(match, "MANY", -1)
-    monkeypatch.setattr(resident, "DISTINCT", (-1.0, 100))
+    monkeypatch.setattr(matching, "MANY", -1)
+    monkeypatch.setattr(packed_cache, "DISTINCT", (-1.0, 100))
     monkeypatch.setattr(zones, "ROWS", 128)
     tables = PackedTables(2**28, texts=0)
     cut = False
@@ -128,7 +130,7 @@ def test_queries_over_texts_answer_as_the_embedded_engine(
 
 
 def test_columns_of_few_texts_keep_their_dictionary(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match, "MANY", -1)
+    monkeypatch.setattr(matching, "MANY", -1)
     lab.run("CREATE TABLE IF NOT EXISTS few AS SELECT 'n' || i % 3 AS t, 'n' || i AS u FROM generate_series(1, 900) i")
     for column, texts_are in (("t", False), ("u", True)):
         kernels = Recording(PackedTables(2**28, texts=0))
@@ -143,8 +145,8 @@ def test_columns_of_few_texts_keep_their_dictionary(lab: Lab, monkeypatch: pytes
 
 
 def test_case_is_ignored_in_ascii_alone(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match, "MANY", -1)
-    monkeypatch.setattr(resident, "DISTINCT", (-1.0, 100))
+    monkeypatch.setattr(matching, "MANY", -1)
+    monkeypatch.setattr(packed_cache, "DISTINCT", (-1.0, 100))
     lab.run("CREATE TABLE IF NOT EXISTS odd AS SELECT 'É' || i AS t FROM generate_series(1, 9) i")
     request = lab.request("SELECT count(*) FROM odd WHERE t ILIKE 'é_'")
     kernels = Recording(PackedTables(2**28, texts=0))
@@ -153,5 +155,5 @@ def test_case_is_ignored_in_ascii_alone(lab: Lab, monkeypatch: pytest.MonkeyPatc
 
 
 def test_slices_keep_their_place() -> None:
-    held = texts.texts_of(np.arange(1, 200, dtype=np.int64), np.full(199, 97, np.uint8))
+    held = text_columns.texts_of(np.arange(1, 200, dtype=np.int64), np.full(199, 97, np.uint8))
     assert replace(held, skip=64).bytes(0, 2) == [b"a", b"a"]

@@ -8,24 +8,24 @@ from concurrent.futures import wait
 
 import pytest
 
-from gpudb.engine.gpu.coordinator import Measured
-from gpudb.engine.gpu.display import displayed
-from gpudb.engine.gpu.fused import run
-from gpudb.engine.gpu.fused.generate import generated
+from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.cache.partition import WHOLE
+from gpudb.engine.gpu.coordinator.coordinator import Measured
+from gpudb.engine.gpu.explain.plan import displayed
+from gpudb.engine.gpu.fused import runner
+from gpudb.engine.gpu.fused.codegen import generated
+from gpudb.engine.gpu.fused.compile_pool import Compiling, Workshop
+from gpudb.engine.gpu.fused.numpy_backend import Outcome
 from gpudb.engine.gpu.fused.nvrtc import Compiled
-from gpudb.engine.gpu.fused.prepared import Prepared
-from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.gpu.fused.twin import Outcome
-from gpudb.engine.gpu.fused.values import NotFused
-from gpudb.engine.gpu.fused.workshop import Compiling, Workshop
-from gpudb.engine.gpu.planning import Planned, Planner
-from gpudb.engine.gpu.resident import ResidentTables
-from gpudb.engine.gpu.share import WHOLE
-from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.fused.prepared_pipeline import Prepared
+from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.typed_values import NotFused
+from gpudb.engine.gpu.planning.planner import Planned, Planner
+from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.engine.protocol import PlanNode
 from gpudb.errors import InternalError
-from gpudb.plan.fused import Fused
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.tree.fused_nodes import Fused
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.fused.conftest import JOIN
@@ -154,7 +154,7 @@ def test_what_the_data_keep_from_a_kernel_is_not_tried_again(lab: Lab, monkeypat
         tried.append(given)
         raise NotFused("numbers that are too large")
 
-    monkeypatch.setattr(run, "prepare", refuse)
+    monkeypatch.setattr(runner, "prepare", refuse)
     for key in (b"1", b"1", b"2", None, None):
         (made,) = compute(Task(planned.stages[number], WHOLE, key=key), tables, {0: build}, local.FRAMES, kernels)
         assert made.rows > 0

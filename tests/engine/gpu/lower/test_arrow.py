@@ -6,8 +6,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from gpudb.engine.gpu.exchange.result_codec import packed, schema_of, to_batch, unpacked
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
-from gpudb.engine.gpu.outcome import packed, schema_of, to_batch, unpacked
 from gpudb.types import INT4, TEXT
 from tests.engine.conftest import Lab
 from tests.engine.gpu.lower.where import fetched

@@ -7,8 +7,8 @@ import random
 import polars as pl
 import pytest
 
-from gpudb.engine.cpu.udf_quotient import quotient_of
-from gpudb.engine.gpu.lower.divisions import LEFT, quotients
+from gpudb.duckdb.udf.quotient import quotient_of
+from gpudb.engine.gpu.lower.exact_division import LEFT, quotients
 
 
 def _digits(draw: random.Random) -> int:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.protocol import Settings
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 

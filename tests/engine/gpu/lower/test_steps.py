@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.frames import HostFrames
-from gpudb.engine.gpu.lower.host import Host
-from gpudb.engine.gpu.lower.put_off import PutOff
-from gpudb.engine.gpu.lower.steps import Steps
+from gpudb.engine.gpu.backend.base import HostFrames
+from gpudb.engine.gpu.lower.deferred import PutOff
+from gpudb.engine.gpu.lower.host_fallback import Host
+from gpudb.engine.gpu.lower.lowered_frame import Steps
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.types import INT8, SqlType
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.frames import HostFrames, HostHeld
-from gpudb.engine.gpu.fused.run import Twin
-from gpudb.engine.gpu.planning import Planner
-from gpudb.engine.gpu.share import Share
-from gpudb.engine.gpu.stage import Task, compute
+from gpudb.engine.gpu.backend.base import HostFrames, HostHeld
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.physical import Final
-from gpudb.plan.placing import Costs
-from gpudb.plan.traversal import walk_nodes
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.tree.stage_nodes import Final
+from gpudb.plan.tree.traversal import walk_nodes
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from gpudb.engine.gpu.fused.run import Twin
+from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.errors import GpudbError
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.engine.gpu.frames import HostFrames
-from gpudb.engine.gpu.planning import Planner
+from gpudb.engine.gpu.backend.base import HostFrames
+from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Request
-from gpudb.plan.placing import Costs
+from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.conftest import Lab
 from tests.engine.gpu import local
 from tests.engine.gpu.test_cases import embedded, sorted_rows

@@ -1,0 +1,75 @@
+"""What an aggregate or window function takes in: the rows that FILTER keeps, and those of a window's frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.plan.tree.fallibility import may_fail
+from gpudb.sql import bound
+
+PARTITION = bound.Frame("ROWS", "UNBOUNDED PRECEDING", None, "UNBOUNDED FOLLOWING", None)
+"""All rows of the partition."""
+
+_INTEGERS = frozenset({"int2", "int4", "int8"})
+
+
+def guarded(args: Sequence[bound.Expr], keep: bound.Expr | None) -> tuple[bound.Expr, ...]:
+    """Arguments that are computed for the rows alone that FILTER keeps, where they may fail for others.
+
+    DuckDB computes them before it filters.
+    """
+    if keep is None:
+        return tuple(args)
+    return tuple(
+        bound.Case(((keep, arg),), bound.Constant(None, arg.type), arg.type) if may_fail(arg) else arg for arg in args
+    )
+
+
+def over_integers(window: bound.Window) -> bool:
+    """Whether a frame reaches from an integer over a distance: where that is beyond the type it has no end, and is no
+    error."""
+    frame = window.frame
+    if frame is None or frame.unit != "RANGE" or len(window.order_by) != 1:
+        return False
+    offsets = frame.start_offset is not None or frame.end_offset is not None
+    return offsets and window.order_by[0].expr.type.name in _INTEGERS
+
+
+def widened(value: str) -> str:
+    """An integer as one that no distance leads beyond."""
+    return f"CAST({value} AS HUGEINT)"
+
+
+def frame(given: bound.Frame, render: Callable[[bound.Expr], str], *, wide: bool) -> str:
+    """A frame clause; its distances widened as the sort key is."""
+
+    def edge(kind: str, offset: bound.Expr | None, name: str) -> str:
+        if offset is None:
+            return kind
+        value = render(offset)
+        if isinstance(offset, bound.Constant):
+            _check(offset, given.unit, name)
+        else:
+            null = f"CAST(pg_error('22004', 'frame {name} offset must not be null') AS {offset.type.duckdb})"
+            value = f"coalesce({value}, {null})" if given.unit == "RANGE" else f"pg_frame_rows({value}, '{name}')"
+        return f"{widened(value) if wide else value} {kind}"
+
+    exclude = f" EXCLUDE {given.exclude}" if given.exclude else ""
+    start = edge(given.start, given.start_offset, "starting")
+    end = edge(given.end, given.end_offset, "ending")
+    return f"{given.unit} BETWEEN {start} AND {end}{exclude}"
+
+
+def _check(offset: bound.Constant, unit: str, name: str) -> None:
+    """22004 or 22013 for a distance that is NULL, negative or NaN, be there rows or not; 0A000 for an infinite one."""
+    if offset.value is None:
+        raise SqlError.of("null_value_not_allowed", f"frame {name} offset must not be null")
+    if unit != "RANGE" and isinstance(offset.value, int) and offset.value < 0:
+        raise SqlError.of("invalid_preceding_or_following_size", f"frame {name} offset must not be negative")
+    if isinstance(offset.value, float) and math.isnan(offset.value):
+        message = "invalid preceding or following size in window function"
+        raise SqlError.of("invalid_preceding_or_following_size", message)
+    if isinstance(offset.value, float) and math.isinf(offset.value):
+        raise FeatureNotSupported("an infinite distance in a window frame is not supported")

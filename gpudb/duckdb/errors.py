@@ -1,0 +1,169 @@
+"""DuckDB's errors as gpudb's: each with PostgreSQL's message where it is known, and its SQLSTATE always."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+
+from gpudb.errors import (
+    FeatureNotSupported,
+    GpudbError,
+    InternalError,
+    NumericOutOfRange,
+    OutOfMemory,
+    QueryCanceled,
+    SqlError,
+    sqlstates,
+)
+from gpudb.functions.let_binding import DETAIL
+from gpudb.storage.iceberg.scan import unreadable
+
+# What the macro pg_error makes DuckDB say, and what a Python function raised.
+_MARKED = re.compile(r"Could not convert string '\[(\w{5})\] (.*)' to INT32|\[(\w{5})\] (.*)", re.S)
+_INTEGERS = {"INT8": "smallint", "INT16": "smallint", "INT32": "integer", "INT64": "bigint"}
+_TYPES = {
+    "INT16": "smallint", "INT32": "integer", "INT64": "bigint", "SMALLINT": "smallint", "INTEGER": "integer",
+    "BIGINT": "bigint", "FLOAT": "real", "DOUBLE": "double precision", "DATE": "date", "BOOLEAN": "boolean",
+    "BOOL": "boolean", "UUID": "uuid", "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamp with time zone",
+    "TIMESTAMP WITH TIME ZONE": "timestamp with time zone", "TIME": "time", "INTERVAL": "interval",
+}  # fmt: skip
+
+# What a reader of Arrow batches raises carries DuckDB's text alone, with the kind of error before it.
+_KINDS: dict[str, type[duckdb.Error]] = {
+    "Conversion Error": duckdb.ConversionException,
+    "INTERRUPT Error": duckdb.InterruptException,
+    "IO Error": duckdb.IOException,
+    "Invalid Input Error": duckdb.InvalidInputException,
+    "Not implemented Error": duckdb.NotImplementedException,
+    "Out of Memory Error": duckdb.OutOfMemoryException,
+    "Out of Range Error": duckdb.OutOfRangeException,
+    "Serialization Error": duckdb.SerializationException,
+}
+
+Maker = tuple[re.Pattern[str], str, str]
+_RULES: tuple[Maker, ...] = tuple(
+    (re.compile(pattern, re.S), condition, message)
+    for pattern, condition, message in (
+        (r"Cannot (AND|OR|XOR) bit strings of different sizes", "string_data_length_mismatch",
+         "cannot {1} bit strings of different sizes"),
+        (r"Division by zero|division by zero", "division_by_zero", "division by zero"),
+        (r"More than one row returned by a subquery", "cardinality_violation",
+         "more than one row returned by a subquery used as an expression"),
+        (r"Overflow in .*? of (INT\d+)", "numeric_value_out_of_range", "{type} out of range"),
+        (r"Overflow in negation of integer|Overflow on abs\((-?\d+)\)", "numeric_value_out_of_range",
+         "integer out of range"),
+        (r"out of range for the destination type (\w+)", "numeric_value_out_of_range", "{type} out of range"),
+        (r"Overflow in .*DECIMAL|Overflow in HUGEINT|Could not cast value .* to DECIMAL|"
+         r"Casting value .* to type DECIMAL|[Oo]verflow in .*decimal|Could not convert string \"-?[\d.]+\" to DECIMAL",
+         "numeric_value_out_of_range", "value overflows numeric format"),
+        (r"Could not convert string '(.*)' to (\w+)", "invalid_text_representation",
+         'invalid input syntax for type {type2}: "{1}"'),
+        (r"invalid (?:timestamp|date) field format: \"(.*?)\"", "invalid_datetime_format",
+         'invalid input syntax for type timestamp: "{1}"'),
+        (r"Date out of range|not in timestamp range|Overflow in date|Timestamp.*out of range|"
+         r"date field value out of range|overflow.*[Tt]imestamp|Overflow exception in date/time",
+         "datetime_field_overflow", "timestamp out of range"),
+        (r"Argument for ntile must be", "invalid_argument_for_ntile_function",
+         "argument of ntile must be greater than zero"),
+        (r"cannot take logarithm of zero", "invalid_argument_for_logarithm", "cannot take logarithm of zero"),
+        (r"cannot take logarithm of a negative number", "invalid_argument_for_logarithm",
+         "cannot take logarithm of a negative number"),
+        (r"cannot take square root of a negative number", "invalid_argument_for_power_function",
+         "cannot take square root of a negative number"),
+        (r"(?:missing|unexpected|invalid|bad|no argument for).*(?:regular expression|regexp|\)|\]|repetition)",
+         "invalid_regular_expression", "invalid regular expression: {0}"),
+        (r"Max expression depth|[Mm]aximum recursion depth|stack overflow", "statement_too_complex",
+         "stack depth limit exceeded"),
+        (r"Invalid RANGE (PRECEDING|FOLLOWING) value", "invalid_preceding_or_following_size",
+         "invalid preceding or following size in window function"),
+        (r"infinite bounds not supported", "feature_not_supported", "series without an end are not supported"),
+        # Sizes that no file has which is whole.
+        (r"Information loss on integer cast", "data_corrupted", "could not read data file: {0}"),
+        (r"subqueries in lambda expressions are not supported", "feature_not_supported",
+         "a subquery as an argument of this function is not supported"),
+        (r"WHERE clause cannot contain window functions", "feature_not_supported",
+         "a window function as an argument of this function is not supported"),
+        (r"Subqueries are not supported in LATERAL join conditions", "feature_not_supported",
+         "a subquery in the condition of a LATERAL join is not supported"),
+        (r"WHERE clause cannot contain aggregates", "feature_not_supported",
+         "an aggregate as an argument of this function is not supported"),
+        (r"Nested UNNEST calls are not supported", "feature_not_supported",
+         "set-returning functions within each other are not supported"),
+        (r"UNNEST not supported here|UNNEST in lambda expressions is not supported", "feature_not_supported",
+         "set-returning functions are not supported here"),
+        (r"executing the UDF: OverflowError", "numeric_value_out_of_range", "value out of range"),
+        (r"executing the UDF: MemoryError", "out_of_memory", "out of memory"),
+        (r"executing the UDF: RecursionError", "statement_too_complex", "stack depth limit exceeded"),
+        (r"Malformed JSON|Invalid JSON|malformed JSON", "invalid_text_representation",
+         "invalid input syntax for type json"),
+    )
+)  # fmt: skip
+
+
+class EngineRestarted(SqlError):
+    """58000: DuckDB refused a statement because another one had broken it; there is a new one now."""
+
+    condition = "system_error"
+
+
+def fatal(error: BaseException) -> bool:
+    """Whether an error says that DuckDB may take no further statement."""
+    kinds = (duckdb.FatalException, duckdb.InternalException, duckdb.ConnectionException)
+    return isinstance(error, kinds) or str(error).startswith(("FATAL Error", "INTERNAL Error"))
+
+
+def own_fault(error: BaseException) -> bool:
+    """Whether it was this statement at which DuckDB broke."""
+    return isinstance(error, duckdb.InternalException) or str(error).startswith("INTERNAL Error")
+
+
+def translated(error: BaseException) -> GpudbError:
+    """The gpudb error that a DuckDB error stands for; XX000 where nothing better is known."""
+    if isinstance(error, GpudbError):
+        return error
+    text = str(error)
+    if not isinstance(error, duckdb.Error):
+        kind = _KINDS.get(text.partition(": ")[0])
+        error = kind(text) if kind is not None else error
+    plain = text.partition("\n")[0].partition(": ")[2] or text
+    if isinstance(error, duckdb.FatalException):
+        return InternalError(plain, detail="The embedded engine has failed.")
+    # A division by zero shows its SQL, in which other errors may stand as text.
+    marked = None if "error_on_division_by_zero" in text else _MARKED.search(text)
+    if marked is not None and (marked[1] or marked[3]) in _known_states():
+        message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()
+        message, _, detail = message.partition(DETAIL)
+        return SqlError.of(_known_states()[marked[1] or marked[3]], message, detail=detail or None)
+    if isinstance(error, duckdb.InterruptException):
+        return QueryCanceled("canceling statement due to user request")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return OutOfMemory("out of memory", detail=plain, hint="Raise the setting memory_limit, or read less at once.")
+    if isinstance(error, duckdb.Error) and (found := unreadable(error)) is not None:
+        return found
+    for pattern, condition, message in _RULES:
+        if (match := pattern.search(text)) is not None:
+            return SqlError.of(condition, _filled(message, match, plain))
+    if isinstance(error, duckdb.OutOfRangeException):
+        return NumericOutOfRange(plain)
+    if isinstance(error, duckdb.ConversionException):
+        return SqlError.of("invalid_text_representation", plain)
+    if isinstance(error, duckdb.NotImplementedException):
+        return FeatureNotSupported(plain)
+    return InternalError(plain, detail="The embedded engine refused the statement that was made from this one.")
+
+
+def _known_states() -> dict[str, str]:
+    return {state: condition for condition, state in sqlstates().items()}
+
+
+def _filled(message: str, match: re.Match[str], plain: str) -> str:
+    groups = match.groups()
+    first = groups[0] if groups else ""
+    second = groups[1] if len(groups) > 1 else ""
+    return (
+        message.replace("{type2}", _TYPES.get((second or "").upper(), (second or "").lower()))
+        .replace("{type}", _TYPES.get(first or "", _INTEGERS.get(first or "", "value")))
+        .replace("{1}", first or "")
+        .replace("{0}", plain)
+    )

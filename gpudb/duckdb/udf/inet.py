@@ -1,0 +1,150 @@
+"""Network addresses: their text, parts and arithmetic (PostgreSQL's network.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.errors import NumericOutOfRange, SqlError
+from gpudb.types import SqlType
+from gpudb.values.inet import (
+    abbreviated,
+    address_of,
+    host_text,
+    key_of,
+    mask_of,
+    network_key,
+    network_text,
+    parse_macaddr,
+    parse_macaddr8,
+)
+
+_INET, _CIDR = SqlType("inet"), SqlType("cidr")
+
+
+def register(registry: Registry) -> None:
+    """Adds them."""
+    registry.scalar("pg_inet_in", "VARCHAR", "BLOB", lambda text: network_key(_INET, text))
+    registry.scalar("pg_cidr_in", "VARCHAR", "BLOB", lambda text: network_key(_CIDR, text))
+    registry.scalar("pg_macaddr_in", "VARCHAR", "VARCHAR", parse_macaddr)
+    registry.scalar("pg_inet_text", "BLOB", "VARCHAR", lambda key: network_text(_INET, key))
+    registry.scalar("pg_cidr_text", "BLOB", "VARCHAR", lambda key: network_text(_CIDR, key))
+    registry.scalar("pg_inet_host", "BLOB", "VARCHAR", host_text)
+    registry.scalar("pg_inet_masklen", "BLOB", "INTEGER", lambda key: address_of(key)[2])
+    registry.scalar("pg_inet_low", "BLOB BOOLEAN", "BLOB", _low)
+    registry.scalar("pg_inet_high", "BLOB", "BLOB", _high)
+    registry.scalar("pg_inet_set_masklen", "BLOB INTEGER", "BLOB", _with_length)
+    registry.scalar("pg_inet_merge", "BLOB BLOB", "BLOB", _merged)
+    registry.scalar("pg_inet_plus", "BLOB BIGINT", "BLOB", _moved)
+    registry.scalar("pg_inet_minus", "BLOB BIGINT", "BLOB", lambda key, by: _moved(key, -by))
+    registry.scalar("pg_inet_difference", "BLOB BLOB", "BIGINT", _difference)
+    registry.scalar("pg_inet_and", "BLOB BLOB", "BLOB", _both("AND", lambda a, b: a & b))
+    registry.scalar("pg_inet_or", "BLOB BLOB", "BLOB", _both("OR", lambda a, b: a | b))
+    for name, changed in _CHANGES.items():
+        registry.scalar(f"pg_inet_{name}", "BLOB", "BLOB", _change(changed))
+    registry.scalar("pg_cidr_abbrev", "BLOB", "VARCHAR", abbreviated)
+    registry.scalar("pg_macaddr8_in", "VARCHAR", "VARCHAR", parse_macaddr8)
+    registry.scalar("pg_mac_not", "VARCHAR", "VARCHAR", lambda mac: _mac(~_bits(mac), len(mac)))
+    registry.scalar("pg_mac_and", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _mac(_bits(a) & _bits(b), len(a)))
+    registry.scalar("pg_mac_or", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _mac(_bits(a) | _bits(b), len(a)))
+    registry.scalar("pg_mac_short", "VARCHAR", "VARCHAR", _short)
+
+
+Change = Callable[[int, int, int], tuple[int, int]]
+
+
+def _change(changed: Change) -> Callable[[bytes], bytes]:
+    def run(key: bytes) -> bytes:
+        width, address, length = address_of(key)
+        address, length = changed(width, address, length)
+        return key_of(width, address & mask_of(width, 8 * width), length)
+
+    return run
+
+
+# Of the address's width, the address and the length of its mask: the new address and length.
+_CHANGES: dict[str, Change] = {
+    "network": lambda width, address, length: (address & mask_of(width, length), length),
+    "broadcast": lambda width, address, length: (address | ~mask_of(width, length), length),
+    "netmask": lambda width, _, length: (mask_of(width, length), 8 * width),
+    "hostmask": lambda width, _, length: (~mask_of(width, length), 8 * width),
+    "not": lambda _, address, length: (~address, length),
+}
+
+
+def _low(key: bytes, strict: bool) -> bytes:
+    """The least key of what a network contains; with `strict` other than the network itself."""
+    width, address, length = address_of(key)
+    network = address & mask_of(width, length)
+    return key[:1] + network.to_bytes(width, "big") + bytes([length + strict]) + bytes(width)
+
+
+def _high(key: bytes) -> bytes:
+    """A key that is above all of what a network contains."""
+    width, address, length = address_of(key)
+    last = address | (mask_of(width, 8 * width) & ~mask_of(width, length))
+    return key[:1] + last.to_bytes(width, "big") + b"\xff" * (width + 1)
+
+
+def _with_length(key: bytes, length: int) -> bytes:
+    width, address, _ = address_of(key)
+    if not -1 <= length <= 8 * width:
+        raise SqlError.of("invalid_parameter_value", f"invalid mask length: {length}")
+    return key_of(width, address, 8 * width if length == -1 else length)
+
+
+def _merged(one: bytes, other: bytes) -> bytes:
+    """The smallest network that contains both."""
+    (width, first, length), (other_width, second, other_length) = address_of(one), address_of(other)
+    if width != other_width:
+        raise SqlError.of("invalid_parameter_value", "cannot merge addresses from different families")
+    common = min(length, other_length, 8 * width - (first ^ second).bit_length())
+    return key_of(width, first & mask_of(width, common), common)
+
+
+def _both(word: str, combine: Callable[[int, int], int]) -> Callable[[bytes, bytes], bytes]:
+    def run(one: bytes, other: bytes) -> bytes:
+        (width, first, length), (other_width, second, other_length) = address_of(one), address_of(other)
+        if width != other_width:
+            raise SqlError.of("invalid_parameter_value", f"cannot {word} inet values of different sizes")
+        return key_of(width, combine(first, second), max(length, other_length))
+
+    return run
+
+
+def _moved(key: bytes, by: int) -> bytes:
+    width, address, length = address_of(key)
+    if not 0 <= address + by < 1 << 8 * width:
+        raise NumericOutOfRange("result is out of range")
+    return key_of(width, address + by, length)
+
+
+def _difference(one: bytes, other: bytes) -> int:
+    (width, first, _), (other_width, second, _) = address_of(one), address_of(other)
+    if width != other_width:
+        raise SqlError.of("invalid_parameter_value", "cannot subtract inet values of different sizes")
+    if not -(2**63) <= first - second < 2**63:
+        raise NumericOutOfRange("result is out of range")
+    return first - second
+
+
+def _bits(mac: str) -> int:
+    return int(mac.replace(":", ""), 16)
+
+
+def _mac(bits: int, length: int) -> str:
+    """The text of a macaddr or macaddr8, by the text's length."""
+    width = (length + 1) // 3
+    return (bits & ((1 << 8 * width) - 1)).to_bytes(width, "big").hex(":")
+
+
+def _short(mac: str) -> str:
+    if mac[9:14] != "ff:fe":
+        raise NumericOutOfRange("macaddr8 data out of range to convert to macaddr", hint=_SHORT_HINT)
+    return f"{mac[:8]}:{mac[15:]}"
+
+
+_SHORT_HINT = (
+    "Only addresses that have FF and FE as values in the 4th and 5th bytes from the left, for example"
+    " xx:xx:xx:ff:fe:xx:xx:xx, are eligible to be converted from macaddr8 to macaddr."
+)

@@ -1,0 +1,56 @@
+"""Assigning to a subscripted jsonb value (jsonfuncs.c, setPath that fills gaps and keeps positions)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.duckdb.udf.json import path_index, read
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.errors import SqlError
+from gpudb.functions.let_binding import DETAIL
+from gpudb.values.json import jsonb_text
+
+
+def register(registry: Registry) -> None:
+    """Adds `pg_jsonb_assign(jsonb, path, value)`."""
+    registry.scalar("pg_jsonb_assign", "VARCHAR VARCHAR[] VARCHAR", "VARCHAR", _assign)
+
+
+def _assign(text: str, path: Sequence[str | None], given: str) -> str:
+    if None in path:
+        raise SqlError.of("null_value_not_allowed", "jsonb subscript in assignment must not be null")
+    return jsonb_text(_put(read(text), [step for step in path if step is not None], 0, read(given)))
+
+
+def _put(value: Any, path: Sequence[str], level: int, given: Any) -> Any:
+    """The value with `given` at what is left of the path."""
+    if level == len(path):
+        return given
+    if isinstance(value, dict):
+        step = path[level]
+        there = _put(value[step], path, level + 1, given) if step in value else _made(path, level + 1, given)
+        return {**value, step: there}
+    if isinstance(value, list):
+        return _put_item(value, path, level, given)
+    detail = "The path assumes key is a composite object, but it is a scalar value."
+    raise SqlError.of("invalid_parameter_value", f"cannot replace existing key{DETAIL}{detail}")
+
+
+def _put_item(items: list[Any], path: Sequence[str], level: int, given: Any) -> list[Any]:
+    index = path_index(path[level], level + 1)
+    if index < -len(items):
+        message = f"path element at position {level + 1} is out of range: {index}"
+        raise SqlError.of("invalid_parameter_value", message)
+    index += len(items) if index < 0 else 0
+    if index < len(items):
+        return [*items[:index], _put(items[index], path, level + 1, given), *items[index + 1 :]]
+    return [*items, *[None] * (index - len(items)), _made(path, level + 1, given)]
+
+
+def _made(path: Sequence[str], level: int, given: Any) -> Any:
+    """Containers for what is left of the path: an array for a number, after as many nulls, else an object."""
+    for step in reversed(path[level:]):
+        given = [*[None] * int(step), given] if re.fullmatch(r"\s*[+-]?\d+", step) else {step: given}
+    return given

@@ -1,0 +1,58 @@
+"""The order of jsonb: bytes that sort as PostgreSQL compares documents (jsonb_util.c, compareJsonbContainers)."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+from gpudb.duckdb.udf.registry import Registry
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
+
+# null, strings, numbers, booleans, arrays, objects
+_NULL, _STRING, _NUMBER, _BOOLEAN, _ARRAY, _OBJECT = (bytes([kind]) for kind in range(1, 7))
+_NEGATIVE, _ZERO, _POSITIVE = b"\1", b"\2", b"\3"
+_EXPONENT_MIDDLE = 1 << 31
+
+
+def register(registry: Registry) -> None:
+    """Adds it."""
+    registry.scalar("pg_jsonb_order", "VARCHAR", "BLOB", order)
+
+
+def order(text: str) -> bytes:
+    """A document's place among all others. A scalar counts as an array of one, before the arrays of one."""
+    value = _DECODER.decode(text)
+    if isinstance(value, list | dict):
+        return _placed(value)
+    return _ARRAY + _count(1) + b"\0" + _placed(value)
+
+
+def _placed(value: Any) -> bytes:
+    match value:
+        case None:
+            return _NULL
+        case bool():
+            return _BOOLEAN + bytes([value])
+        case str():
+            return _STRING + value.encode() + b"\0"
+        case Decimal():
+            return _NUMBER + _number(value)
+        case list():
+            return _ARRAY + _count(len(value)) + b"\1" + b"".join(map(_placed, value))
+    keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
+    return _OBJECT + _count(len(value)) + b"".join(key.encode() + b"\0" + _placed(value[key]) for key in keys)
+
+
+def _count(items: int) -> bytes:
+    return items.to_bytes(4, "big")
+
+
+def _number(value: Decimal) -> bytes:
+    """Sign, exponent and digits; all of them turned round below zero."""
+    if not value:
+        return _ZERO
+    digits = "".join(map(str, value.as_tuple().digits)).strip("0")
+    size = (value.adjusted() + _EXPONENT_MIDDLE).to_bytes(4, "big") + digits.encode() + b"\0"
+    return _POSITIVE + size if value > 0 else _NEGATIVE + bytes(255 - byte for byte in size)

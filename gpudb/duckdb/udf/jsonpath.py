@@ -1,0 +1,87 @@
+"""jsonb_path_exists and its kin: jsonpaths run over jsonb."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+from gpudb.duckdb.udf.regex import _compiled
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.errors import GpudbError, SqlError
+from gpudb.values.json import jsonb_text
+from gpudb.values.jsonpath import parse, parse_jsonpath
+from gpudb.values.jsonpath.datetimes import Moment
+from gpudb.values.jsonpath.evaluate import Evaluation, silenced
+from gpudb.values.zones import session_zone
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
+_OPERANDS = "VARCHAR VARCHAR VARCHAR BOOLEAN VARCHAR"
+
+
+def register(registry: Registry) -> None:
+    """Adds the functions: jsonb, jsonpath, variables, silent, and the session's zone or '' without one."""
+    registry.scalar("pg_jsonpath_in", "VARCHAR", "VARCHAR", parse_jsonpath)
+    registry.scalar("pg_jsonb_path_query", _OPERANDS, "VARCHAR[]", _query)
+    registry.scalar("pg_jsonb_path_exists", _OPERANDS, "BOOLEAN", _exists)
+    registry.scalar("pg_jsonb_path_match", _OPERANDS, "BOOLEAN", _match)
+
+
+def _evaluation(text: str, path: str, variables: str, zone: str) -> Evaluation:
+    # the operators have no variables at all: each is null there
+    given = _DECODER.decode(variables) if variables else None
+    if variables and not isinstance(given, dict):
+        detail = 'Jsonpath parameters should be encoded as key-value pairs of "vars" object.'
+        raise SqlError.of("invalid_parameter_value", '"vars" argument is not an object', detail=detail)
+    where = session_zone(zone) if zone else None
+    return Evaluation(parse(path), _DECODER.decode(text), given, _matches, where)
+
+
+def _matches(text: str, pattern: str, flags: str) -> bool:
+    # XQuery's dot stops at newlines unless s; its anchors match at them under m
+    newlines = ("w" if "s" in flags else "n") if "m" in flags else ("s" if "s" in flags else "p")
+    asked = newlines + ("i" if "i" in flags else "") + ("q" if "q" in flags else "")
+    return _compiled(pattern, asked).search(text) is not None
+
+
+def _plain(value: Any) -> Any:
+    """A result as JSON: what .datetime() made is a string there."""
+    if isinstance(value, Moment):
+        return value.text()
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def _query(text: str, path: str, variables: str, silent: bool, zone: str) -> list[str]:
+    found: list[str] = []
+    try:
+        for each in _evaluation(text, path, variables, zone).results():
+            found.append(jsonb_text(_plain(each)))
+    except GpudbError as error:
+        if not silent or not silenced(error):
+            raise
+    return found
+
+
+def _exists(text: str, path: str, variables: str, silent: bool, zone: str) -> bool | None:
+    try:
+        return _evaluation(text, path, variables, zone).finds()
+    except GpudbError as error:
+        if silent and silenced(error):
+            return None
+        raise
+
+
+def _match(text: str, path: str, variables: str, silent: bool, zone: str) -> bool | None:
+    try:
+        found = _evaluation(text, path, variables, zone).run()
+    except GpudbError as error:
+        if silent and silenced(error):
+            return None
+        raise
+    if len(found) == 1 and (found[0] is None or isinstance(found[0], bool)):
+        return found[0]
+    if silent:
+        return None
+    raise SqlError.of("singleton_sql_json_item_required", "single boolean result is expected")

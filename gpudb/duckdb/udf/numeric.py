@@ -1,0 +1,113 @@
+"""Exact numeric arithmetic beyond what 128 bits take on the way to a result of 38 digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
+
+import pyarrow as pa
+
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.errors import NumericOutOfRange, SqlError
+
+DIGITS = 38
+HELD_SCALE = 20
+_EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
+
+
+def register(registry: Registry) -> None:
+    """Adds wide products, roundings and variances."""
+    registry.scalar("pg_wide_product", "VARCHAR VARCHAR INTEGER", "VARCHAR", _product)
+    registry.scalar("pg_round_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_HALF_UP))
+    registry.scalar("pg_trunc_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_DOWN))
+    registry.scalar("pg_whole_quotient", "VARCHAR VARCHAR INTEGER", "VARCHAR", _whole_quotient)
+    registry.scalar("pg_remainder", "VARCHAR VARCHAR INTEGER", "VARCHAR", _remainder)
+    registry.columns("pg_variance", "BIGINT VARCHAR VARCHAR INTEGER BOOLEAN BOOLEAN", "VARCHAR", _variances)
+    registry.columns("pg_variance_of", "VARCHAR[] BOOLEAN BOOLEAN", "VARCHAR", _variances_of)
+
+
+def _variances(*columns: pa.Array) -> pa.Array:
+    made: list[str | None] = []
+    for count, total, squares, scale, sample, root in zip(*(column.to_pylist() for column in columns)):
+        if total is None:
+            made.append(None)
+        else:
+            made.append(variance(count, int(total), int(squares), scale, sample, root))
+    return pa.array(made, pa.string())
+
+
+def _variances_of(*columns: pa.Array) -> pa.Array:
+    made: list[str | None] = []
+    for texts, sample, root in zip(*(column.to_pylist() for column in columns)):
+        values = [Decimal(text) for text in texts or () if text is not None]
+        scale = max((max(0, -int(value.as_tuple().exponent)) for value in values), default=0)
+        units = [int(value.scaleb(scale, _EXACT)) for value in values]
+        squares = sum(unit * unit for unit in units)
+        made.append(variance(len(units), sum(units), squares, scale, sample, root) if units else None)
+    return pa.array(made, pa.string())
+
+
+def variance(count: int, total: int, squares: int, scale: int, sample: bool, root: bool) -> str | None:
+    """numeric_stddev_internal: (N * sum of squares - sum²) / N², or / (N * (N - 1)); its root at the same scale."""
+    if count <= sample:
+        return None
+    upper = count * squares - total * total
+    if upper <= 0:
+        return "0"
+    lower = count * (count - 1) if sample else count * count
+    places = quotient_scale(upper, 2 * scale, lower)
+    value = _EXACT.divide(Decimal(upper), Decimal(lower)).scaleb(-2 * scale, _EXACT)
+    value = value.quantize(Decimal(1).scaleb(-places), context=_EXACT)
+    if root:
+        value = _EXACT.sqrt(value)
+    fitted(value, HELD_SCALE)
+    return format(value.quantize(Decimal(1).scaleb(-places), context=_EXACT), "f")
+
+
+def quotient_scale(upper: int, scale: int, lower: int) -> int:
+    """select_div_scale for upper / 10^scale over an integer, at most what is held."""
+
+    def first(number: int, decimals: int) -> tuple[int, int]:
+        weight = (len(str(number)) - 1 - decimals) // 4
+        return weight, int(Decimal(number).scaleb(-decimals - 4 * weight, _EXACT))
+
+    (weight, digit), (other, divisor) = first(upper, scale), first(lower, 0)
+    return min(HELD_SCALE, max(16 - 4 * (weight - other - (digit <= divisor)), scale, 0))
+
+
+def _product(a: str, b: str, scale: int) -> str:
+    """a * b at `scale` decimals, halves away from zero."""
+    return fitted(_EXACT.multiply(Decimal(a), Decimal(b)), scale)
+
+
+def fitted(value: Decimal, scale: int) -> str:
+    """A value's digits at `scale` decimals; 22003 beyond 38."""
+    made = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    if made and made.adjusted() >= DIGITS - scale:
+        raise NumericOutOfRange("value overflows numeric format")
+    return format(made, "f")
+
+
+def _whole_quotient(a: str, b: str, scale: int) -> str:
+    """a / b towards zero."""
+    return fitted(_divided(_EXACT.divide_int, a, b), scale)
+
+
+def _remainder(a: str, b: str, scale: int) -> str:
+    """What a / b leaves, with the sign of a."""
+    return fitted(_divided(_EXACT.remainder, a, b), scale)
+
+
+def _divided(operation: Callable[[Decimal, Decimal], Decimal], a: str, b: str) -> Decimal:
+    divisor = Decimal(b)
+    if not divisor:
+        raise SqlError.of("division_by_zero", "division by zero")
+    return operation(Decimal(a), divisor)
+
+
+def _at(text: str, places: int, rounding: str) -> str:
+    value = Decimal(text)
+    if -places > DIGITS:
+        return "0"
+    made = value.quantize(Decimal(1).scaleb(-places), rounding=rounding, context=_EXACT)
+    return fitted(made, max(places, 0))

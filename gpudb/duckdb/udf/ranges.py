@@ -1,0 +1,31 @@
+"""Ranges from their text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.storage.copy.arrow_values import check_held, held_array
+from gpudb.types import MULTIRANGES, RANGES, SqlType
+from gpudb.values.text import parse_text
+
+
+def register(registry: Registry) -> None:
+    """Adds the input functions of range and multirange types; each takes a text and the session's TimeZone."""
+    for name in (*RANGES, *MULTIRANGES):
+        item = SqlType(name)
+        registry.columns(f"pg_{name}_in", "VARCHAR VARCHAR", item.duckdb, _reader(item))
+
+
+def _reader(item: SqlType) -> Callable[[pa.Array, pa.Array], pa.Array]:
+    def read(texts: pa.Array, zones: pa.Array) -> pa.Array:
+        values = []
+        for text, zone in zip(texts.to_pylist(), zones.to_pylist()):
+            value = None if text is None else parse_text(item, text, zone)
+            check_held(item, value)
+            values.append(value)
+        return held_array(item, values)
+
+    return read

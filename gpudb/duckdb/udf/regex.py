@@ -1,0 +1,225 @@
+"""Regular expressions where RE2 does not do: the longest match, back references, look-around, patterns from columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import regex
+
+from gpudb.duckdb.udf.mixed_regex import MixedPattern
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.errors import SqlError
+from gpudb.functions.patterns import NOT_GIVEN, like_escape
+from gpudb.functions.posix_regex import bad, similar, similar_parts, translate
+from gpudb.functions.regex_options import options
+
+TIMEOUT_S = 30.0
+
+
+def register(registry: Registry) -> None:
+    """Adds the regexp functions."""
+    registry.scalar("pg_like_escape", "VARCHAR VARCHAR", "VARCHAR", like_escape)
+    registry.scalar("pg_similar", "VARCHAR VARCHAR", "VARCHAR", similar)
+    registry.scalar("pg_similar_substring", "VARCHAR VARCHAR VARCHAR", "VARCHAR", _similar_substring)
+    registry.scalar("pg_like", "VARCHAR VARCHAR BOOLEAN", "BOOLEAN", _like_text)
+    registry.scalar("pg_bytes_like", "BLOB BLOB", "BOOLEAN", lambda data, pattern: _like_text(
+        data.decode("latin-1"), pattern.decode("latin-1"), False))  # fmt: skip
+    registry.scalar("pg_bytes_like_escape", "BLOB BLOB", "BLOB", lambda pattern, escape: like_escape(
+        pattern.decode("latin-1"), escape.decode("latin-1")).encode("latin-1"))  # fmt: skip
+    registry.scalar("pg_regex_like", "VARCHAR VARCHAR VARCHAR", "BOOLEAN", _like)
+    registry.scalar("pg_regex_replace", "VARCHAR VARCHAR VARCHAR INTEGER BIGINT VARCHAR", "VARCHAR", _replace)
+    registry.scalar("pg_regex_substring", "VARCHAR VARCHAR", "VARCHAR", _substring)
+    registry.scalar("pg_regex_count", "VARCHAR VARCHAR INTEGER VARCHAR", "INTEGER", _count)
+    registry.scalar("pg_regex_substr", "VARCHAR VARCHAR INTEGER INTEGER VARCHAR INTEGER", "VARCHAR", _substr)
+    registry.scalar("pg_regex_instr", "VARCHAR VARCHAR INTEGER INTEGER INTEGER VARCHAR INTEGER", "INTEGER", _instr)
+    registry.scalar("pg_regex_match", "VARCHAR VARCHAR VARCHAR", "VARCHAR[]", _match)
+    registry.scalar("pg_regex_matches", "VARCHAR VARCHAR VARCHAR", "VARCHAR[][]", _matches)
+    registry.scalar("pg_regex_split", "VARCHAR VARCHAR VARCHAR", "VARCHAR[]", _split)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str, flags: str) -> Any:
+    made = translate(pattern, flags)
+    mode = (regex.MULTILINE if made.lines else 0) | (0 if made.stops else regex.DOTALL)
+    if made.ignore_case:
+        mode |= regex.IGNORECASE
+    if not made.lazy:
+        mode |= regex.POSIX
+    if made.mixed:
+        return MixedPattern([token.replace(r"\z", r"\Z") for token in made.mixed], made.groups, mode)
+    try:
+        return regex.compile(made.text.replace(r"\z", r"\Z"), mode)
+    except regex.error as error:
+        raise bad(str(error)) from None
+
+
+def _like_text(text: str, pattern: str, fold: bool) -> bool:
+    """LIKE under the backslash; 22025 where a text matches as far as an escape that ends the pattern."""
+    if fold:
+        text, pattern = text.lower(), pattern.lower()
+    dangling = (len(pattern) - len(pattern.rstrip("\\"))) % 2 == 1
+    found = _like_compiled(pattern[:-1] if dangling else pattern, dangling).match(text)
+    if dangling and found is not None:
+        message = "LIKE pattern must not end with escape character"
+        raise SqlError.of("invalid_escape_sequence", message)
+    return found is not None
+
+
+@lru_cache(maxsize=1024)
+def _like_compiled(pattern: str, dangling: bool) -> re.Pattern[str]:
+    """The whole text, or where an escape dangles, all before at least one more character."""
+    made = [
+        ".*" if part == "%" else "." if part == "_" else re.escape(part[-1]) for part in _LIKE_PARTS.findall(pattern)
+    ]
+    return re.compile("".join(made) + (".+" if dangling else "") + r"\Z", re.S)
+
+
+_LIKE_PARTS = re.compile(r"\\.|.", re.S)
+
+
+def _similar_substring(text: str, pattern: str, escape: str) -> str | None:
+    """The part of a text that matches what stands between separators: the first part as short as can be, then long."""
+    parts = similar_parts(pattern, escape)
+    if len(parts) == 1:
+        return text if _whole(parts[0], text) else None
+    last = parts[2] if len(parts) == 3 else ""
+    for start in range(len(text) + 1):
+        if not _whole(parts[0], text[:start]):
+            continue
+        for end in range(len(text), start - 1, -1):
+            if _whole(parts[1], text[start:end]) and _whole(last, text[end:]):
+                return text[start:end]
+    return None
+
+
+def _whole(pattern: str, text: str) -> bool:
+    return _compiled(f"^(?:{pattern})$", "").search(text, timeout=TIMEOUT_S) is not None
+
+
+def _no_global(name: str, flags: str) -> str:
+    if options(flags).every:
+        raise SqlError.of("invalid_parameter_value", f'{name}() does not support the "global" option')
+    return flags
+
+
+def _positive(name: str, value: int) -> int:
+    if value < 1:
+        raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "{name}": {value}')
+    return value
+
+
+def _like(text: str, pattern: str, flags: str) -> bool:
+    return _compiled(pattern, flags).search(text, timeout=TIMEOUT_S) is not None
+
+
+def _found(text: str, pattern: str, flags: str, start: int = 1) -> list[Any]:
+    return list(_each_match(text, pattern, flags, start))
+
+
+def _each_match(text: str, pattern: str, flags: str, start: int) -> Iterator[Any]:
+    """The matches from a place on, one after another; none behind the text's end."""
+    compiled = _compiled(pattern, flags)
+    return compiled.finditer(text, start - 1, timeout=TIMEOUT_S) if start <= len(text) + 1 else iter(())
+
+
+def _filled(replacement: str, match: Any) -> str:
+    made, at = [], 0
+    while at < len(replacement):
+        follows = replacement[at + 1 : at + 2]
+        if replacement[at] != "\\" or not follows:
+            made.append(replacement[at])
+            at += 1
+            continue
+        if follows in "123456789":
+            made.append((match.group(int(follows)) or "") if int(follows) <= match.re.groups else "")
+        else:
+            made.append(match.group() if follows == "&" else "\\" if follows == "\\" else "\\" + follows)
+        at += 2
+    return "".join(made)
+
+
+def _replace(text: str, pattern: str, replacement: str, start: int, nth: int, flags: str) -> str:
+    """`nth` is the only match to replace, 0 for all, NOT_GIVEN where the flag g says."""
+    _positive("start", start)
+    if NOT_GIVEN < nth < 0:
+        raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "n": {nth}')
+    every = options(flags).every if nth == NOT_GIVEN else nth == 0
+    made, last = [], 0
+    for number, match in enumerate(_each_match(text, pattern, flags, start), 1):
+        if every or number == max(nth, 1):
+            made += [text[last : match.start()], _filled(replacement, match)]
+            last = match.end()
+        if not every and number >= nth:
+            break
+    return "".join([*made, text[last:]])
+
+
+def _substring(text: str, pattern: str) -> str | None:
+    match = _compiled(pattern, "").search(text, timeout=TIMEOUT_S)
+    return None if match is None else match.group(1 if match.re.groups else 0)
+
+
+def _count(text: str, pattern: str, start: int, flags: str) -> int:
+    return len(_found(text, pattern, _no_global("regexp_count", flags), _positive("start", start)))
+
+
+def _nth(text: str, pattern: str, start: int, nth: int, flags: str, group: int) -> Any:
+    _positive("start", start)
+    _positive("n", nth)
+    if group < 0:
+        raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "subexpr": {group}')
+    found = _found(text, pattern, flags, start)
+    # of a pattern without groups the whole match counts as the first
+    if len(found) < nth or group > max(found[nth - 1].re.groups, 1):
+        return None
+    return found[nth - 1]
+
+
+def _group(match: Any, group: int) -> int:
+    return group if match.re.groups else 0
+
+
+def _substr(text: str, pattern: str, start: int, nth: int, flags: str, group: int) -> str | None:
+    match = _nth(text, pattern, start, nth, _no_global("regexp_substr", flags), group)
+    return None if match is None else match.group(_group(match, group))
+
+
+def _instr(text: str, pattern: str, start: int, nth: int, end: int, flags: str, group: int) -> int:
+    if end not in (0, 1):
+        raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "endoption": {end}')
+    match = _nth(text, pattern, start, nth, _no_global("regexp_instr", flags), group)
+    if match is None:
+        return 0
+    found = match.span(_group(match, group))
+    return 0 if found[0] < 0 else int(found[end]) + 1
+
+
+def _parts(match: Any) -> list[str | None]:
+    return list(match.groups()) if match.re.groups else [match.group()]
+
+
+def _match(text: str, pattern: str, flags: str) -> list[str | None] | None:
+    match = _compiled(pattern, _no_global("regexp_match", flags)).search(text, timeout=TIMEOUT_S)
+    return None if match is None else _parts(match)
+
+
+def _matches(text: str, pattern: str, flags: str) -> list[list[str | None]]:
+    if options(flags).every:
+        return [_parts(match) for match in _found(text, pattern, flags)]
+    match = _compiled(pattern, flags).search(text, timeout=TIMEOUT_S)
+    return [] if match is None else [_parts(match)]
+
+
+def _split(text: str, pattern: str, flags: str) -> list[str]:
+    """Matches of no length at the start, at the end, or right after another match split nothing."""
+    _no_global("regexp_split_to_array", flags)
+    made, last = [], 0
+    for match in _found(text, pattern, flags):
+        if match.end() == match.start() and (match.start() in (0, len(text)) or match.start() == last):
+            continue
+        made.append(text[last : match.start()])
+        last = match.end()
+    return [*made, text[last:]]

@@ -1,0 +1,372 @@
+"""String functions that DuckDB lacks or does otherwise: case and order of code points, quoting, format, encodings."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import unicodedata
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal
+
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.errors import SqlError
+from gpudb.functions.keywords import QUOTED_KEYWORDS
+from gpudb.types import INT4
+from gpudb.values.letter_case import capital
+from gpudb.values.numbers import parse_integer
+from gpudb.values.to_ascii import to_ascii
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
+_FORMAT = re.compile(r"%(?:(\d+)\$)?(-)?(?:(\d+)|(\*)(?:(\d+)\$)?)?(.)?", re.DOTALL)
+_ENCODINGS = {"utf8": "utf-8", "unicode": "utf-8", "latin1": "latin-1", "iso88591": "latin-1", "sqlascii": "utf-8",
+              "win1252": "cp1252", "win1251": "cp1251", "latin9": "iso8859-15"}  # fmt: skip
+LINE = 76
+
+
+def register(registry: Registry) -> None:
+    """Adds the string functions."""
+    registry.scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(map(capital, s)))
+    registry.scalar("pg_lower_slow", "VARCHAR", "VARCHAR", lambda s: "".join(c.lower()[:1] for c in s))
+    registry.scalar("pg_initcap", "VARCHAR", "VARCHAR", initcap)
+    registry.scalar("pg_reverse_slow", "VARCHAR", "VARCHAR", lambda s: s[::-1])
+    registry.scalar("pg_characters", "VARCHAR", "VARCHAR[]", list)
+    registry.scalar("pg_quote_ident", "VARCHAR", "VARCHAR", quote_ident)
+    registry.columns("pg_format", "VARCHAR VARCHAR[]", "VARCHAR", _format_column)
+    for name in ("sha224", "sha384", "sha512"):
+        registry.scalar(f"pg_{name}", "BLOB", "BLOB", lambda b, name=name: hashlib.new(name, b).digest())
+    registry.scalar("pg_join", "VARCHAR[] VARCHAR", "VARCHAR", _join)
+    registry.scalar("pg_encode", "BLOB VARCHAR", "VARCHAR", encode)
+    registry.scalar("pg_decode", "VARCHAR VARCHAR", "BLOB", decode)
+    registry.scalar("pg_convert_from", "BLOB VARCHAR", "VARCHAR", _convert_from)
+    registry.scalar("pg_convert_to", "VARCHAR VARCHAR", "BLOB", _convert_to)
+    registry.scalar("pg_get_byte", "BLOB INTEGER", "INTEGER", _get_byte)
+    registry.scalar("pg_set_byte", "BLOB INTEGER INTEGER", "BLOB", _set_byte)
+    registry.scalar("pg_get_bit", "BLOB BIGINT", "INTEGER", _get_bit)
+    registry.scalar("pg_set_bit", "BLOB BIGINT INTEGER", "BLOB", _set_bit)
+    registry.scalar("pg_normalize", "VARCHAR VARCHAR", "VARCHAR", lambda s, form: unicodedata.normalize(_form(form), s))
+    registry.scalar("pg_is_normalized", "VARCHAR VARCHAR", "BOOLEAN",
+                    lambda s, form: unicodedata.is_normalized(_form(form), s))  # fmt: skip
+    registry.scalar("pg_unistr", "VARCHAR", "VARCHAR", _unistr)
+    registry.scalar("pg_parse_ident", "VARCHAR BOOLEAN", "VARCHAR[]", _parse_ident)
+    registry.scalar("pg_size_bytes", "VARCHAR", "BIGINT", _size_bytes)
+    registry.scalar("pg_bytes_position", "BLOB BLOB", "INTEGER", lambda b, part: b.find(part) + 1)
+    registry.scalar("pg_bytes_substring", "BLOB INTEGER INTEGER", "BLOB", _bytes_substring)
+    registry.scalar("pg_bytes_overlay", "BLOB BLOB INTEGER INTEGER", "BLOB", _bytes_overlay)
+    registry.scalar("pg_bytes_join", "BLOB[] BLOB", "BLOB", _bytes_join)
+    registry.scalar("pg_to_ascii", "VARCHAR VARCHAR", "VARCHAR", to_ascii)
+    registry.scalar("pg_convert", "BLOB VARCHAR VARCHAR", "BLOB", _convert)
+    registry.scalar("pg_bytes_trim", "BLOB BLOB BOOLEAN BOOLEAN", "BLOB", _bytes_trim)
+
+
+def _join(items: list[str | None], separator: str) -> str:
+    return separator.join(item for item in items if item is not None)
+
+
+def initcap(text: str) -> str:
+    """Words, which are runs of letters and digits, with a capital first."""
+    made, inside = [], False
+    for char in text:
+        made.append(char.lower()[:1] if inside else capital(char))
+        inside = char.isalnum()
+    return "".join(made)
+
+
+def quote_ident(name: str) -> str:
+    """An identifier, in quotes where it needs them."""
+    if _PLAIN.fullmatch(name) and name not in QUOTED_KEYWORDS:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_literal(text: str) -> str:
+    """A string literal."""
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+        return "E'" + text.replace("'", "''") + "'"
+    return "'" + text.replace("'", "''") + "'"
+
+
+_MOST_CHARACTERS = 64 << 20
+
+
+def _format_column(formats: object, arguments: object) -> object:
+    import pyarrow as pa
+
+    rows = zip(formats.to_pylist(), arguments.to_pylist())  # type: ignore[attr-defined]
+    return pa.array([None if text is None else text_format(text, given or []) for text, given in rows], pa.string())
+
+
+def text_format(text: str, arguments: list[str | None]) -> str:
+    """format(): %s, %I, %L and %%, with positions and widths. 22023 for a bad specifier or too few arguments."""
+    used = 0
+
+    def argument(position: str | None) -> str | None:
+        nonlocal used
+        if position == "0":
+            raise _invalid("format specifies argument 0, but arguments are numbered from 1")
+        used = int(position) if position else used + 1
+        if used > len(arguments):
+            raise _invalid("too few arguments for format()")
+        return arguments[used - 1]
+
+    def specifier(found: re.Match[str]) -> str:
+        position, left, width, star, star_position, kind = found.groups()
+        if found.group(0) == "%%":
+            return "%"
+        if kind is None:
+            raise _invalid("unterminated format() type specifier", 'For a single "%" use "%%".')
+        size = int(width or 0)
+        if star:
+            size = _width(argument(star_position))
+            left, size = ("-" if size < 0 else left), abs(size)
+        if size > 2**31 - 1:
+            raise SqlError.of("numeric_value_out_of_range", "number is out of range")
+        if kind not in "sIL":
+            raise _invalid(f'unrecognized format() type specifier "{kind}"', 'For a single "%" use "%%".')
+        value = argument(position)
+        if size > _MOST_CHARACTERS:
+            raise SqlError.of("program_limit_exceeded", "requested length too large")
+        if kind == "s":
+            made = value or ""
+        elif kind == "L":
+            made = "NULL" if value is None else quote_literal(value)
+        elif value is None:
+            message = "null values cannot be formatted as an SQL identifier"
+            raise SqlError.of("null_value_not_allowed", message)
+        else:
+            made = quote_ident(value)
+        return made.ljust(size) if left else made.rjust(size)
+
+    return _FORMAT.sub(specifier, text)
+
+
+def _width(text: str | None) -> int:
+    """A width that an argument gives: what casts to integer."""
+    return 0 if text is None else parse_integer(INT4, text)
+
+
+def _invalid(message: str, hint: str | None = None) -> SqlError:
+    return SqlError.of("invalid_parameter_value", message, hint=hint)
+
+
+def encode(data: bytes, form: str) -> str:
+    """hex, base64 (lines of 76) or escape; 22023 for another."""
+    match form.lower():
+        case "hex":
+            return data.hex()
+        case "base64":
+            text = base64.b64encode(data).decode()
+            return "\n".join(text[at : at + LINE] for at in range(0, len(text), LINE))
+        case "escape":
+            return "".join(
+                "\\\\" if byte == 92 else f"\\{byte:03o}" if byte == 0 or byte > 127 else chr(byte) for byte in data
+            )
+    raise _invalid(f'unrecognized encoding: "{form}"')
+
+
+def decode(text: str, form: str) -> bytes:
+    """The inverse of `encode`; 22023 for text that is no such encoding."""
+    match form.lower():
+        case "hex":
+            digits = re.sub(r"[ \n\t\r]", "", text)
+            wrong = re.search("[^0-9a-fA-F]", digits)
+            if wrong is not None:
+                raise _invalid(f'invalid hexadecimal digit: "{wrong.group()}"')
+            if len(digits) % 2:
+                raise _invalid("invalid hexadecimal data: odd number of digits")
+            return bytes.fromhex(digits)
+        case "base64":
+            digits = re.sub(r"[ \n\t\r]", "", text)
+            wrong = re.search("[^A-Za-z0-9+/=]", digits)
+            if wrong is not None:
+                raise _invalid(f'invalid symbol "{wrong.group()}" found while decoding base64 sequence')
+            try:
+                return base64.b64decode(digits, validate=True)
+            except binascii.Error:
+                raise _invalid("invalid base64 end sequence") from None
+        case "escape":
+            from gpudb.values.bytes import parse_bytea
+
+            return parse_bytea(text if not text.startswith("\\x") else "\\" + text)
+    raise _invalid(f'unrecognized encoding: "{form}"')
+
+
+def _encoding(name: str) -> str:
+    found = _ENCODINGS.get(re.sub("[^a-z0-9]", "", name.lower()))
+    if found is None:
+        raise _invalid(f'invalid encoding name "{name}"')
+    return found
+
+
+def _convert_from(data: bytes, name: str) -> str:
+    try:
+        text = data.decode(_encoding(name))
+    except UnicodeDecodeError as error:
+        shown = " ".join(f"0x{byte:02x}" for byte in data[error.start : error.end])
+        message = f'invalid byte sequence for encoding "{name.upper()}": {shown}'
+        raise SqlError.of("character_not_in_repertoire", message) from None
+    if "\0" in text:
+        raise SqlError.of("character_not_in_repertoire", f'invalid byte sequence for encoding "{name.upper()}": 0x00')
+    return text
+
+
+def _convert_to(text: str, name: str) -> bytes:
+    try:
+        return text.encode(_encoding(name))
+    except UnicodeEncodeError as error:
+        shown = " ".join(f"0x{byte:02x}" for byte in text[error.start].encode())
+        message = (
+            f'character with byte sequence {shown} in encoding "UTF8" has no equivalent in encoding "{name.upper()}"'
+        )
+        raise SqlError.of("untranslatable_character", message) from None
+
+
+# Encodings that PostgreSQL converts between without UTF-8 on either side.
+_CYRILLIC = frozenset({"cp1251", "koi8-r", "cp866", "iso8859-5"})
+
+
+def _convert(data: bytes, source: str, target: str) -> bytes:
+    old, new = _side("source", source), _side("destination", target)
+    if old == new or "SQL_ASCII" in {_plain(source), _plain(target)}:
+        if _plain(source) != "SQL_ASCII":
+            _convert_from(data, source)
+        return data
+    if "utf-8" not in {old, new} and not {old, new} <= _CYRILLIC:
+        message = f'default conversion function for encoding "{_plain(source)}" to "{_plain(target)}" does not exist'
+        raise SqlError.of("undefined_function", message)
+    return _convert_to(_convert_from(data, source), target)
+
+
+def _plain(name: str) -> str:
+    return "SQL_ASCII" if re.sub("[^a-z0-9]", "", name.lower()) == "sqlascii" else name.upper()
+
+
+def _side(which: str, name: str) -> str:
+    found = _ENCODINGS.get(re.sub("[^a-z0-9]", "", name.lower()))
+    if found is None:
+        raise _invalid(f'invalid {which} encoding name "{name}"')
+    return found
+
+
+def _get_byte(data: bytes, index: int) -> int:
+    if not 0 <= index < len(data):
+        message = f"index {index} out of valid range, 0..{len(data) - 1}"
+        raise SqlError.of("array_subscript_error", message)
+    return data[index]
+
+
+def _set_byte(data: bytes, index: int, value: int) -> bytes:
+    _get_byte(data, index)
+    return data[:index] + bytes([value & 255]) + data[index + 1 :]
+
+
+def _bit_place(data: bytes, index: int) -> tuple[int, int]:
+    if not 0 <= index < len(data) * 8:
+        message = f"index {index} out of valid range, 0..{len(data) * 8 - 1}"
+        raise SqlError.of("array_subscript_error", message)
+    return index // 8, index % 8
+
+
+def _get_bit(data: bytes, index: int) -> int:
+    byte, bit = _bit_place(data, index)
+    return data[byte] >> bit & 1
+
+
+def _set_bit(data: bytes, index: int, value: int) -> bytes:
+    byte, bit = _bit_place(data, index)
+    if value not in (0, 1):
+        raise _invalid("new bit must be 0 or 1")
+    return _set_byte(data, byte, data[byte] & ~(1 << bit) | value << bit)
+
+
+def _form(name: str) -> Literal["NFC", "NFD", "NFKC", "NFKD"]:
+    match name.upper():
+        case "NFC" | "NFD" | "NFKC" | "NFKD" as form:
+            return form
+    raise _invalid(f"invalid normalization form: {name}")
+
+
+_ESCAPES = re.compile(r"\\(?:(\\)|([0-9a-fA-F]{4})|\+([0-9a-fA-F]{6})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|)")
+
+
+def _unistr(text: str) -> str:
+    def character(found: re.Match[str]) -> str:
+        if found.group(1):
+            return "\\"
+        digits = next((each for each in found.groups()[1:] if each), None)
+        if digits is None:
+            raise SqlError.of("syntax_error", "invalid Unicode escape")
+        if not 0 < int(digits, 16) <= 0x10FFFF:
+            raise _invalid(f"invalid Unicode code point: {int(digits, 16):04X}")
+        return chr(int(digits, 16))
+
+    made = _ESCAPES.sub(character, text)
+    # pairs of surrogates make one character
+    try:
+        return made.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise SqlError.of("syntax_error", "invalid Unicode surrogate pair") from None
+
+
+# Every character beyond ASCII is a letter, and none of them has a lower case.
+_IDENTIFIER = re.compile(
+    r'[ \t\n\r\f]*(?:"((?:[^"]|"")+)"|([a-zA-Z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*))[ \t\n\r\f]*'
+)
+
+
+def _parse_ident(text: str, strict: bool) -> list[str]:
+    made: list[str] = []
+    at = 0
+    while True:
+        found = _IDENTIFIER.match(text, at)
+        if found is None:
+            raise _invalid(f'string is not a valid identifier: "{text}"')
+        quoted, plain = found.groups()
+        made.append(quoted.replace('""', '"') if quoted is not None else plain.encode().lower().decode())
+        at = found.end()
+        if text[at : at + 1] != ".":
+            break
+        at += 1
+    if strict and at < len(text):
+        raise _invalid(f'string is not a valid identifier: "{text}"')
+    return made
+
+
+_SIZE = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z]*)\s*")
+_UNITS = {"": 1, "b": 1, "bytes": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40, "pb": 1 << 50}
+
+
+def _size_bytes(text: str) -> int:
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise _invalid(f'invalid size: "{text}"')
+    if found.group(2).lower() not in _UNITS:
+        hint = 'Valid units are "bytes", "B", "kB", "MB", "GB", "TB", and "PB".'
+        raise _invalid(f'invalid size: "{text}"', hint)
+    value = Decimal(found.group(1)) * _UNITS[found.group(2).lower()]
+    return int(value.to_integral_value(rounding=ROUND_HALF_UP))
+
+
+def _bytes_substring(data: bytes, start: int, length: int) -> bytes:
+    if length < 0:
+        raise SqlError.of("substring_error", "negative substring length not allowed")
+    first = max(start, 1)
+    return data[first - 1 : max(start + length, first) - 1]
+
+
+def _bytes_overlay(data: bytes, new: bytes, start: int, length: int) -> bytes:
+    if start <= 0:
+        raise SqlError.of("substring_error", "negative substring length not allowed")
+    return data[: start - 1] + new + data[max(start + length, 1) - 1 :]
+
+
+def _bytes_join(items: list[bytes | None], separator: bytes) -> bytes | None:
+    known = [item for item in items if item is not None]
+    return separator.join(known) if known else None
+
+
+def _bytes_trim(data: bytes, wanted: bytes, left: bool, right: bool) -> bytes:
+    data = data.lstrip(wanted) if left and wanted else data
+    return data.rstrip(wanted) if right and wanted else data

@@ -1,0 +1,341 @@
+"""to_char of dates and times, and the templates that it shares with to_date (PostgreSQL's formatting.c)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pyarrow as pa
+
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.values import calendar, zones
+from gpudb.values.text_columns import interval_parts
+
+MONTHS = "January February March April May June July August September October November December".split()
+DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split()
+ROMAN = "XII XI X IX VIII VII VI V IV III II I".split()
+_PLAIN = (
+    "A.D. A.M. AD AM B.C. BC CC DAY DDD DD DY Day Dy D FF1 FF2 FF3 FF4 FF5 FF6 HH24 HH12 HH IDDD ID IW IYYY IYY IY I J"
+    " FX MI MM MONTH MON MS Month Mon OF P.M. PM Q RM SSSSS SSSS SS TZH TZM TZ US WW W Y,YYY YYYY YYY YY Y"
+    " a.d. a.m. ad am b.c. bc cc day ddd dd dy d ff1 ff2 ff3 ff4 ff5 ff6 hh24 hh12 hh iddd id iw iyyy iyy iy i j"
+    " fx mi mm month mon ms of p.m. pm q rm sssss ssss ss tzh tzm tz us ww w y,yyy yyyy yyy yy y"
+).split()
+_KEYWORD = re.compile("|".join(re.escape(word) for word in sorted(_PLAIN, key=len, reverse=True)))
+_NO_CASE = frozenset(
+    "CC DDD DD D FF1 FF2 FF3 FF4 FF5 FF6 FX HH24 HH12 HH IDDD ID IW IYYY IYY IY I J MI MM MS OF Q SSSSS SSSS SS TZH TZM"
+    " US WW W Y,YYY YYYY YYY YY Y".split()
+)
+
+
+_NAMED = frozenset({"MONTH", "MON", "DAY", "DY"})
+_PREFIXES = frozenset({"FM", "fm", "TM", "tm"})
+"""In these spellings alone: of `YYYYThh` the T is text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A keyword with what stands around it, or (`key` empty) literal text, which may have been in quotes."""
+
+    key: str
+    text: str
+    fill: bool = True
+    ordinal: str = ""
+    quoted: bool = False
+
+
+@lru_cache(maxsize=256)
+def tokens(template: str) -> tuple[Token, ...]:
+    """A template's parts; months' and days' names are the C locale's, under TM without blanks. 0A000 for SP."""
+    made: list[Token] = []
+    at = 0
+    while at < len(template):
+        start, fill, local = at, True, False
+        while template[at : at + 2] in _PREFIXES:
+            prefix = template[at : at + 2].upper()
+            fill, local, at = fill and prefix != "FM", local or prefix == "TM", at + 2
+        found = _KEYWORD.match(template, at)
+        if found is not None:
+            at = found.end()
+            key = found.group().upper() if found.group().upper() in _NO_CASE else found.group()
+            fill = fill and not (local and key.upper() in _NAMED)
+            ordinal = template[at : at + 2] if template[at : at + 2] in {"TH", "th"} else ""
+            at += len(ordinal)
+            if template[at : at + 2].upper() == "SP":
+                raise FeatureNotSupported('the template modifier "SP" is not supported')
+            made.append(Token(key, found.group(), fill, ordinal))
+            continue
+        if at > start:
+            continue
+        if template[at] == '"':
+            end = at + 1
+            text = ""
+            while end < len(template) and template[end] != '"':
+                end += template[end] == "\\" and end + 1 < len(template)
+                text += template[end]
+                end += 1
+            made.append(Token("", text, quoted=True))
+            at = end + 1
+        elif template[at] == "\\" and template[at + 1 : at + 2] == '"':
+            made.append(Token("", '"'))
+            at += 2
+        else:
+            made.append(Token("", template[at]))
+            at += 1
+    return tuple(made)
+
+
+def register(registry: Registry) -> None:
+    """Adds the functions."""
+    registry.columns("pg_format_timestamp", "TIMESTAMP VARCHAR", "VARCHAR", _format_timestamps)
+    registry.columns("pg_format_timestamptz", "TIMESTAMPTZ VARCHAR VARCHAR", "VARCHAR", _format_moments)
+    registry.columns("pg_format_interval", "INTERVAL VARCHAR", "VARCHAR", _format_intervals)
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+@dataclass(slots=True)
+class Fields:
+    """What a template prints: of an interval no day of the calendar."""
+
+    year: int
+    month: int
+    day: int
+    microseconds: int
+    days: int | None = None
+    offset: int | None = None
+    zone: str = ""
+
+
+def _format_timestamps(column: pa.Array, templates: pa.Array) -> pa.Array:
+    values = column.cast(pa.timestamp("us")).view(pa.int64()).to_pylist()
+    return pa.array([_timestamp(v, t) for v, t in zip(values, templates.to_pylist())], pa.string())
+
+
+def _format_moments(column: pa.Array, templates: pa.Array, names: pa.Array) -> pa.Array:
+    values = column.cast(pa.timestamp("us", "UTC")).view(pa.int64()).to_pylist()
+    zone = zones.session_zone(names[0].as_py()) if len(names) else zones.fixed(0)
+    return pa.array([_timestamp(v, t, zone) for v, t in zip(values, templates.to_pylist())], pa.string())
+
+
+def _timestamp(value: int | None, template: str | None, zone: zones.Zone | None = None) -> str | None:
+    if value is None or not template:
+        return None
+    if abs(value) >= calendar.MAX_TIMESTAMP:
+        return None
+    offset, name = None, ""
+    if zone is not None:
+        offset = zones.offset_at(zone, value)
+        name = zones.name_at(zone, value)
+        value += offset * 1_000_000
+    days, time = divmod(value, calendar.DAY)
+    return formatted(Fields(*calendar.civil_from_days(days), time, days, offset, name), template)
+
+
+def _format_intervals(column: pa.Array, templates: pa.Array) -> pa.Array:
+    valid = column.is_valid().to_pylist()
+    made: list[str | None] = []
+    parts = interval_parts(column).tolist() if len(column) else []
+    for (months, days, nanoseconds), template, ok in zip(parts, templates.to_pylist(), valid):
+        if not ok or not template:
+            made.append(None)
+            continue
+        sign = -1 if months < 0 else 1
+        years, months = sign * (abs(months) // 12), sign * (abs(months) % 12)
+        made.append(formatted(Fields(years, months, days, nanoseconds // 1000), template))
+    return pa.array(made, pa.string())
+
+
+def formatted(fields: Fields, template: str) -> str:
+    """A value by a template; 22007 for what an interval does not have."""
+    return "".join(token.text if not token.key else _printed(fields, token) for token in tokens(template))
+
+
+def _clock(fields: Fields) -> tuple[int, int, int, int]:
+    total = abs(fields.microseconds)
+    sign = -1 if fields.microseconds < 0 else 1
+    seconds, fraction = divmod(total, 1_000_000)
+    return sign * (seconds // 3600), sign * (seconds // 60 % 60), sign * (seconds % 60), sign * fraction
+
+
+def _ordinal(number: int, case: str) -> str:
+    last = abs(number) % 100
+    suffix = "th" if 11 <= last <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(last % 10, "th")
+    return suffix.upper() if case == "TH" else suffix
+
+
+def _digits(number: int, width: int, token: Token) -> str:
+    return _filled(number, width + (number < 0) if token.fill else 0, token)
+
+
+def _filled(number: int, width: int, token: Token) -> str:
+    """With zeros before it, up to a width of which a sign is part."""
+    return f"{number:0{width}d}" + (_ordinal(number, token.ordinal) if token.ordinal else "")
+
+
+def _cased(name: str, key: str, width: int, fill: bool) -> str:
+    made = name.upper() if key.isupper() else name.lower() if key.islower() else name
+    return made.ljust(width) if fill else made
+
+
+def _year(fields: Fields) -> int:
+    return fields.year if fields.year > 0 or fields.days is None else 1 - fields.year
+
+
+def _printed(fields: Fields, token: Token) -> str:
+    key = token.key
+    hour, minute, second, fraction = _clock(fields)
+    match key:
+        case "FX":  # of reading alone
+            return ""
+        case "HH" | "HH12":
+            return _filled(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
+        case "HH24":
+            return _digits(hour, 2, token)
+        case "MI":
+            return _digits(minute, 2, token)
+        case "SS":
+            return _digits(second, 2, token)
+        case "MS":
+            return _filled(int(fraction / 1000), 3, token)
+        case "US":
+            return _filled(fraction, 6, token)
+        case "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6":
+            places = int(key[2])
+            return _filled(int(fraction / 10 ** (6 - places)), places, token)
+        case "SSSS" | "SSSSS":
+            return _digits(hour * 3600 + minute * 60 + second, 1, token)
+        case "AM" | "PM" | "am" | "pm":
+            made = "PM" if math.fmod(hour, 24) >= 12 else "AM"
+            return made if key.isupper() else made.lower()
+        case "A.M." | "P.M." | "a.m." | "p.m.":
+            made = "P.M." if math.fmod(hour, 24) >= 12 else "A.M."
+            return made if key.isupper() else made.lower()
+        case "IYYY" if fields.days is None:
+            text = f"{_iso_year(fields):0{4 if fields.year >= 0 else 5}d}" if token.fill else str(_iso_year(fields))
+            return text + (_ordinal(_iso_year(fields), token.ordinal) if token.ordinal else "")
+        case "YYYY" | "IYYY":
+            return _digits(_iso_year(fields) if key[0] == "I" else _year(fields), 4, token)
+        case "YYY" | "YY" | "Y" | "IYY" | "IY" | "I":
+            year = _iso_year(fields) if key[0] == "I" else _year(fields)
+            width = len(key) + (len(key) > 1 and _year(fields) < 0)
+            return _filled(int(math.fmod(year, 10 ** len(key))), width if token.fill else 0, token)
+        case "Y,YYY":
+            year = _year(fields)
+            made = f"{int(year / 1000)},{int(math.fmod(year, 1000)):03d}"
+            return made + (_ordinal(year, token.ordinal) if token.ordinal else "")
+        case "CC":
+            year = _year(fields)
+            century = (year + 99) // 100 if fields.days is not None else int(year / 100)
+            return _digits(century if fields.year > 0 or fields.days is None else -century, 2, token)
+        case "MM":
+            return _digits(fields.month, 2, token)
+        case "DD":
+            return _filled(fields.day, 2 if token.fill else 0, token)
+        case "Q":
+            return _digits(int((fields.month - 1) / 3) + 1, 1, token) if fields.month else ""
+        case "MONTH" | "Month" | "month" | "MON" | "Mon" | "mon":
+            _calendar(fields)
+            name = MONTHS[fields.month - 1]
+            short = len(key) == 3
+            return _cased(name[:3] if short else name, key, 0 if short else 9, token.fill)
+        case "RM" | "rm":
+            if not fields.month and not fields.year:
+                return ""
+            # of whole years the last month, or of years ago the first
+            month = fields.month or (12 if fields.year > 0 else -12)
+            made = ROMAN[12 - month if month > 0 else -month - 1]
+            made = made if key == "RM" else made.lower()
+            return made.ljust(4) if token.fill else made
+        case "BC" | "AD" | "bc" | "ad" | "B.C." | "A.D." | "b.c." | "a.d.":
+            _calendar(fields)
+            made = "AD" if fields.year > 0 else "BC"
+            made = ".".join(made) + "." if "." in key else made
+            return made if key.isupper() else made.lower()
+        case "TZ" | "tz":
+            _calendar(fields)
+            return fields.zone if key == "TZ" else fields.zone.lower()
+        case "TZH":
+            _calendar(fields)
+            offset = fields.offset or 0
+            return f"{'-' if offset < 0 else '+'}{abs(offset) // 3600:02d}"
+        case "TZM":
+            _calendar(fields)
+            return f"{abs(fields.offset or 0) // 60 % 60:02d}"
+        case "OF":
+            _calendar(fields)
+            offset = fields.offset or 0
+            minutes = abs(offset) // 60 % 60
+            hours = f"{abs(offset) // 3600:0{2 if token.fill else 0}d}"
+            return ("-" if offset < 0 else "+") + hours + (f":{minutes:02d}" if minutes else "")
+    return _of_day(fields, token)
+
+
+def _calendar(fields: Fields) -> int:
+    if fields.days is None:
+        hint = "Intervals are not tied to specific calendar dates."
+        raise SqlError.of("invalid_datetime_format", "invalid format specification for an interval value", hint=hint)
+    return fields.days
+
+
+def weekday_of(days: int) -> int:
+    """0 is Sunday."""
+    return (days + 4) % 7
+
+
+def _iso(days: int) -> tuple[int, int]:
+    """ISO 8601's year and week."""
+    thursday = days - (weekday_of(days) + 6) % 7 + 3
+    year = calendar.civil_from_days(thursday)[0]
+    return year, (thursday - calendar.days_from_civil(year, 1, 1)) // 7 + 1
+
+
+def _iso_year(fields: Fields) -> int:
+    year = _iso(_counted(fields))[0]
+    return year if year > 0 or fields.days is None else 1 - year
+
+
+def _counted(fields: Fields) -> int:
+    """The days of a date; of an interval those that PostgreSQL's formula (date2j) makes of its years, months, days."""
+    if fields.days is not None:
+        return fields.days
+    month, year = (
+        (fields.month + 1, fields.year + 4800) if fields.month > 2 else (fields.month + 13, fields.year + 4799)
+    )
+    century = year // 100
+    return year * 365 - 32167 + year // 4 - century + century // 4 + 7834 * month // 256 + fields.day - 2_440_588
+
+
+def _of_day(fields: Fields, token: Token) -> str:
+    key = token.key
+    if key not in {"DDD", "IDDD", "W", "WW", "IW", "J"}:
+        _calendar(fields)
+    days = _counted(fields)
+    weekday = weekday_of(days)
+    # of an interval the days of its years and months, of 30 days each
+    span = (fields.year * 12 + fields.month) * 30 + fields.day
+    day_of_year = span if fields.days is None else days - calendar.days_from_civil(fields.year, 1, 1) + 1
+    match key:
+        case "DAY" | "Day" | "day" | "DY" | "Dy" | "dy":
+            short = len(key) == 2
+            return _cased(DAYS[weekday][:3] if short else DAYS[weekday], key, 0 if short else 9, token.fill)
+        case "DDD":
+            return _filled(day_of_year, 3 if token.fill else 0, token)
+        case "IDDD":
+            return _digits((_iso(days)[1] - 1) * 7 + (weekday or 7), 3, token)
+        case "D":
+            return _digits(weekday + 1, 1, token)
+        case "ID":
+            return _digits(weekday or 7, 1, token)
+        case "W":
+            return _digits(int((fields.day - 1) / 7) + 1, 1, token)
+        case "WW":
+            return _filled(int((day_of_year - 1) / 7) + 1, 2 if token.fill else 0, token)
+        case "IW":
+            return _digits(_iso(days)[1], 2, token)
+        case "J":
+            return _digits(days + 2_440_588, 1, token)
+    raise FeatureNotSupported(f'the template pattern "{key}" is not supported')

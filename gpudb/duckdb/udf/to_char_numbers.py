@@ -1,0 +1,323 @@
+"""to_char: numbers by a template of digits, signs and separators (PostgreSQL's formatting.c)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
+
+import numpy as np
+
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.errors import FeatureNotSupported, SqlError
+
+_EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
+_TOKEN = re.compile(
+    r'FM|EEEE|RN|SG|PR|PL|MI|TH|[90.,DGLSVCB]|\\"|"((?:[^"\\]|\\.)*)(?:"|$)|.', re.IGNORECASE | re.DOTALL
+)
+_ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"),
+          (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
+MOST_ROMAN = 3999
+_SURE_OF_FLOAT4 = 6
+
+
+@dataclass(slots=True)
+class Template:
+    """A parsed template: its parts in order, and what was said about the whole."""
+
+    parts: list[tuple[str, str]] = field(default_factory=list)
+    before: int = 0
+    after: int = 0
+    shift: int = 0
+    first_zero: int | None = None
+    last_zero: int = 0
+    fill: bool = True
+    sign: str = ""
+    decimal: bool = False
+    exponent: bool = False
+    roman: str = ""
+    blank: bool = False
+
+
+def register(registry: Registry) -> None:
+    """Adds pg_format_number(digits, template, digits that count) → text."""
+    registry.scalar("pg_format_number", "VARCHAR VARCHAR INTEGER", "VARCHAR", formatted)
+
+
+_PATTERNS = frozenset("FM 9 0 . D , G V S MI PL SG PR EEEE RN TH L C B".split())
+
+
+def _wrong(message: str) -> SqlError:
+    return SqlError.of("syntax_error", message)
+
+
+@lru_cache(maxsize=256)
+def parse(text: str) -> Template:
+    """A template; 42601 for one that contradicts itself, 0A000 for L and C."""
+    made = Template()
+    for found in _TOKEN.finditer(text):
+        word = found.group()
+        key = word.upper()
+        if found.group(1) is not None:
+            made.parts.append(("text", re.sub(r"\\(.)", r"\1", found.group(1))))
+            continue
+        if made.exponent and key in _PATTERNS:
+            twice = key == "EEEE"
+            raise _wrong('cannot use "EEEE" twice' if twice else '"EEEE" must be the last pattern used')
+        match key:
+            case "FM":
+                made.fill = False
+            case "9" | "0":
+                if made.sign == "PR":
+                    raise _wrong('"9" must be ahead of "PR"' if key == "9" else '"0" must be ahead of "PR"')
+                if made.decimal:
+                    made.after += 1
+                    if key == "0":
+                        made.last_zero = made.after
+                elif made.shift and key == "9":
+                    made.shift += 1
+                else:
+                    if key == "0" and made.first_zero is None:
+                        made.first_zero = made.before
+                    made.before += 1
+                made.parts.append(("digit", key))
+            case "." | "D":
+                if made.decimal:
+                    raise _wrong("multiple decimal points")
+                if made.shift:
+                    raise _wrong('cannot use "V" and decimal point together')
+                made.decimal = True
+                made.parts.append(("point", "."))
+            case "," | "G":
+                made.parts.append(("group", ","))
+            case "V":
+                if made.decimal:
+                    raise _wrong('cannot use "V" and decimal point together')
+                made.shift = 1
+            case "S" | "MI" | "PL" | "SG" | "PR":
+                _check_sign(made.sign, key)
+                made.sign = made.sign or key
+                made.parts.append(("sign", key))
+            case "EEEE":
+                if made.sign or not made.fill or made.roman or made.shift:
+                    raise _wrong('"EEEE" is incompatible with other formats')
+                made.exponent = True
+            case "RN":
+                made.roman = word
+                made.parts.append(("roman", word))
+            case "TH":
+                made.parts.append(("ordinal", word))
+            case "L":
+                # the C locale has no symbol of a currency: a blank stands for it
+                made.parts.append(("currency", " "))
+            case "B":
+                made.blank = True
+            case "C":
+                raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
+            case '\\"':
+                made.parts.append(("text", '"'))
+            case _:
+                made.parts.append(("text", word))
+    if made.shift:
+        made.shift -= 1
+        made.before += made.shift
+    return made
+
+
+def _check_sign(first: str, key: str) -> None:
+    """42601 for a sign that is written beside another one than it may be."""
+    if key == "S" and first:
+        raise _wrong('cannot use "S" twice' if first == "S" else 'cannot use "S" and "PL"/"MI"/"SG"/"PR" together')
+    if key == "PR" and first not in {"", "PR"}:
+        raise _wrong('cannot use "PR" and "S"/"PL"/"MI"/"SG" together')
+    if first == "S":
+        raise _wrong(f'cannot use "S" and "{key}" together')
+
+
+def formatted(number: str, template_text: str, sure: int) -> str:
+    """A number's text by a template; `sure` is how many digits of a float count (0: all; -1: all, but with an exponent
+    it is printed as a float)."""
+    if not template_text:
+        return ""
+    template = parse(template_text)
+    if sure > 0 and not template.exponent and not template.roman:
+        return _float(_held(float(number), sure), template, sure)
+    if number in {"NaN", "Infinity", "-Infinity"}:
+        return _not_finite(template)
+    value = Decimal(number)
+    if template.roman:
+        units = int(value.to_integral_value(ROUND_HALF_EVEN if sure > 0 else ROUND_HALF_UP))
+        if not sure and not -(2**31) <= units < 2**31:
+            raise SqlError.of("numeric_value_out_of_range", "integer out of range")
+        return _roman(units, template)
+    if template.exponent:
+        return _exponential(value, template) if not sure else _with_exponent(_held(float(number), sure), template)
+    value = value.scaleb(template.shift, _EXACT)
+    negative = value < 0
+    size = abs(value)
+    size = size.quantize(Decimal(1).scaleb(-template.after), context=_EXACT)
+    whole, _, fraction = format(size, "f").partition(".")
+    negative = negative and bool(size)
+    overflow = len(whole.lstrip("0")) > template.before or template.before == 0
+    trimmed = not template.fill and not fraction.strip("0") and not template.last_zero
+    whole = "" if whole == "0" and template.after and not trimmed else whole
+    if overflow:
+        whole, fraction = "#" * template.before, "#" * template.after
+    return _laid_out(template, whole, fraction, negative)
+
+
+def _held(value: float, sure: int) -> float:
+    """A float as its type holds it: float4's digits are more than it is shown with."""
+    if sure != _SURE_OF_FLOAT4:
+        return value
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
+
+
+def _float(value: float, template: Template, sure: int) -> str:
+    """A float as C prints it, with no more digits than its type is sure of: so PostgreSQL formats one."""
+    value = _held(value * 10.0**template.shift, sure)
+    length = len(_printed(abs(value), 0))
+    places = 0 if length >= sure else min(template.after, sure - length)
+    text = _printed(value, places)
+    negative = text.startswith("-")
+    whole, _, fraction = text.lstrip("-").partition(".")
+    trimmed = not template.fill and not fraction.strip("0") and not template.last_zero
+    if len(whole) > template.before or template.before == 0:
+        whole, fraction = "#" * template.before, "#" * places
+    elif whole == "0" and template.after and not trimmed:
+        whole = ""
+    if not math.isfinite(value) and template.decimal and "#" not in whole:
+        # a word has no decimals: the text ends where the template has the point
+        parts = [kind for kind, _ in template.parts]
+        template = replace(template, parts=template.parts[: parts.index("point")])
+    return _laid_out(template, whole, fraction, negative)
+
+
+def _printed(value: float, places: int) -> str:
+    if math.isfinite(value):
+        return f"{value:.{places}f}"
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _not_finite(template: Template) -> str:
+    """A float that is no number, in Roman numerals or with an exponent: crosses where digits would be."""
+    if template.roman:
+        return "#" * 15
+    return " " + "#" * template.before + "." + "#" * (template.after + 4)
+
+
+def _sign(template: Template, key: str, negative: bool) -> str:
+    match key:
+        case "S" | "SG":
+            return "-" if negative else "+"
+        case "MI":
+            return "-" if negative else " " if template.fill else ""
+        case "PL":
+            return " " if negative and template.fill else "" if negative else "+"
+    return ""
+
+
+def _laid_out(template: Template, whole: str, fraction: str, negative: bool) -> str:
+    """Fills the template from the left; a leading sign stands right before the first digit."""
+    lead = template.before - len(whole)
+    if template.first_zero is not None:
+        starts = min(template.first_zero, lead)
+    else:
+        starts = lead
+    kept = len(fraction)
+    if not template.fill:
+        kept = min(max(len(fraction.rstrip("0")), template.last_zero), len(fraction))
+    own_sign = template.sign in {"", "PR", "PL"}
+    floating = template.sign == "S" and template.parts[0] == ("sign", "S")
+    mark = ""
+    if template.sign == "PR":
+        mark = "<" if negative else " "
+    elif own_sign:
+        mark = "-" if negative else " "
+    elif floating:
+        mark = "-" if negative else "+"
+    out: list[str] = []
+    placed = not mark
+    position = after = 0
+    pointed = False
+
+    def place() -> None:
+        nonlocal placed
+        if not placed:
+            placed = True
+            if mark != " " or template.fill:
+                out.append(mark)
+
+    for kind, text in template.parts:
+        if kind == "digit" and not pointed:
+            if position >= starts:
+                place()
+                out.append("0" if position < lead else whole[position - lead])
+            elif template.fill:
+                out.append(" ")
+            position += 1
+        elif kind == "digit":
+            place()
+            if after < kept:
+                out.append(fraction[after])
+            after += 1
+        elif kind == "point":
+            place()
+            pointed = True
+            if fraction or "#" in whole or not template.before:
+                out.append(".")
+        elif kind == "group":
+            # a separator stands after a digit that was written
+            if 0 < after <= kept if pointed else position > starts:
+                out.append(text)
+            elif template.fill:
+                out.append(" ")
+        elif kind == "sign" and not (floating and text == "S"):
+            if text == "PR":
+                place()
+                if negative or template.fill:
+                    out.append(">" if negative else " ")
+            else:
+                out.append(_sign(template, text, negative))
+        elif kind == "ordinal":
+            if not negative and not template.decimal and "#" not in whole:
+                out.append(_ordinal(int(whole) if whole.isdigit() else 0, text))
+        elif kind == "currency" or kind == "text":
+            out.append(text)
+    return "".join(out)
+
+
+def _ordinal(number: int, case: str) -> str:
+    last = number % 100
+    suffix = "th" if 11 <= last <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(last % 10, "th")
+    return suffix.upper() if case[0] == "T" else suffix
+
+
+def _roman(number: int, template: Template) -> str:
+    if not 1 <= number <= MOST_ROMAN:
+        text = "#" * 15
+    else:
+        text = ""
+        for size, letters in _ROMAN:
+            text += letters * (number // size)
+            number %= size
+    text = text.lower() if template.roman == "rn" else text
+    text = text.rjust(15) if template.fill else text
+    return "".join(text if kind == "roman" else word for kind, word in template.parts if kind in {"roman", "text"})
+
+
+def _exponential(value: Decimal, template: Template) -> str:
+    exponent = value.adjusted() if value else 0
+    # rounded after the exponent is settled, so that 9.995 gives 10.00
+    digits = value.scaleb(-exponent, _EXACT).quantize(Decimal(1).scaleb(-template.after), context=_EXACT)
+    text = f"{digits:f}e{exponent:+03d}"
+    return text if value < 0 or not template.fill else " " + text
+
+
+def _with_exponent(value: float, template: Template) -> str:
+    """As C prints a double, whose own digits are rounded, and to whose exponent that may add."""
+    text = f"{value:.{template.after}e}"
+    return text if text.startswith("-") or not template.fill else " " + text

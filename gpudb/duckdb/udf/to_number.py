@@ -1,0 +1,139 @@
+"""to_number: a text read by a template of digits, signs and separators (PostgreSQL's formatting.c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.to_char_numbers import Template, parse
+from gpudb.errors import FeatureNotSupported, SqlError
+
+_SHOWN = 20
+"""The most decimals that a quotient or a product shows here."""
+_DATA = frozenset("0123456789.,+-")
+
+
+def register(registry: Registry) -> None:
+    """Adds pg_read_number(text, template) → digits."""
+    registry.scalar("pg_read_number", "VARCHAR VARCHAR", "VARCHAR", _read)
+
+
+def _read(text: str, template_text: str) -> str | None:
+    """The number's digits; 22P02 where there are none, 22003 where they are more than the template has."""
+    if not template_text:
+        return None
+    template = parse(template_text)
+    if template.exponent:
+        raise FeatureNotSupported('"EEEE" not supported for input')
+    if template.roman:
+        raise FeatureNotSupported('"RN" not supported for input')
+    reading = _Reading(template, text.encode().decode("latin-1"))
+    for kind, word in template.parts:
+        if reading.ended():
+            break
+        reading.part(kind, word)
+    if not reading.whole and not reading.fraction:
+        raise SqlError.of("invalid_text_representation", 'invalid input syntax for type numeric: " "')
+    value = Decimal(f"{reading.whole or '0'}.{reading.fraction}" if reading.fraction else reading.whole)
+    before = template.before
+    if value and value.adjusted() >= before:
+        detail = (
+            f"A field with precision {before + len(reading.fraction)}, scale {len(reading.fraction)} must round to an"
+            f" absolute value less than {f'10^{before}' if before else '1'}."
+        )
+        raise SqlError.of("numeric_value_out_of_range", "numeric field overflow", detail=detail)
+    if template.shift:  # it is a product with a power of ten, whose decimals show
+        value = value.scaleb(-template.shift).quantize(Decimal(1).scaleb(-min(16 + template.shift, _SHOWN)))
+    return format(-value if reading.sign == "-" and value else value, "f")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A text on its way through a template, byte by byte: a digit takes a byte of a longer character."""
+
+    template: Template
+    text: str
+    at: int = 0
+    sign: str = ""
+    whole: str = ""
+    fraction: str = ""
+    pointed: bool = False
+
+    def ended(self) -> bool:
+        """Whether nothing is left of the text."""
+        return self.at >= len(self.text)
+
+    def part(self, kind: str, word: str) -> None:
+        """What one part of the template takes of the text."""
+        here = self.text[self.at]
+        match kind:
+            case "digit" | "point":
+                self._digit(first=kind == "digit")
+            case "group":
+                # before digits were written, FM leaves separators out: none are while a text is read
+                self.at += here == "," and self.template.fill
+            case "sign" if word in {"MI", "PL", "SG"}:
+                if here in {"MI": "-", "PL": "+", "SG": "+-"}[word]:
+                    self.sign = here
+                    self.at += 1
+                else:
+                    self._skip(1)
+            case "ordinal":
+                self._skip(2)
+            case "currency":
+                self._skip(1)
+            case "text":
+                for _ in word:
+                    self._pass()
+
+    def _skip(self, count: int) -> None:
+        """Passes over characters that are no part of a number."""
+        while count and not self.ended() and self.text[self.at] not in _DATA:
+            self._pass()
+            count -= 1
+
+    def _pass(self) -> None:
+        """Passes over a character, of whatever bytes."""
+        self.at += 1
+        while not self.ended() and "\x80" <= self.text[self.at] < "\xc0":
+            self.at += 1
+
+    def _digit(self, *, first: bool) -> None:
+        """A digit or the point, with a sign before the first one or after the last; one character in any case."""
+        template = self.template
+        if self.text[self.at] == " ":
+            self.at += 1
+        if self.ended():
+            return
+        none = not self.whole and not self.fraction
+        if not self.sign and first and none:
+            here = self.text[self.at]
+            if here in "+-" or (here == "<" and template.sign == "PR"):
+                self.sign = "+" if here == "+" else "-"
+                self.at += 1
+        if self.ended():
+            return
+        here, read = self.text[self.at], False
+        if here in "0123456789":
+            if self.pointed and len(self.fraction) == template.after:
+                self.at += 1
+                return
+            if self.pointed:
+                self.fraction += here
+            else:
+                self.whole += here
+            read = True
+        elif template.decimal and not self.pointed and here == ".":
+            self.pointed = read = True
+        if not self.sign and (self.whole or self.fraction):
+            self._sign_after(read=read)
+        self.at += 1
+
+    def _sign_after(self, *, read: bool) -> None:
+        following = self.text[self.at + 1 : self.at + 2]
+        if self.template.sign == "S":
+            if read and following in {"+", "-"}:
+                self.sign, self.at = following, self.at + 1
+        elif not read and self.template.sign in {"PL", "MI", "SG"} and self.text[self.at] in "+-":
+            self.sign = self.text[self.at]

@@ -1,0 +1,81 @@
+"""A query over the values that its aggregates or window functions take in, where subqueries are among these.
+
+DuckDB 2.0 cannot copy an aggregate of a subquery into a lambda, plans one that is named often for as many joins, and
+takes `max(outer.a) FILTER (WHERE x IN (SELECT …))` for an aggregate of the outer query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.duckdb.aggregate_frames import guarded
+from gpudb.engine.cpu.regrouping import at_this_level, parts, relations, with_parts
+from gpudb.sql import bound
+from gpudb.sql.traverse import children, mapped, walk
+
+
+def takes_subqueries(query: bound.Select) -> bool:
+    """Whether an aggregate of the query, or a window function over its rows, takes in a subquery."""
+    return any(_liftable(each, query) for part in parts(query) for each in at_this_level(part))
+
+
+def beneath(query: bound.Select, rel: int) -> bound.Select:
+    """The query over a relation `rel` that holds what its keys and aggregates read, one value a row."""
+    own = relations(query)
+    values: list[Any] = []
+
+    def column(node: Any) -> bound.Column:
+        if node not in values:
+            values.append(node)
+        return bound.Column(rel, values.index(node), node.type, "")
+
+    def lifted(node: Any) -> Any:
+        return node if isinstance(node, bound.Constant) else column(node)
+
+    def change(node: Any) -> Any:
+        if isinstance(node, bound.Column):
+            return column(node) if node.rel in own else None
+        if not _liftable(node, query):
+            return None
+        if isinstance(node, bound.Window):
+            return replace(
+                node,
+                args=tuple(map(lifted, guarded(node.args, node.filter))),
+                partition_by=tuple(map(lifted, node.partition_by)),
+                order_by=tuple(replace(key, expr=lifted(key.expr)) for key in node.order_by),
+                filter=lifted(node.filter) if node.filter is not None else None,
+            )
+        args = node.args
+        if not node.within_group:  # whose arguments are the group's, not a row's
+            args = tuple(map(lifted, guarded(args, node.filter)))
+        keys = (*node.order_by, *node.within_group)
+        sorts = guarded([key.expr for key in keys], node.filter)
+        made = tuple(replace(key, expr=lifted(each)) for key, each in zip(keys, sorts, strict=True))
+        return replace(
+            node,
+            args=tuple(mapped(each, change) for each in args) if node.within_group else args,
+            order_by=made[: len(node.order_by)],
+            within_group=made[len(node.order_by) :],
+            filter=lifted(node.filter) if node.filter is not None else None,
+        )
+
+    outer = with_parts(query, change)
+    keys = tuple(mapped(key, change) for key in query.group_by)
+    columns = tuple(bound.OutputColumn(f"c{number}", value.type) for number, value in enumerate(values, 1))
+    inner = bound.Select(columns, tuple(values), query.source, query.where)
+    return replace(outer, source=bound.Derived(rel, inner), where=None, group_by=keys)
+
+
+def _liftable(node: Any, query: bound.Select) -> bool:
+    """Whether what an aggregate, or a window function over rows, takes in holds a subquery, and nothing that only its
+    place knows."""
+    if not isinstance(node, bound.Aggregate if query.grouped else bound.Window):
+        return False
+    taken = list(children(node))
+    if isinstance(node, bound.Aggregate) and node.within_group:
+        taken = [each for each in taken if each not in node.args]
+    inside = [each for part in taken for each in walk(part)]
+    if any(isinstance(each, bound.Column) and each.rel < 0 for each in inside):
+        return False
+    return any(isinstance(each, bound.SUBQUERIES) for each in inside)

@@ -1,0 +1,216 @@
+"""Tables kept loaded in DuckDB's memory, under a budget; least recently used go first.
+
+A *segment* is a DuckDB table made from some of a table's immutable files. A snapshot is read from the segments whose
+files all belong to it; files in no segment are loaded as a further one if the table is hot and the budget allows, else
+read from Parquet. A segment is dropped once nothing reads it any more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import duckdb
+
+from gpudb.catalog.model import DataFile, Table
+from gpudb.duckdb.errors import fatal, translated
+from gpudb.engine.protocol import Cancel
+from gpudb.storage.iceberg.pruning import ColumnRange, prune
+from gpudb.storage.iceberg.scan import scan_sql
+
+SMALL = 32 << 20
+"""Compressed bytes up to which a table is loaded at its first use; a larger one at its second."""
+EXPANSION = 3
+"""How many bytes of memory a compressed byte of Parquet is taken for when the budget is kept."""
+MANY_SEGMENTS = 6
+_POLL_SECONDS = 0.05
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """A loaded part of a table; `readers` statements use it now."""
+
+    name: str
+    oid: int
+    columns: tuple[object, ...]
+    files: frozenset[str]
+    bytes: int
+    table: str = ""
+    readers: int = 0
+    dropped: bool = False
+    used: int = field(default=0)
+
+
+class LoadedTables:
+    """The segments in memory. Thread-safe; loading happens outside the lock, once per set of files."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, budget: int) -> None:
+        self._database = database
+        self._budget = budget
+        self._lock = threading.Lock()
+        self._segments: list[Segment] = []
+        self._loading: dict[int, threading.Lock] = {}
+        self._uses: dict[int, int] = {}
+        self._clock = 0
+        self._names = 0
+
+    @contextmanager
+    def reading(self, cancel: Cancel | None = None) -> Iterator[Reading]:
+        """A statement's view: what it reads stays loaded until the block ends. `cancel` ends loading too."""
+        reading = Reading(self, cancel or Cancel())
+        try:
+            yield reading
+        finally:
+            reading.close()
+
+    def acquire(self, table: Table, cancel: Cancel) -> tuple[list[Segment], list[str]]:
+        """Segments that hold parts of the snapshot, taken for reading, and the paths that are in none of them."""
+        signature = tuple((c.name, c.type, c.field_id) for c in table.columns)
+        paths = {file.path for file in table.files}
+        with self._lock:
+            self._uses[table.oid] = self._uses.get(table.oid, 0) + 1
+            lock = self._loading.setdefault(table.oid, threading.Lock())
+            found, rest = self._matching(table.oid, signature, paths)
+            if not rest or not self._wanted(table, rest):
+                return self._taken(found), sorted(rest)
+        with _held(lock, cancel):
+            with self._lock:
+                found, rest = self._matching(table.oid, signature, paths)
+                if not rest or len(found) >= MANY_SEGMENTS:
+                    rest = paths if rest else rest
+                wanted = {file.path: file for file in table.files if file.path in rest}
+                if not rest:
+                    return self._taken(found), []
+                self._names += 1
+                name = f"segment_{self._names}"
+                size = sum(file.bytes for file in wanted.values()) * EXPANSION
+                self._make_room(size)
+            if not self._load(name, table, list(wanted.values()), cancel):
+                with self._lock:
+                    found, rest = self._matching(table.oid, signature, paths)
+                    return self._taken(found), sorted(rest)
+            with self._lock:
+                made = Segment(name, table.oid, signature, frozenset(rest), size, table.name)
+                if made.files == frozenset(paths):
+                    for old in [s for s in self._segments if s.oid == table.oid]:
+                        self._drop(old)
+                self._segments.append(made)
+                found, rest = self._matching(table.oid, signature, paths)
+                return self._taken(found), sorted(rest)
+
+    def _matching(self, oid: int, signature: tuple[object, ...], paths: set[str]) -> tuple[list[Segment], set[str]]:
+        found: list[Segment] = []
+        rest = set(paths)
+        for segment in sorted(self._segments, key=lambda s: -len(s.files)):
+            if segment.oid == oid and segment.columns == signature and segment.files <= rest:
+                found.append(segment)
+                rest -= segment.files
+        return found, rest
+
+    def _wanted(self, table: Table, rest: set[str]) -> bool:
+        size = sum(file.bytes for file in table.files)
+        if size * EXPANSION > self._budget:
+            return False
+        return size <= SMALL or self._uses[table.oid] > 1
+
+    def _taken(self, segments: list[Segment]) -> list[Segment]:
+        self._clock += 1
+        for segment in segments:
+            segment.readers += 1
+            segment.used = self._clock
+        return segments
+
+    def release(self, segments: list[Segment]) -> None:
+        """Gives segments back; those dropped meanwhile go."""
+        with self._lock:
+            for segment in segments:
+                segment.readers -= 1
+                if segment.dropped and segment.readers == 0:
+                    self._remove(segment)
+
+    def _make_room(self, size: int) -> None:
+        held = sum(segment.bytes for segment in self._segments)
+        for segment in sorted(self._segments, key=lambda s: s.used):
+            if held + size <= self._budget:
+                return
+            held -= segment.bytes
+            self._drop(segment)
+
+    def _drop(self, segment: Segment) -> None:
+        self._segments.remove(segment)
+        segment.dropped = True
+        if segment.readers == 0:
+            self._remove(segment)
+
+    def _remove(self, segment: Segment) -> None:
+        with self._database.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {segment.name}")
+
+    def _load(self, name: str, table: Table, files: Sequence[DataFile], cancel: Cancel) -> bool:
+        """Makes a segment's table; False if there is no memory for it, and the files are to be read instead."""
+        with self._database.cursor() as cursor:
+            interrupt = cursor.interrupt
+            cancel.attach(interrupt)
+            try:
+                cursor.execute(f"CREATE TABLE {name} AS {scan_sql(table, files)}")
+            except duckdb.OutOfMemoryException:
+                return False
+            except duckdb.Error as error:
+                cancel.check()
+                if fatal(error):
+                    raise  # the engine sees to that
+                raise translated(error) from error
+            finally:
+                cancel.detach(interrupt)
+        return True
+
+    def forget(self, oids: set[int]) -> None:
+        """Drops the segments of tables that exist no more."""
+        with self._lock:
+            for segment in [s for s in self._segments if s.oid in oids]:
+                self._drop(segment)
+
+
+@contextmanager
+def _held(lock: threading.Lock, cancel: Cancel) -> Iterator[None]:
+    """A lock, waited for until the statement is cancelled."""
+    while not lock.acquire(timeout=_POLL_SECONDS):
+        cancel.check()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class Reading:
+    """What one statement has taken for reading."""
+
+    def __init__(self, tables: LoadedTables, cancel: Cancel) -> None:
+        self._tables = tables
+        self._cancel = cancel
+        self._held: list[Segment] = []
+
+    def relation(self, table: Table, ranges: Sequence[ColumnRange] = ()) -> str:
+        """A SQL relation of the table's snapshot, to stand in FROM; files without rows in `ranges` may be left out."""
+        segments, rest = self._tables.acquire(table, self._cancel)
+        self._held += segments
+        if not table.files:
+            return f"({scan_sql(table)})"
+        parts = [f"SELECT * FROM {segment.name}" for segment in segments]
+        if rest:
+            paths = set(rest)
+            parts.append(scan_sql(table, prune([file for file in table.files if file.path in paths], ranges)))
+        if len(parts) == 1 and segments:
+            return segments[0].name
+        return f"({' UNION ALL '.join(parts)})"
+
+    def names(self) -> dict[str, str]:
+        """The names of tables by those of the segments taken."""
+        return {segment.name: segment.table for segment in self._held}
+
+    def close(self) -> None:
+        """Gives everything back."""
+        held, self._held = self._held, []
+        self._tables.release(held)

@@ -1,0 +1,367 @@
+"""The system catalog in DuckDB: a schema of tables for each version of the catalog, beside what is the same for all.
+
+`system_rows` holds PostgreSQL's own rows; `catalog_7` the relations that a catalog's objects have rows in, with both;
+`sizes_3` what changes with every commit. A statement's connection has them on its search path, so that relations and
+macros name them without a schema. A view of pg_catalog or information_schema is PostgreSQL's definition, bound and
+rendered as any other query.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from gpudb import pgdata
+from gpudb.catalog.model import Catalog, View, initial
+from gpudb.catalog.postgres import oids
+from gpudb.catalog.postgres.function_tables import RELATIONS, function_columns
+from gpudb.catalog.postgres.names import (
+    pretty_index_definitions,
+    procedure_names,
+    relation_names,
+    schema_oids,
+    type_names,
+)
+from gpudb.catalog.postgres.relations import SystemRelation, relation, relations
+from gpudb.catalog.postgres.row_builder import OWN, columns_of, held_arrow
+from gpudb.catalog.postgres.rows import rows, sizes
+from gpudb.duckdb.literals import name as identifier
+from gpudb.duckdb.literals import quoted
+from gpudb.engine.protocol import Settings
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.dml.updatable_views import updatable_columns
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bound import OutputColumn, Query
+from gpudb.sql.parse.parser import parse
+from gpudb.types import OID, SqlType
+
+KEPT_VERSIONS = 16
+# Between `prepare` and the end of planning; a statement that runs keeps what it reads by itself.
+GRACE_S = 60.0
+_PAGE = 8192
+_FUNCTION = "fn "
+
+Columns = tuple[tuple[str, SqlType], ...]
+
+
+class SystemCatalog:
+    """The system relations of one DuckDB database; its methods may be called from any thread."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._ready = False
+        self._versions: OrderedDict[int, str] = OrderedDict()
+        self._indexes: dict[int, pa.Table | None] = {}
+        # By identity: the catalog is held as long as its schema, so that no other takes its place.
+        self._sizes: OrderedDict[int, str] = OrderedDict()
+        self._catalogs: dict[str, Catalog] = {}
+        self._stale: deque[tuple[float, str]] = deque()
+        self._paths: OrderedDict[tuple[int, tuple[int, ...]], str] = OrderedDict()
+        self._made = 0
+        self._views: dict[str, Query] = {}
+
+    # -------------------------------------------------------------------------------------------- names
+
+    @staticmethod
+    def columns(schema: str, name: str) -> tuple[OutputColumn, ...] | None:
+        """The columns of a relation, or of the function `name()` where its rows come from the server's state."""
+        if name.endswith("()") or (schema == "pg_catalog" and name in RELATIONS):
+            found = function_columns(name.removesuffix("()"))
+            return None if found is None else tuple(OutputColumn(each, item) for each, item in found)
+        made = relation(schema, name)
+        if made is None:
+            return None
+        return tuple(OutputColumn(each, item) for each, item in made.stored_columns)
+
+    def relation(self, qualified: str, render: Callable[[Query], str]) -> str:
+        """A relation for FROM, with its columns by name; `render` makes the SQL of a view's query."""
+        schema, _, name = qualified.partition(".")
+        if name.endswith("()") or name in RELATIONS:
+            return identifier(_FUNCTION + name.removesuffix("()"))
+        found = relation(schema, name)
+        assert found is not None, qualified
+        if found.definition is None:
+            hidden = f"CAST({found.oid} AS BIGINT) AS tableoid, getvariable('pg_version') AS xmin"
+            guarded = _GUARDED.get(name, "")
+            return f"(SELECT *{guarded}, {hidden} FROM {identifier(name)})"
+        if name in _EMPTY_VIEWS:
+            nothing = ", ".join(f"CAST(NULL AS {item.duckdb}) AS {identifier(each)}" for each, item in found.columns)
+            return f"(SELECT {nothing} WHERE false)"
+        outputs = ", ".join(f"c{n} AS {identifier(each)}" for n, (each, _) in enumerate(found.columns, 1))
+        return f"(SELECT {outputs} FROM ({render(self._view(found))}))"
+
+    def _view(self, found: SystemRelation) -> Query:
+        key = f"{found.schema}.{found.name}"
+        if key not in self._views:
+            assert found.definition is not None
+            text = _adapted(found.definition)
+            binder = Binder(initial(), text, ("pg_catalog",), system=self.columns)
+            self._views[key] = bind_query(binder, parse(text)[0].node, None)
+        return self._views[key]
+
+    def warm(self) -> None:
+        """Loads what is the same for every catalog now, and not with the first statement that needs it."""
+        with self._lock:
+            if not self._ready:
+                self._build()
+
+    @staticmethod
+    def needed(text: str) -> bool:
+        """Whether a statement's SQL names system relations or functions that look into them."""
+        return _MARK.search(text) is not None
+
+    # -------------------------------------------------------------------------------------------- statements
+
+    def prepare(self, cursor: duckdb.DuckDBPyConnection, text: str, catalog: Catalog, settings: Settings) -> None:
+        """Makes the relations of a catalog what `text` finds on a cursor."""
+        with self._lock:
+            if not self._ready:
+                self._build()
+            path, temporary = _path(settings.search_path, catalog)
+            version = self._version(catalog)
+            names = self._names(catalog, path)
+            size = self._size(catalog, version)
+        listed = ", ".join(f"{each}::BIGINT" for each in path)
+        user = catalog.roles.get(str(settings.values.get("current_user")))
+        cursor.execute(
+            f"SET search_path = '{size},{names},{version},system_rows,main';"
+            f"SET VARIABLE pg_path = [{listed}]; SET VARIABLE pg_temp = {temporary}::BIGINT;"
+            f"SET VARIABLE pg_version = {catalog.version}::BIGINT;"
+            f"SET VARIABLE pg_superuser = {'true' if user is not None and user.superuser else 'false'}"
+        )
+        for function, columns in _function_tables(text):
+            maker = settings.system.get(function)
+            made = maker() if maker is not None else ()
+            cursor.register(_FUNCTION + function, _arrow(columns, made))
+
+    def _version(self, catalog: Catalog) -> str:
+        """The schema of a catalog's objects."""
+        key = catalog.version
+        if key in self._versions:
+            self._versions.move_to_end(key)
+            return self._versions[key]
+        self._made += 1
+        schema = f"catalog_{self._made}"
+        made = {**rows(catalog), "updatable_columns": _updatable(catalog)}
+        with self._database.cursor() as cursor:
+            cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
+            for name, own in made.items():
+                held = ", ".join(f"CAST({identifier(c)} AS {item.duckdb})" for c, item in columns_of(name))
+                cursor.register("pg_new_rows", own)
+                cursor.execute(
+                    f"CREATE TABLE {schema}.{identifier(name)} AS"
+                    f" SELECT * FROM system_rows.{identifier(name)}{_REPLACED.get(name, '')}"
+                    f" UNION ALL SELECT {held} FROM pg_new_rows"
+                )
+            cursor.execute("COMMIT")
+        self._indexes[catalog.version] = made.get("index_definitions")
+        self._indexes = {version: self._indexes[version] for version in list(self._indexes)[-KEPT_VERSIONS:]}
+        self._versions[key] = schema
+        self._shorten(self._versions)
+        return schema
+
+    def _names(self, catalog: Catalog, path: tuple[int, ...]) -> str:
+        """The schema of what depends on a search path too."""
+        key = catalog.version, path
+        if key in self._paths:
+            self._paths.move_to_end(key)
+            return self._paths[key]
+        self._made += 1
+        schema = f"names_{self._made}"
+        own = self._indexes.get(catalog.version)
+        with self._database.cursor() as cursor:
+            cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
+            for name, made in (
+                ("relation_names", relation_names(catalog, path)),
+                ("type_names", type_names(catalog, path)),
+                ("pretty_index_definitions", pretty_index_definitions(catalog, path, own)),
+            ):
+                cursor.register("pg_new_rows", made)
+                cursor.execute(f"CREATE TABLE {schema}.{name} AS FROM pg_new_rows")
+            cursor.execute("COMMIT")
+        self._paths[key] = schema
+        self._shorten(self._paths)
+        return schema
+
+    def _size(self, catalog: Catalog, version: str) -> str:
+        """The schema of what a snapshot's files decide: sizes, and the counts in pg_class."""
+        key = id(catalog)
+        if key in self._sizes:
+            self._sizes.move_to_end(key)
+            return self._sizes[key]
+        self._made += 1
+        schema = f"sizes_{self._made}"
+        made = sizes(catalog)
+        with self._database.cursor() as cursor:
+            cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
+            if made is None:
+                cursor.execute(f"CREATE TABLE {schema}.relation_sizes AS FROM system_rows.relation_sizes")
+            else:
+                cursor.register("pg_new_rows", made)
+                cursor.execute(
+                    f"CREATE TABLE {schema}.relation_sizes AS FROM pg_new_rows; CREATE TABLE {schema}.pg_class AS"
+                    " SELECT c.* REPLACE (CAST(coalesce(nullif(s.row_count, 0), c.reltuples) AS FLOAT) AS reltuples,"
+                    f" CAST(greatest(c.relpages, (s.bytes + {_PAGE - 1}) // {_PAGE}) AS INTEGER) AS relpages)"
+                    f" FROM {version}.pg_class AS c LEFT JOIN {schema}.relation_sizes AS s ON s.oid = c.oid"
+                )
+            cursor.execute("COMMIT")
+        self._sizes[key] = schema
+        self._catalogs[schema] = catalog
+        self._shorten(self._sizes)
+        return schema
+
+    def _shorten(self, kept: OrderedDict[Any, str]) -> None:
+        """Drops what was used least lately, once no statement can be about to read it."""
+        now = time.monotonic()
+        while len(kept) > KEPT_VERSIONS:
+            self._stale.append((now, kept.popitem(last=False)[1]))
+        while self._stale and self._stale[0][0] < now - GRACE_S:
+            _, schema = self._stale.popleft()
+            self._catalogs.pop(schema, None)
+            with self._database.cursor() as cursor:
+                cursor.execute(f"DROP SCHEMA {schema} CASCADE")
+
+    # -------------------------------------------------------------------------------------------- what stays
+
+    def _build(self) -> None:
+        """PostgreSQL's own rows, and the macros over them."""
+        stored = [each.name for each in relations().values() if each.kind == "r"]
+        with self._database.cursor() as cursor:
+            cursor.execute("BEGIN; CREATE SCHEMA system_rows")
+            for name in [*stored, *OWN]:
+                _load(cursor, name)
+            cursor.execute(
+                f"INSERT INTO system_rows.pg_am VALUES ({oids.ICEBERG_AM}, 'iceberg', 0, 't');"
+                "UPDATE system_rows.pg_rewrite AS r SET ev_action = v.definition FROM system_rows.view_definitions AS v"
+                " WHERE v.oid = r.ev_class; COMMIT"
+            )
+            reserved = ", ".join(quoted(str(row[0])) for row in _rows("keywords") if row[1] != "U")
+            text = files("gpudb.catalog.postgres").joinpath("macros.sql").read_text(encoding="utf-8")
+            # The first word that is looked up decides nothing yet: the macros only have to find their tables.
+            cursor.execute("SET search_path = 'system_rows,main'")
+            cursor.execute(
+                "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
+                "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false"
+            )
+            made = text.replace("{reserved}", f"[{reserved}]").replace("CREATE MACRO ", "CREATE OR REPLACE MACRO main.")
+            cursor.execute(made)
+        self._ready = True
+
+
+# Passwords' verifiers are for superusers alone; the views over them do not show them.
+_GUARDED = {
+    "pg_authid": " REPLACE (CASE WHEN rolpassword IS NULL OR getvariable('pg_superuser') THEN rolpassword"
+    " ELSE pg_error('42501', 'permission denied for table pg_authid') END AS rolpassword)"
+}
+
+# Views over extended statistics objects, of which there are none; their definitions open values of any type.
+_EMPTY_VIEWS = frozenset({"pg_stats_ext", "pg_stats_ext_exprs"})
+
+# Rows of a new database that the catalog has its own of.
+_REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
+
+_MARK = re.compile(rf'\b(?:sys_\w+|pg_reg(?!ex_)\w+|pg_to_reg\w+)\(|AS tableoid, |"{_FUNCTION}|pg_class AS u')
+
+
+def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:
+    """The OIDs of the schemas on a search path, and that of the session's temporary one, 0 for none."""
+    known = schema_oids(catalog)
+    temporary = next((each for each in names if each.startswith("pg_temp")), "")
+    if temporary:
+        known.setdefault(temporary, oids.schema(temporary))
+    path = [known[each] for each in names if each in known]
+    if "pg_catalog" not in names:
+        # PostgreSQL looks through it first where it is not listed, after a temporary schema.
+        path.insert(1 if temporary and names[0] == temporary else 0, known["pg_catalog"])
+    return tuple(dict.fromkeys(path)), known.get(temporary, 0)
+
+
+def _rows(name: str) -> Sequence[Sequence[str | None]]:
+    found = pgdata.system(name)
+    return () if found is None else found[1]
+
+
+def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
+    """A table of PostgreSQL's rows of one relation, or an empty one."""
+    columns = columns_of(name)
+    target = f"system_rows.{identifier(name)}"
+    read = pgdata.system(name)
+    if name == "view_definitions":
+        read = _definitions()
+    if name == "procedure_names":
+        cursor.register("pg_new_rows", procedure_names())
+        cursor.execute(f"CREATE TABLE {target} AS FROM pg_new_rows")
+        return
+    if read is None:
+        listed = ", ".join(f"{identifier(column)} {item.duckdb}" for column, item in columns)
+        cursor.execute(f"CREATE TABLE {target} ({listed})")
+        return
+    header, lines = read
+    by_name = dict(zip(header, zip(*lines, strict=True), strict=True))
+    texts = pa.table({column: pa.array(by_name[column], type=pa.string()) for column, _ in columns})
+    held = ", ".join(f"{_converted(identifier(column), item)} AS {identifier(column)}" for column, item in columns)
+    cursor.register("pg_new_rows", texts)
+    cursor.execute(f"CREATE TABLE {target} AS SELECT {held} FROM pg_new_rows")
+
+
+def _converted(column: str, item: SqlType) -> str:
+    if item.element is not None or item.name in {"int2vector", "oidvector"}:
+        return f"CAST(from_json({column}, '[\"VARCHAR\"]') AS {item.duckdb})"
+    return column if item.duckdb == "VARCHAR" else f"CAST({column} AS {item.duckdb})"
+
+
+def _definitions() -> tuple[list[str], list[list[str | None]]]:
+    made = [[str(each.oid), each.definition] for each in relations().values() if each.definition is not None]
+    return ["oid", "definition"], made  # type: ignore[return-value]
+
+
+def _function_tables(text: str) -> list[tuple[str, Columns]]:
+    """The functions of the server's state that a statement reads."""
+    found: dict[str, Columns] = {}
+    for part in text.split(f'"{_FUNCTION}')[1:]:
+        function = part.partition('"')[0]
+        columns = function_columns(function)
+        assert columns is not None
+        found[function] = columns
+    return list(found.items())
+
+
+def _updatable(catalog: Catalog) -> pa.Table:
+    """The columns of views that can be changed through them; 0 stands for such a view without any."""
+    made = []
+    for each in catalog.relations.values():
+        numbers = updatable_columns(catalog, each) if isinstance(each, View) else None
+        if numbers is not None:
+            made += [{"oid": each.oid, "number": number} for number in (numbers or {0})]
+    return _arrow(columns_of("updatable_columns"), made)
+
+
+def _arrow(columns: Columns, made: Sequence[Mapping[str, object]]) -> pa.Table:
+    arrays = [pa.array([row.get(column) for row in made], type=held_arrow(item)) for column, item in columns]
+    return pa.Table.from_arrays(arrays, names=[column for column, _ in columns])
+
+
+def _adapted(definition: str) -> str:
+    """A view's definition without whole rows as arguments: the two functions that take them are spelled out."""
+    text = definition
+    for (function, short), made in _ROW_FUNCTIONS.items():
+        text = text.replace(f"information_schema.{function}({short}.*, t.*)", made.format(a=short))
+    return text
+
+
+_ROW_FUNCTIONS = {
+    (function, short): f"CASE WHEN (t.typtype = 'd'::\"char\") THEN t.{base} ELSE {{a}}.{own} END"
+    for function, base, own in (
+        ("_pg_truetypid", "typbasetype", "atttypid"), ("_pg_truetypmod", "typtypmod", "atttypmod"))
+    for short in ("a",)
+}  # fmt: skip
+__all__ = ["OID", "SystemCatalog"]

@@ -1,0 +1,262 @@
+"""A worker's share of tables, kept in memory by column and file: the least recently used go first.
+
+Of a statement that goes through its share chunk by chunk nothing is kept: what is kept already is read there all the
+same, and the rest from its files.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from decimal import Decimal
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.engine.cpu.pruning import column_ranges
+from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.partition import Share, held_share, read_share
+from gpudb.engine.gpu.lower.arrow import series
+from gpudb.engine.gpu.lower.host_fallback import lanes_of_text, restored_lanes
+from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
+from gpudb.engine.gpu.lower.values import Bounds, digits_of, is_keyed, lanes, type_bounds
+from gpudb.errors import SqlError
+from gpudb.plan.tree.nodes import INPUT, Scan
+from gpudb.plan.tree.traversal import conjunction, moved
+from gpudb.sql import bound
+from gpudb.storage.iceberg.column_layout import names_by_id, stored_duckdb
+from gpudb.storage.iceberg.pruning import prune
+from gpudb.types import SqlType
+
+_Key = tuple[str, int, SqlType, Share]
+"""A file's path, a column's field id and type (which may widen), and whose share."""
+_Rows = tuple[int, int]
+"""The first row, and the one after the last."""
+
+
+_Part = TypeVar("_Part")
+_Read = TypeVar("_Read")
+
+
+class ResidentTables:
+    """The columns that a worker holds; `budget` bounds them, in bytes."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self.columns: Columns[_Key, pl.DataFrame] = Columns()
+
+    def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
+        """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
+        share = read_share(scan, share)
+        columns = [scan.table.columns[index] for index in scan.columns]
+        wanted, held = share.rows(scan.table), held_share(scan.table, share).rows(scan.table)
+        parts = [
+            self._file(scan.table, file, columns, share, wanted[file.path], held[file.path])
+            for file in files_of(scan, parameters)
+            if len(range(*wanted[file.path]))
+        ]
+        if parts:
+            lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
+        else:
+            lazy = _empty([column.type for column in columns]).lazy()
+        return Frame(lazy, tuple(column_bounds(scan.table, column) for column in columns))
+
+    def _file(
+        self, table: Table, file: DataFile, columns: Sequence[Column], share: Share, wanted: _Rows, held: _Rows
+    ) -> pl.DataFrame:
+        """The `wanted` rows of a file, of which this worker keeps those that are `held`."""
+        first, last = wanted
+        if not columns:
+            return pl.DataFrame({NOTHING: pl.repeat(True, last - first, eager=True)})
+        keys = [(file.path, column.field_id, column.type, held_share(table, share)) for column in columns]
+        kept = {key: self.columns.get(key) for key in keys}
+        found = {
+            key: frame if held == wanted else frame.slice(first - held[0], last - first)
+            for key, frame in kept.items()
+            if frame is not None
+        }
+        missing = [(column, key) for column, key in zip(columns, keys, strict=True) if key not in found]
+        if missing:
+            read = wanted if share.chunks > 1 else held
+            lanes_of = stored_lanes(file, [column for column, _ in missing], *read)
+            for (column, key), made in zip(missing, lanes_of, strict=True):
+                found[key] = made if read == wanted else made.slice(first - held[0], last - first)
+                if share.chunks == 1:
+                    self.columns.put(key, made, int(made.estimated_size()), table.oid, column.name)
+            self.columns.shrink(self._budget)
+        parts = [
+            found[key].rename({name: f"c{place}{name}" for name in found[key].columns})
+            for place, key in enumerate(keys)
+        ]
+        return pl.DataFrame([series for part in parts for series in part])
+
+    @property
+    def bytes(self) -> int:
+        """What the columns take."""
+        return self.columns.bytes
+
+    def shrink(self, excess: int) -> None:
+        """Lets go of so many bytes of columns, if there are so many that are not pinned."""
+        self.columns.shrink(self.bytes - excess)
+
+
+def side_by_side(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: int) -> Iterator[_Read]:
+    """What is read of each part, in their order, `most` of them at once: while one waits for its file another one is
+    decoded."""
+    if len(parts) < 2:
+        yield from map(read, parts)
+        return
+    with ThreadPoolExecutor(min(most, len(parts))) as pool:
+        coming: deque[Future[_Read]] = deque()
+        for part in parts:
+            coming.append(pool.submit(read, part))
+            if len(coming) == most:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
+
+
+def pieces_of(file: DataFile, first: int, last: int, step: int) -> list[tuple[int, int]]:
+    """Rows `first` to `last` of a file as runs of at most `step` rows, cut where row groups end: one that is cut is
+    decoded for each of its parts."""
+    ends = _group_ends(file.path) if last - first > step else ()
+    found: list[tuple[int, int]] = []
+    while first < last:
+        place = bisect_right(ends, min(first + step, last)) - 1
+        end = ends[place] if place >= 0 and ends[place] > first and first + step < last else min(first + step, last)
+        found.append((first, end))
+        first = end
+    return found
+
+
+def _group_ends(path: str) -> tuple[int, ...]:
+    """After how many rows each row group of a file ends; nothing for one that cannot be read: its reader tells."""
+    try:
+        return _group_ends_at(path, Path(path).stat().st_mtime_ns)
+    except (OSError, pa.ArrowException):
+        return ()
+
+
+@lru_cache(1024)
+def _group_ends_at(path: str, changed: int) -> tuple[int, ...]:
+    described = pq.read_metadata(path)
+    return tuple(accumulate(described.row_group(number).num_rows for number in range(described.num_row_groups)))
+
+
+def stored_width(file: DataFile, column: Column) -> float:
+    """Bytes that a value of a column takes in a file before it is compressed, on average; 0 where nothing is known."""
+    try:
+        return _widths_at(file.path, Path(file.path).stat().st_mtime_ns).get(column.field_id, 0)
+    except (OSError, pa.ArrowException):
+        return 0
+
+
+@lru_cache(1024)
+def _widths_at(path: str, changed: int) -> Mapping[int, float]:
+    described = pq.read_metadata(path)
+    sizes: Counter[str] = Counter()
+    for number in range(described.num_row_groups):
+        group = described.row_group(number)
+        for place in range(group.num_columns):
+            chunk = group.column(place)
+            sizes[chunk.path_in_schema] += chunk.total_uncompressed_size
+    names = names_by_id(described.schema.to_arrow_schema())
+    return {number: sizes[name] / max(described.num_rows, 1) for number, name in names.items()}
+
+
+def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
+    """The files of a scan's table, those left out that its filter excludes by their statistics."""
+    condition = conjunction(tuple(each for each in (scan.filter, scan.wanted) if each is not None))
+    if condition is None:
+        return scan.table.files
+    if isinstance(condition, bound.Constant):
+        return scan.table.files if condition.value is True else ()
+    over = moved(condition, scan.columns.__getitem__)
+    return tuple(prune(scan.table.files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
+
+
+def stored_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
+    """Rows of a file's columns, each as the lanes of its type under their suffixes."""
+    if first == last:
+        return [pl.DataFrame(schema=lanes(column.type)) for column in columns]
+    arrays = _arrays(file, columns, first, last)
+    return [
+        lanes_of_text(column.initial, column.type, last - first)
+        if array is None and column.initial is not None
+        else to_lanes(pa.chunked_array([pa.nulls(last - first)]) if array is None else array, column.type)
+        for column, array in zip(columns, arrays, strict=True)
+    ]
+
+
+def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray | None]:
+    """Rows of a file's columns, by field id, in their stored form; None for a column that came after the file."""
+    try:
+        with pq.ParquetFile(file.path) as opened:
+            names = names_by_id(opened.schema_arrow)
+            groups: list[int] = []
+            start = skipped = 0
+            for number in range(opened.metadata.num_row_groups):
+                rows = opened.metadata.row_group(number).num_rows
+                if start + rows > first and start < last:
+                    skipped = start if not groups else skipped
+                    groups.append(number)
+                start += rows
+            wanted = [names[column.field_id] for column in columns if column.field_id in names]
+            table = opened.read_row_groups(groups, columns=wanted).slice(first - skipped, last - first)
+    except (OSError, pa.ArrowException) as error:
+        raise SqlError.of("data_corrupted", f'could not read file "{file.path}": {error}') from error
+    return [table.column(names[each.field_id]) if each.field_id in names else None for each in columns]
+
+
+def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
+    """A stored column as the lanes of its type, each under its suffix."""
+    held = lanes(kind)
+    if pa.types.is_null(array.type):
+        return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
+    if kind.name == "uuid":
+        return pl.DataFrame({"": _uuids(array)})
+    if kind.carried and kind.name == "numeric":
+        value, shown = array.combine_chunks().flatten()
+        return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
+    if stored_duckdb(kind) != kind.duckdb or is_keyed(kind):
+        return restored_lanes(array, kind)
+    return pl.DataFrame({"": series(array, held[""])})
+
+
+def _uuids(array: pa.ChunkedArray) -> pl.Series:
+    storage = pa.chunked_array([chunk.storage for chunk in array.chunks], pa.binary(16))
+    digits = pl.Series(pl.from_arrow(storage.cast(pa.binary()))).bin.encode("hex")
+    places = ((0, 8), (8, 4), (12, 4), (16, 4), (20, 12))
+    frame = pl.DataFrame({"h": digits})
+    parts = [pl.col("h").str.slice(start, length) for start, length in places]
+    return frame.select(pl.concat_str(parts, separator="-").alias(""))[""]
+
+
+def _empty(types: Sequence[SqlType]) -> pl.DataFrame:
+    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in lanes(kind).items()}
+    return pl.DataFrame(schema=schema or {NOTHING: pl.Boolean()})
+
+
+def column_bounds(table: Table, column: Column) -> Bounds:
+    """The least and the greatest digits in a column of integers or numerics, from its files' statistics."""
+    known = type_bounds(column.type)
+    if known is None:
+        return None
+    found: list[int] = []
+    scale = column.type.numeric_digits[1] if column.type.name == "numeric" else 0
+    for file in table.files:
+        low, high = file.minimums.get(column.field_id), file.maximums.get(column.field_id)
+        if not isinstance(low, int | Decimal) or not isinstance(high, int | Decimal):
+            if file.nulls.get(column.field_id) == file.rows:
+                continue
+            return known
+        found += [digits_of(Decimal(low), scale), digits_of(Decimal(high), scale)]
+    return (min(found), max(found)) if found else (0, 0)

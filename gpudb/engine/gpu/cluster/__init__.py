@@ -1,0 +1,3 @@
+"""The worker processes: configuration, launch, membership, supervision and restart."""
+
+from __future__ import annotations

@@ -1,0 +1,323 @@
+"""The workers: counted, called, watched, and started anew when one is lost or will not stop.
+
+One process a worker, under Dask's nanny, which brings a worker back that has died. All calls run on Dask's event loop,
+away from the threads that hold the sockets.
+
+    starting -answers a ping→ ready -a connection is lost→ doubted -answers→ ready
+    ready, doubted -silent for SILENT_SECONDS→ killed if its process is stopped, else late -answers→ ready
+    late -silent for LATE_SECONDS→, or any -ended on purpose→ its process is killed → starting
+
+While a worker is away another one runs its shares: it reads the columns that it lacks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from gpudb.engine.gpu.cache.build_cache import BoundStages
+from gpudb.engine.gpu.cluster.config import LATE_SECONDS, SILENT_SECONDS, Processes
+from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Fleet, Keeper
+from gpudb.engine.gpu.fastpath.pool import Shortcuts
+from gpudb.engine.gpu.rpc.calls import Connections
+from gpudb.engine.gpu.worker.batching import Space
+from gpudb.engine.gpu.worker.worker import StageWorker
+from gpudb.engine.startup_log import reached
+from gpudb.errors import SqlError
+
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+PING_SECONDS = 0.4
+"""How often a worker is asked for a sign of life."""
+RETURN_SECONDS = 3.0
+"""How long a statement waits when no worker is ready."""
+RETRY_SECONDS = 1.5
+"""How long one waits that has lost its worker: a GPU's takes longer to come back, and the client is told by then."""
+WAIT_EVENT = "ClusterWorker"
+"""What pg_stat_activity says then."""
+_TAKEOVER_SECONDS = 0.3
+"""How long one that has been lost is waited for before another runs its shares: one that only lost a connection answers
+sooner, and a process that has been started anew has no columns in memory either."""
+
+
+class Cluster:
+    """Worker processes, watched until `close`; `meanwhile` is done while they read their libraries."""
+
+    def __init__(self, processes: Processes, meanwhile: Callable[[], object] = lambda: None) -> None:
+        self.size = processes.count
+        self.processes = processes
+        with ThreadPoolExecutor(1) as beside:
+            begun = beside.submit(self._begun)
+            meanwhile()
+            self._fleet = begun.result()
+        self._client = self._fleet.client
+        self._connections = Connections(self._client.connection_args)
+        self.shortcuts = Shortcuts()
+        self.bound = BoundStages()
+        self._ready: dict[int, str] = {}
+        self._attended: dict[str, asyncio.Event] = {}
+        self._told: dict[str, Mapping[str, Any]] = {}
+        self._plans: dict[str, set[bytes]] = {}
+        self._numbers = itertools.count(1)
+        self._last = 0
+        self._live: set[int] = set()
+        self._unready: set[int] = set()
+        self._lost = 0.0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closing = threading.Lock()
+        self._closed = False
+        self.run(self._start()).result(START_SECONDS)
+        reached("the workers answer")
+
+    def _begun(self) -> Fleet:
+        """Starts the processes and has nannies and workers ready themselves; returns once they have."""
+        processes = self.processes
+        fleet = processes.start(processes.count)
+        reached("the workers' processes are there")
+        given = (processes.memory, processes.resident, processes.results, processes.fuse)
+        peers = processes.gpu and processes.count > 1
+        fleet.client.register_plugin(Keeper())
+        fleet.client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
+        reached("the workers are ready")
+        return fleet
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop that calls run on."""
+        loop: asyncio.AbstractEventLoop = self._client.loop.asyncio_loop
+        return loop
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        """Starts work on the event loop; a future of another thread's."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Starts work on the event loop, from there, that nobody waits for."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None and not self._closed:
+            _LOG.error("work on the cluster failed", exc_info=task.exception())
+
+    # ---------------------------------------------------------------------------------------- calls
+
+    async def peers(self, within: float = RETURN_SECONDS) -> tuple[str, ...]:
+        """The address that runs each share; 58000 if no worker is ready within so many seconds."""
+        ends = time.monotonic() + within
+        while len(self._ready) < self.size:
+            now = time.monotonic()
+            if self._ready and now > self._lost + _TAKEOVER_SECONDS:
+                break
+            if now > ends:
+                message = "the workers of the cluster are starting again"
+                raise SqlError.of("system_error", message, hint="Try again shortly.")
+            await asyncio.sleep(0.01)
+        ready = [self._ready[number] for number in sorted(self._ready)]
+        return tuple(self._ready.get(number) or ready[number % len(ready)] for number in range(self.size))
+
+    def doors(self, peers: tuple[str, ...]) -> tuple[str, ...]:
+        """Where the workers at some addresses fetch from each other's GPUs; empty for those that do not."""
+        return tuple(self._told.get(peer, {}).get("door", "") for peer in peers)
+
+    async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
+        """A worker's answer; OSError if it is lost."""
+        return await self._connections.call(address, handler, **arguments)
+
+    def knows(self, address: str, digest: bytes) -> bool:
+        """Whether a worker has been sent the plan of that digest; after the question it counts as sent."""
+        plans = self._plans.setdefault(address, set())
+        known = digest in plans
+        if len(plans) > 10_000:
+            plans.clear()
+        plans.add(digest)
+        return known
+
+    def begin(self) -> int:
+        """The number of a new statement, which workers keep until its `end`."""
+        number = next(self._numbers)  # threads begin statements beside the event loop
+        self._live.add(number)
+        self._last = number
+        return number
+
+    def end(self, statement: int) -> None:
+        """A statement is over: workers forget what they still hold of it at the next ping."""
+        self._live.discard(statement)
+
+    async def forget(self, statement: int, peers: tuple[str, ...]) -> None:
+        """Has workers end a statement now, and ends those that go on with it: Polars cannot be interrupted."""
+        self.end(statement)
+        await asyncio.gather(*(self._forget(statement, peer) for peer in dict.fromkeys(peers)))
+
+    async def _forget(self, statement: int, peer: str) -> None:
+        patience = self.processes.patience
+        try:
+            async with asyncio.timeout(patience + SILENT_SECONDS):
+                busy = await self.call(peer, "gpudb_drop", statement=statement, patience=patience)
+        except (OSError, TimeoutError):
+            self.doubt(peer)
+        else:
+            if busy:
+                _LOG.warning("the worker at %s computes on after its statement has ended: its process is ended", peer)
+                await self.restart(peer)
+
+    # ---------------------------------------------------------------------------------------- workers
+
+    def space(self) -> Space | None:
+        """What each worker has room for; None while none has told."""
+        rooms = [told["room"] for told in self._told.values() if "room" in told]
+        return Space(*map(min, zip(*rooms, strict=True))) if rooms else None
+
+    def told(self) -> list[tuple[int, str, Mapping[str, Any]]]:
+        """What each ready worker held at its last ping: its number, its address, and the answer of gpudb_ping."""
+        return [(number, address, self._told.get(address, {})) for number, address in sorted(self._ready.items())]
+
+    def doubt(self, address: str) -> None:
+        """A connection to a worker was lost: it is not asked for anything until it answers."""
+        if self._gone(address) and address in self._attended:
+            self._attended[address].set()
+
+    def _gone(self, address: str) -> bool:
+        for number, each in list(self._ready.items()):
+            if each == address:
+                del self._ready[number]
+                self._lost = time.monotonic()
+                return True
+        return False
+
+    async def restart(self, address: str) -> None:
+        """Ends a worker's process, whatever it does; its nanny starts another."""
+        self._gone(address)
+        found = self._fleet.workers.get(address)
+        if found is not None:
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(SILENT_SECONDS):
+                    await self.call(found.nanny, "gpudb_end", address=address)
+
+    async def _let_go(self, number: int) -> None:
+        """Ends the workers that may have the memory of a lost worker's GPU mapped, for which the new one has no room
+        then: UCX lets go of it as their processes end. Once, until that worker is ready."""
+        if number in self._unready:
+            return
+        self._unready.add(number)
+        for address in [address for each, address, told in self.told() if each != number and told.get("door")]:
+            _LOG.warning("the worker at %s may hold a lost worker's memory: its process is ended", address)
+            await self.restart(address)
+
+    async def _start(self) -> None:
+        self.spawn(self._attend())
+        while len(self._ready) < self.size:
+            await asyncio.sleep(0.01)
+
+    async def _attend(self) -> None:
+        """Looks after workers as they come."""
+        looked = 0.0
+        while True:
+            whole = len(self._ready) == self.size
+            if time.monotonic() > looked + (PING_SECONDS if whole else PING_SECONDS / 4):
+                await self._fleet.look()
+                looked = time.monotonic()
+            for address, found in self._fleet.workers.items():
+                if address not in self._attended:
+                    self._attended[address] = asyncio.Event()
+                    self.spawn(self._watch(found.number, address, self._attended[address]))
+            await asyncio.sleep(0.1 if whole else 0.02)
+
+    async def _watch(self, number: int, address: str, wake: asyncio.Event) -> None:
+        """Asks a worker for signs of life until it is gone."""
+        failures = 0
+        limit: float = START_SECONDS  # while it reads its modules it answers nothing
+        try:
+            while failures < 2:
+                try:
+                    told = await self._sign(number, address, limit)
+                except TimeoutError:
+                    _LOG.warning("worker %s at %s is silent: its process is ended", number, address)
+                    break
+                except OSError:
+                    failures += 1
+                    self._gone(address)
+                    await asyncio.sleep(0.05)
+                    continue
+                if told is None:  # it answers once it has started: what gives it the handlers has failed
+                    _LOG.warning("worker %s at %s could not ready itself: its process is ended", number, address)
+                    await self._let_go(number)
+                    break
+                failures, limit = 0, LATE_SECONDS
+                self._told[address] = told
+                if told["stray"]:
+                    _LOG.warning("worker %s computes on after its statement has ended: its process is ended", number)
+                    break
+                self._ready[number] = address
+                self._unready.discard(number)
+                wake.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(PING_SECONDS):
+                        await wake.wait()
+        finally:
+            self._gone(address)
+            self._told.pop(address, None)
+            self._plans.pop(address, None)
+            self._connections.forget(address)
+        while address in self._fleet.workers:
+            await self.restart(address)
+            await asyncio.sleep(0.1)
+        self._attended.pop(address, None)
+
+    async def _sign(self, number: int, address: str, limit: float) -> Any:
+        """A worker's answer to a ping; OSError if it is lost, TimeoutError if its process is stopped, or silent for
+        `limit` seconds."""
+        began = time.monotonic()
+        known = {"upto": self._last, "live": sorted(self._live), "peers": list(self._attended)}
+        ping = asyncio.ensure_future(self.call(address, "gpudb_ping", **known))
+        try:
+            while True:
+                done, _ = await asyncio.wait({ping}, timeout=SILENT_SECONDS)
+                waited = time.monotonic() - began
+                if done:
+                    if SILENT_SECONDS < waited < limit == LATE_SECONDS:
+                        _LOG.warning("worker %s gave no sign of life for %.1f s", number, waited)
+                    return ping.result()
+                if waited >= limit or not await self._alive(address):
+                    raise TimeoutError
+        finally:
+            ping.cancel()
+
+    async def _alive(self, address: str) -> bool:
+        """Whether a worker's process could go on, as its nanny sees it."""
+        found = self._fleet.workers.get(address)
+        if found is None:
+            return False
+        try:
+            async with asyncio.timeout(SILENT_SECONDS):
+                return await self.call(found.nanny, "gpudb_alive", address=address) is not False
+        except TimeoutError:
+            return True  # a busy host is late itself
+        except OSError as error:
+            return isinstance(error.__cause__, TimeoutError)  # no connection was made in time: the same
+
+    def close(self) -> None:
+        """Ends the workers."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self.run(self._end_tasks()).result(5)
+            self.shortcuts.close()
+            self._fleet.close()
+
+    async def _end_tasks(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._connections.close()

@@ -1,0 +1,255 @@
+"""Whose the worker processes are: started by this process under a scheduler of its own, or by others under theirs.
+
+Either way each runs under one of Dask's nannies, which starts it again when it has died, under another address. A
+worker's number, by which it has its shares of tables, goes by its name, which stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from distributed.diagnostics.plugin import NannyPlugin
+
+from gpudb.engine.gpu.rpc.calls import handling
+from gpudb.errors import GpudbError, SqlError
+
+_LOG = logging.getLogger(__name__)
+
+START_SECONDS = 90
+"""How long a worker may take to start."""
+CONNECT_SECONDS = 10
+"""How long a scheduler may take to answer."""
+CLAIM_SECONDS = 45.0
+"""How long another server's claim on workers is waited for: it ends by itself 30 s after that server did."""
+_CLAIM = "gpudb"
+_ENDED = frozenset("TtZXx")
+"""States of processes that are stopped, or have ended."""
+_SAME = ("gpudb", "polars", "pyarrow", "distributed")
+"""Packages of which plans, rows and messages want the same versions everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A worker that is there: its number, and its nanny's address."""
+
+    number: int
+    nanny: str
+
+
+class Fleet(Protocol):
+    """The workers that there are."""
+
+    client: Any
+    """Dask's client of their scheduler."""
+
+    @property
+    def workers(self) -> Mapping[str, Found]:
+        """The workers by their addresses, as they were when `look` looked."""
+
+    async def look(self) -> None:
+        """Looks for workers that have come or gone, and mends what is to be mended."""
+
+    def close(self) -> None:
+        """Ends the workers, or leaves them to others."""
+
+
+class Started:
+    """Workers of a `cluster` of Dask's that this process has started, scheduler and nannies in this process."""
+
+    def __init__(self, cluster: Any) -> None:
+        from distributed import Client
+
+        self.cluster = cluster
+        # Workers on GPUs are named by them, which may be the second and the third, or have identifiers for names.
+        self._numbers = {str(name): number for number, name in enumerate(cluster.worker_spec)}
+        self._mending: asyncio.Future[Any] | None = None
+        self.client: Any = Client(cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
+
+    @property
+    def workers(self) -> Mapping[str, Found]:
+        """See `Fleet`."""
+        # By name: a worker that comes back has another address, and the same name.
+        every = list(self.cluster.scheduler.workers.values())
+        return {state.address: Found(self._numbers[str(state.name)], state.nanny) for state in every}
+
+    async def look(self) -> None:
+        """Replaces nannies that have given up: a worker that dies while it starts takes its nanny with it."""
+        nannies = self.cluster.workers
+        given_up = [name for name, nanny in nannies.items() if nanny.status.name in {"closed", "failed"}]
+        for name in given_up:
+            del nannies[name]
+        if given_up:
+            self._mending = asyncio.ensure_future(self.cluster._correct_state())
+
+    def close(self) -> None:
+        """See `Fleet`."""
+        for nanny in self.cluster.workers.values():
+            # They hold nothing that is not elsewhere: no need to wait for their interpreters to wind down.
+            nanny.close_gracefully()
+            kill(nanny)
+        self.client.close(timeout=5)
+        self.cluster.close(timeout=10)
+
+
+class Joined:
+    """Workers that others have started under the scheduler at `address`, of which this server has `count`, or all.
+
+    They have gpudb installed, in this server's version, and the data directory where this server has it. One server at
+    a time has them; when it ends, their processes start again without what it had loaded.
+
+    Errors: 08001 where no scheduler answers; 55006 where another server has its workers; 58000 for too few workers, for
+    one that nobody would start again, and for other versions.
+    """
+
+    def __init__(self, address: str, count: int | None = None) -> None:
+        from distributed import Client, Lock
+
+        try:
+            self.client: Any = Client(address, set_as_default=False, timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError, TimeoutError) as error:
+            message = f'no scheduler answers at "{address}": {str(error)[:200]}'
+            hint = "dask scheduler tells its address when it starts."
+            raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from error
+        try:
+            self._found: dict[str, Found] = {}
+            self._numbers: dict[str, int] = {}
+            self.count = count or 0
+            self.memory = self._gathered(address, count)
+            self._checked()
+            self._claim = Lock(_CLAIM, scheduler_rpc=self.client.scheduler, loop=self.client.loop)  # type: ignore[no-untyped-call]
+            if not self._claim.acquire(timeout=CLAIM_SECONDS):  # type: ignore[no-untyped-call]
+                message = f'another server has the workers of the scheduler at "{address}"'
+                raise SqlError.of("object_in_use", message, hint="End it, or start workers under another scheduler.")
+        except BaseException:
+            self.client.close(timeout=5)  # type: ignore[no-untyped-call]
+            raise
+
+    def _gathered(self, address: str, count: int | None) -> int:
+        """Waits for the workers; the bytes of memory that each may use, 0 where nobody said."""
+        ends = time.monotonic() + START_SECONDS
+        while len(workers := self.client.sync(self._asked)) < (count or 1):
+            if time.monotonic() > ends:
+                message = f'{len(workers)} of {count or 1} workers have come to the scheduler at "{address}"'
+                raise SqlError.of("system_error", message, hint=f"Start them: dask worker {address}")
+            time.sleep(0.1)
+        alone = [str(told["name"]) for told in workers.values() if not told["nanny"]]
+        if alone:
+            message = f"worker {alone[0]} runs without a nanny, which would start it again"
+            raise SqlError.of("system_error", message, hint="Start it without --no-nanny.")
+        self.count = count or len(workers)
+        self._seen(workers)
+        return min(int(told["memory_limit"] or 0) for told in workers.values())
+
+    def _checked(self) -> None:
+        """58000 where a worker lacks a package, or has another version of it."""
+        versions = self.client.get_versions(packages=_SAME)
+        ours = versions["client"]["packages"]
+        for address, told in versions["workers"].items():
+            theirs = told["packages"]
+            for name in _SAME:
+                if theirs.get(name) != ours[name]:
+                    there = f"has {name} {theirs[name]}" if theirs.get(name) else f"lacks {name}"
+                    message = f"the worker at {address} {there}, this server has {ours[name]}"
+                    raise SqlError.of("system_error", message, hint="Install the same packages on all hosts.")
+
+    @property
+    def workers(self) -> Mapping[str, Found]:
+        """See `Fleet`."""
+        return self._found
+
+    async def _asked(self) -> Mapping[str, Any]:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            told: Mapping[str, Any] = (await self.client.scheduler.identity(n_workers=-1))["workers"]
+            return told
+
+    async def look(self) -> None:
+        """See `Fleet`: while the scheduler does not answer, its workers are taken for those that there were."""
+        try:
+            self._seen(await self._asked())
+        except (OSError, TimeoutError) as error:
+            _LOG.warning("the scheduler does not answer: %s", error)
+
+    def _seen(self, workers: Mapping[str, Any]) -> None:
+        """Numbers workers; a new one takes the number of one that is gone, or none while all are there."""
+        names = {str(told["name"]): address for address, told in workers.items()}
+        for name in sorted(names.keys() - self._numbers.keys()):
+            there = {number for each, number in self._numbers.items() if each in names}
+            free = [number for number in range(self.count) if number not in there]
+            if free:
+                self._numbers = {each: number for each, number in self._numbers.items() if number != free[0]}
+                self._numbers[name] = free[0]
+        self._found = {
+            address: Found(self._numbers[name], workers[address]["nanny"])
+            for name, address in names.items()
+            if name in self._numbers
+        }
+
+    def close(self) -> None:
+        """See `Fleet`."""
+        for nanny in (False, True):
+            with contextlib.suppress(Exception):  # the scheduler may be gone
+                self.client.unregister_worker_plugin("gpudb", nanny=nanny)
+        with contextlib.suppress(Exception):
+            self._claim.release()  # type: ignore[no-untyped-call]
+        self.client.close(timeout=5)
+
+
+class Keeper(NannyPlugin):
+    """Adds handlers to Dask's nannies: one ends their worker at once, whatever it does, and they start another; one
+    tells whether its process could go on."""
+
+    name = "gpudb"
+
+    def setup(self, nanny: Any) -> None:
+        """Called by Dask in the nanny's process."""
+
+        async def end(address: str) -> None:
+            if is_at(nanny, address):
+                kill(nanny)
+
+        async def alive(address: str) -> bool:
+            return is_at(nanny, address) and runs(nanny)
+
+        nanny.handlers["gpudb_end"] = handling(end)
+        nanny.handlers["gpudb_alive"] = handling(alive)
+
+    def teardown(self, nanny: Any) -> None:
+        """Called by Dask when the server leaves the workers to others: what it had loaded there goes with them."""
+        nanny.handlers.pop("gpudb_end", None)
+        nanny.handlers.pop("gpudb_alive", None)
+        kill(nanny)
+
+
+def is_at(nanny: Any, address: str) -> bool:
+    """Whether a nanny's worker of now is the one at an address. While it starts its nanny has the address of the one
+    before it, or none."""
+    running = nanny.process is not None and nanny.process.status.name == "running"
+    return bool(running == (nanny.worker_address == address))
+
+
+def runs(nanny: Any) -> bool:
+    """Whether a nanny's worker is there, and is neither stopped nor ending; True too where the system does not tell."""
+    if nanny.process is None or nanny.process.pid is None:
+        return False
+    try:
+        told = Path(f"/proc/{nanny.process.pid}/stat").read_text(errors="replace")
+    except OSError:
+        return not Path("/proc/self/stat").exists()
+    # After the program's name, which stands in brackets and may have any character, comes the state.
+    return told.rpartition(")")[2].split()[0] not in _ENDED
+
+
+def kill(nanny: Any) -> None:
+    """Ends a nanny's worker."""
+    if nanny.process is not None and nanny.process.pid is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(nanny.process.pid, signal.SIGKILL)

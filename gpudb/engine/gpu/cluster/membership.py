@@ -1,0 +1,103 @@
+"""The cluster's members as users see them: where each worker is, what it is, which columns it holds; and loading them.
+
+Every question goes to the workers that are ready, and none is waited for longer than it may be silent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudb.catalog.model import Table
+from gpudb.engine.gpu.cache.lru import Held
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
+from gpudb.engine.gpu.worker.pinning import Action, Facts
+from gpudb.engine.protocol import Cancel
+from gpudb.errors import WorkerLost
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker that is ready: its number, where it listens, facts of its device, and the columns that it holds."""
+
+    number: int
+    host: str
+    port: int
+    device: Facts = ()
+    held: tuple[Held, ...] = ()
+
+
+class Members:
+    """The workers of a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.count = cluster.size
+
+    def addresses(self) -> list[Member]:
+        """The workers that are ready, asked nothing."""
+        found = []
+        for number, address, _ in self._cluster.told():
+            host, _, port = address.partition("://")[2].rpartition(":")
+            found.append(Member(number, host, int(port)))
+        return found
+
+    def told(self) -> list[Member]:
+        """What each worker that is ready tells of itself."""
+        return self._cluster.run(self._ask()).result()
+
+    async def _ask(self) -> list[Member]:
+        members = self.addresses()
+        by_number = {number: address for number, address, _ in self._cluster.told()}
+        answers = await asyncio.gather(*(self._one(by_number[each.number]) for each in members))
+        return [
+            replace(each, device=tuple(answer["device"]), held=tuple(Held(*one) for one in answer["held"]))
+            for each, answer in zip(members, answers, strict=True)
+            if answer is not None
+        ]
+
+    async def _one(self, address: str) -> dict[str, Any] | None:
+        try:
+            async with asyncio.timeout(SILENT_SECONDS):
+                answer: dict[str, Any] | None = await self._cluster.call(address, "gpudb_told")
+                return answer
+        except (OSError, TimeoutError):
+            return None
+
+    def hold(self, table: Table, action: Action, cancel: Cancel) -> int:
+        """Has every worker load its share of a table, pin it there, or let it go; the bytes on all of them.
+
+        57P01 where a worker is lost meanwhile.
+        """
+        work = self._cluster.run(self._hold(pickle.dumps(table), action))
+        cancel.attach(work.cancel)
+        try:
+            return sum(work.result())
+        except BaseException:
+            cancel.check()
+            raise
+        finally:
+            cancel.detach(work.cancel)
+
+    def let_go(self, table: Table) -> None:
+        """Has every worker let go of a table that is gone; nobody waits for it."""
+        self._cluster.run(self._hold(pickle.dumps(table), "evict"))
+
+    async def _hold(self, table: bytes, action: Action) -> Sequence[int]:
+        peers = await self._cluster.peers()
+        calls = (self._held(address, table, share, action) for share, address in enumerate(peers))
+        return await asyncio.gather(*calls)
+
+    async def _held(self, address: str, table: bytes, share: int, action: Action) -> int:
+        arguments = {"table": table, "index": share, "count": self.count, "action": action}
+        try:
+            answer = await self._cluster.call(address, "gpudb_hold", **arguments)
+        except OSError as error:
+            raise WorkerLost("a worker was lost", hint="Run the statement again.") from error
+        if "error" in answer:
+            raise pickle.loads(answer["error"])
+        return int(answer["bytes"])

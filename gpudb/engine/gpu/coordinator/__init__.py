@@ -1,0 +1,3 @@
+"""Runs the stages of a statement on the workers and fetches its result."""
+
+from __future__ import annotations

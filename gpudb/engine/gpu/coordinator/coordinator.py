@@ -1,0 +1,321 @@
+"""Runs a statement's stages on the workers and fetches the result.
+
+Each worker gets the whole plan by one message and tells by its answer what its shares did; workers fetch from each
+other what their stages read. A statement that loses a worker before any row went to its client runs again, once; one
+for which a worker's memory is too small runs again over smaller chunks, while there are any.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from gpudb.engine.gpu.cluster.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
+from gpudb.engine.gpu.exchange.routing import runners
+from gpudb.engine.gpu.fused.runner import Launched
+from gpudb.engine.gpu.planning.admission import Admission
+from gpudb.engine.gpu.planning.planner import Planned
+from gpudb.engine.gpu.rpc.errors import TooLarge
+from gpudb.engine.gpu.worker.batching import finer
+from gpudb.engine.gpu.worker.dynamic_filters import Narrowed
+from gpudb.engine.gpu.worker.profiling import Observed
+from gpudb.engine.protocol import Request
+from gpudb.errors import OutOfMemory, SqlError, WorkerLost
+
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_ATTEMPTS = 2
+
+
+Finer = Callable[[int], Planned]
+"""Plans a statement anew, each worker's share cut into so many chunks."""
+
+
+def parameters_of(request: Request) -> bytes:
+    """What of a request workers are sent with each run."""
+    return pickle.dumps((request.parameters, request.settings.timezone))
+
+
+@dataclass
+class Measured:
+    """What a stage did on each worker that ran it, over all its chunks."""
+
+    workers: tuple[int, ...] = ()
+    rows: list[int] = field(default_factory=list)
+    bytes: list[int] = field(default_factory=list)
+    spilled: list[int] = field(default_factory=list)
+    """Of the bytes those that went to files."""
+    milliseconds: list[float] = field(default_factory=list)
+    host: list[tuple[str, ...]] = field(default_factory=list)
+    """What ran on the host, though the workers are GPUs."""
+    launched: list[Launched] = field(default_factory=list)
+    """What was run of its fused parts."""
+    narrowed: list[Narrowed] = field(default_factory=list)
+    """What its scans were narrowed to."""
+
+    observed: list[tuple[int, Observed]] = field(default_factory=list)
+    """What its operators did, one by one, each with its worker."""
+
+    def add(self, worker: int, figures: Sequence[Any]) -> None:
+        """A share's figures, after its stage and its number (see `computing.Figures`)."""
+        rows, size, spilled, spent, host, launched, narrowed, observed = figures
+        if worker not in self.workers:
+            self.workers += (worker,)
+            for each in (self.rows, self.bytes, self.spilled):
+                each.append(0)
+            self.milliseconds.append(0.0)
+            self.host.append(())
+        place = self.workers.index(worker)
+        self.rows[place] += rows
+        self.bytes[place] += size
+        self.spilled[place] += spilled
+        self.milliseconds[place] += spent
+        self.host[place] += tuple(host)
+        self.launched += [Launched(*each) for each in launched]
+        self.narrowed += [Narrowed(*each) for each in narrowed]
+        self.observed += [(worker, Observed(*each)) for each in observed]
+
+
+class _Lost(Exception):
+    """A worker was lost, or a connection to one."""
+
+
+class _Unbound(Exception):
+    """A worker has let go of a fused part that it had bound."""
+
+
+class Execution:
+    """One statement under way. `measured` tells of each stage, by its number, once all have ended; with `measure` of
+    each of its operators too."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        admission: Admission,
+        planned: Planned,
+        request: Request,
+        finer: Finer,
+        *,
+        measure: bool = False,
+    ):
+        self._measure = measure
+        self._cluster = cluster
+        self._admission = admission
+        self.planned = planned
+        self._finer = finer
+        self._cancel, self._session = request.cancel, request.settings.session
+        self._node = request.settings.node
+        self._parameters = parameters_of(request)
+        self._attempts = 0
+        self.tried: list[int] = []
+        """Into how many chunks it was cut when memory ran out, time and again."""
+        self._full: OutOfMemory | None = None
+        self._whole = False
+        self._bound: tuple[int, ...] = ()
+        self._closed = False
+        self._statement = 0
+        self._peers: tuple[str, ...] = ()
+        self._results: dict[int, bytes | None] = {}
+        self.measured: dict[int, Measured] = {}
+
+    async def run(self) -> None:
+        """Runs every stage, when the statement's turn has come; the first error ends it."""
+        async with self._admission.place(self.planned.cost, self._session, self._cancel):
+            while True:
+                self._attempts += 1
+                try:
+                    await self._attempt()
+                    if not self.held:
+                        self.end(forget=False)
+                    return
+                except _Unbound:
+                    self.end(forget=True)
+                    self._cluster.bound.forget(self.planned.digest, self._parameters, self._peers)
+                    self._whole = True
+                    self._attempts -= 1
+                except _Lost as lost:
+                    self.end(forget=True)
+                    if self._attempts >= _ATTEMPTS:
+                        raise _lost_worker() from lost
+                except OutOfMemory as error:
+                    await self._cut(error)
+
+    async def _cut(self, error: OutOfMemory) -> None:
+        """Cuts the statement into smaller chunks; raises the error where there are none."""
+        chunks = finer(self.planned.chunks)
+        if isinstance(error, TooLarge) or error is self._full or chunks is None:
+            raise error
+        if self._node is not None or self._measure:
+            raise error
+        self._full = error
+        why = error.detail or error
+        _LOG.warning("statement %s ran out of memory: it runs again in %s chunks: %s", self._statement, chunks, why)
+        self.tried.append(self.planned.chunks)
+        statement, self._statement = self._statement, 0
+        await self._cluster.forget(statement, self._peers)
+        self.planned = await asyncio.to_thread(self._finer, chunks)
+        self._attempts = 0
+
+    async def _attempt(self) -> None:
+        self._cancel.waits_for = WAIT_EVENT
+        try:
+            self._peers = await self._ready()
+            if self._node is not None:
+                self._peers = (self._peers[self._node],)
+        finally:
+            self._cancel.waits_for = None
+        self._statement = self._cluster.begin()
+        stages, chunks = self.planned.stages, self.planned.chunks
+        count = len(self._peers) * chunks
+        told = self.planned.digest, self._parameters, self._peers
+        self._bound = self._cluster.bound.of(*told) if count > chunks == 1 and not self._whole else ()
+        shares: dict[str, list[int]] = {}
+        for share in sorted({share for stage in stages for share in runners(stage, count)}):
+            shares.setdefault(self._peers[share // chunks], []).append(share)
+        answers = await _all([self._ask(address, found) for address, found in shares.items()])
+        self.measured = {stage.number: Measured() for stage in stages}
+        figures = [each for answer in answers for each in answer["measured"]]
+        for number, share, *rest in sorted(figures, key=lambda each: tuple(each[:2])):
+            self.measured[number].add(share // chunks, rest)
+        if all(answer["again"] for answer in answers):
+            self._cluster.shortcuts.learn(self.planned.digest, self._parameters)
+        if count > chunks == 1 and not self._bound:
+            self._cluster.bound.learn(*told, [answer["bound"] for answer in answers])
+        self._results = {share: data for answer in answers for share, data in answer["results"]}
+
+    async def _ready(self) -> tuple[str, ...]:
+        """The addresses of the workers. If none comes back, what took the last ones is what is told."""
+        again = self._attempts > 1
+        try:
+            return await self._cluster.peers(RETRY_SECONDS if again else RETURN_SECONDS)
+        except SqlError:
+            if self._full is not None:
+                raise self._full from None
+            if again:
+                raise _lost_worker() from None
+            raise
+
+    async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:
+        """A worker's answer for its shares; raises the error that it tells."""
+        planned = self.planned
+        known = self._cluster.knows(address, planned.digest)
+        arguments: dict[str, Any] = {
+            "statement": self._statement,
+            "digest": planned.digest,
+            "shares": shares,
+            "peers": self._peers,
+            "parameters": self._parameters,
+            "short": planned.cost.short,
+            "chunks": planned.chunks,
+            "doors": self._cluster.doors(self._peers),
+            "measure": self._measure,
+            "bound": self._bound,
+        }
+        answer = await self._call(address, "gpudb_run", **arguments, stages=b"" if known else planned.sent)
+        if "unknown" in answer:
+            answer = await self._call(address, "gpudb_run", **arguments, stages=planned.sent)
+        if "error" in answer:
+            raise pickle.loads(answer["error"])
+        if "unbound" in answer:
+            raise _Unbound
+        if "lost" in answer:
+            self._cluster.doubt(self._peers[answer["lost"] // planned.chunks])
+        if "results" not in answer:
+            raise _Lost
+        return answer
+
+    async def _call(self, address: str, handler: str, **arguments: object) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] | None = await self._cluster.call(address, handler, **arguments)
+        except OSError as error:
+            self._cluster.doubt(address)
+            raise _Lost from error
+        if answer is None:
+            raise _Lost
+        return answer
+
+    def given(self) -> list[bytes]:
+        """The batches, share by share, of a result that came with the workers' answers (see `outcome.packed`)."""
+        return [data for _, data in sorted(self._results.items()) if data is not None]
+
+    async def results(self) -> AsyncGenerator[bytes]:
+        """The result's batches, share by share, each fetched while the one before is read (see `outcome.packed`)."""
+        sent = False
+        while True:
+            try:
+                async for chunk in self._chunks():
+                    sent = True
+                    yield chunk
+                return
+            except _Lost as lost:
+                if sent or self._closed or self._attempts >= _ATTEMPTS:
+                    raise _lost_worker() from lost
+            self.end(forget=True)
+            await self.run()
+
+    async def _chunks(self) -> AsyncGenerator[bytes]:
+        for share, data in sorted(self._results.items()):
+            if data is not None:
+                yield data
+                continue
+            coming: asyncio.Future[dict[str, Any]] = asyncio.ensure_future(self._chunk(share, 0))
+            try:
+                while True:
+                    answer = await coming
+                    if answer["next"]:
+                        coming = asyncio.ensure_future(self._chunk(share, answer["next"]))
+                    yield answer["data"]
+                    if not answer["next"]:
+                        break
+            finally:
+                coming.cancel()
+
+    async def _chunk(self, share: int, start: int) -> dict[str, Any]:
+        address = self._peers[share // self.planned.chunks]
+        answer = await self._call(address, "gpudb_rows", statement=self._statement, share=share, start=start)
+        if "gone" in answer:
+            raise _Lost
+        return answer
+
+    @property
+    def held(self) -> bool:
+        """Whether workers hold rows of the result."""
+        return any(data is None for data in self._results.values())
+
+    @property
+    def ended(self) -> bool:
+        """Whether workers know nothing of the statement any more."""
+        return not self._statement
+
+    def close(self) -> None:
+        """Ends the statement for good, whatever it does."""
+        self._closed = True
+        self.end(forget=True)
+
+    def end(self, *, forget: bool) -> None:
+        """Ends the statement; with `forget` workers are told, else they know."""
+        statement, self._statement = self._statement, 0
+        if statement and forget:
+            self._cluster.spawn(self._cluster.forget(statement, self._peers))
+        elif statement:
+            self._cluster.end(statement)
+
+
+async def _all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """All answers, or the first error, for which the others are not waited for."""
+    if len(calls) == 1:
+        return [await calls[0]]
+    tasks = [asyncio.ensure_future(call) for call in calls]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _lost_worker() -> WorkerLost:
+    return WorkerLost("a worker of the cluster was lost while the statement ran", hint="Run the statement again.")

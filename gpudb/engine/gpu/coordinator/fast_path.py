@@ -1,0 +1,95 @@
+"""Statements that workers answer at once: their only worker, or all of them, and what they give put together here.
+
+A few groups' states, or other rows, are finished in this process; any other rest is left to one of the workers.
+Whatever keeps one worker from answering, the statement goes the usual way: no answer is made of some workers' rows.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.coordinator.coordinator import parameters_of
+from gpudb.engine.gpu.exchange.result_codec import unpacked
+from gpudb.engine.gpu.fastpath.server import Question, nearest
+from gpudb.engine.gpu.fastpath.two_phase import Scattered, finished, read
+from gpudb.engine.gpu.planning.planner import Planned
+from gpudb.engine.protocol import Request
+
+_LOG = logging.getLogger(__name__)
+
+
+class AtOnce:
+    """The shorter way to a cluster's workers (see `shortcut`); used from any thread."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._shortcuts = cluster.shortcuts
+
+    def told(self, planned: Planned, request: Request) -> str:
+        """Whether the next run of a statement that has run is answered so, and why not."""
+        if planned.chunks > 1:
+            return "no: its rows go by in chunks"
+        if self._cluster.size > 1 and planned.scattered is None:
+            return "no: what kernels give goes more than one way, or other rows change workers"
+        if self._shortcuts.knows(planned.digest, parameters_of(request)):
+            return "yes"
+        return "no: a part is none of a kernel that is bound, or gives many rows"
+
+    def rows(self, planned: Planned, request: Request, parameters: bytes) -> pa.RecordBatch | None:
+        """A statement's rows; None where it goes the usual way. Raises 57014 for one that is cancelled."""
+        if planned.chunks > 1 or not self._shortcuts.knows(planned.digest, parameters):
+            return None
+        halves = planned.scattered if self._cluster.size > 1 else None
+        if self._cluster.size > 1 and halves is None:
+            return None
+        ready = [(address, nearest(told.get("entry", ()))) for _, address, told in self._cluster.told()]
+        entries = [entry for _, entry in ready if entry]
+        # Shares whose worker is away are another's, which has not bound them.
+        if len(entries) < self._cluster.size:
+            return None
+        cancel = request.cancel
+        statement = self._cluster.begin()
+        try:
+            made = self._rows(statement, entries, planned, halves, request, parameters)
+        except Exception as error:
+            _LOG.info("statement %s goes the usual way: %s", statement, error)
+            made = None
+        finally:
+            self._cluster.end(statement)
+        if cancel.reason is not None:
+            peers = tuple(address for address, _ in ready)
+            self._cluster.loop.call_soon_threadsafe(lambda: self._cluster.spawn(self._cluster.forget(statement, peers)))
+            cancel.check()
+        if made is None:
+            self._shortcuts.unlearn(planned.digest, parameters)
+        return made
+
+    def _rows(
+        self,
+        statement: int,
+        entries: Sequence[str],
+        planned: Planned,
+        halves: Scattered | None,
+        request: Request,
+        parameters: bytes,
+    ) -> pa.RecordBatch | None:
+        shares = len(entries)
+        asked = [Question(statement, planned.digest, parameters, share, shares) for share in range(shares)]
+        answers = self._shortcuts.ask(entries, asked, request.cancel)
+        if answers is None:
+            return None
+        if halves is not None:
+            parts = zip(*map(pickle.loads, answers), strict=True)
+            received = {part.number: list(map(read, given)) for part, given in zip(halves.parts, parts, strict=True)}
+            done = finished(halves, received, request.parameters)
+            if done is not None:
+                return done.batch
+            # Statements take turns among the workers.
+            one, rest = entries[statement % shares], asked[0]._replace(given=tuple(answers))
+            answers = self._shortcuts.ask([one], [rest], request.cancel, entries)
+        return unpacked(answers[0], planned.schema) if answers is not None else None

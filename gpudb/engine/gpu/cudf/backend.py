@@ -1,0 +1,465 @@
+"""Lazy frames computed by cudf-polars, on one GPU, from frames that lie there and into frames that stay there.
+
+A lazy frame that cudf-polars or libcudf refuses is computed by Polars on the host, from copies of what it reads, and
+so is one for which the GPU's memory is too small even without the columns that can be read again, once the statement's
+chunks can be no smaller; why is kept for EXPLAIN ANALYZE. What does not fit before, or there either, raises 53200.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+import polars as pl
+import pylibcudf as plc
+from cudf_polars.dsl.ir import IRExecutionContext
+from cudf_polars.dsl.translate import Translator
+from cudf_polars.utils.sorting import sort_order
+from polars.io.plugins import register_io_source
+
+from gpudb.engine.gpu.backend.base import (
+    FEW,
+    SEED,
+    TURN,
+    TURNS,
+    Arrays,
+    Away,
+    Coded,
+    Held,
+    HostHeld,
+    Order,
+    beyond_calendar,
+    collected,
+)
+from gpudb.engine.gpu.backend.priority import Lane
+from gpudb.engine.gpu.cache.buffer_pool import Blocks
+from gpudb.engine.gpu.cudf import dialect
+from gpudb.engine.gpu.cudf.arrays import KINDS, are_narrow, coded, narrowed, valid_of, values_of
+from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
+from gpudb.engine.gpu.cudf.declared_types import declared
+from gpudb.engine.gpu.cudf.device_memory import is_full
+from gpudb.engine.gpu.cudf.pinned_memory import Locked, put
+from gpudb.engine.gpu.cudf.slicing import apart, own_bytes
+from gpudb.engine.gpu.cudf.streams import complete, complete_all, current, enter, taken
+from gpudb.engine.gpu.exchange.buffers import joined
+from gpudb.engine.gpu.limits import FEW_BYTES
+from gpudb.errors import OutOfMemory
+
+_ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
+_REFUSED = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
+"""What libcudf says of types and sizes that an operation of it does not take, once it gets to see them."""
+_FULL = "the GPU's memory is full"
+_FEW_PARTS = 8
+_T = TypeVar("_T")
+_TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
+"""Polars' optimiser makes of a filtered cross join a join that libcudf may lack: then the filter stays where it was."""
+
+
+_PLACE, _SMALL = plc.DataType(plc.TypeId.INT64), plc.DataType(plc.TypeId.INT32)
+_ADD, _SUB, _MOD = (getattr(plc.binaryop.BinaryOperator, name) for name in ("ADD", "SUB", "MOD"))
+
+
+class CudfHeld:
+    """A frame in the GPU's memory."""
+
+    def __init__(self, table: Any, frames: CudfFrames) -> None:
+        self.table = table
+        self._frames = frames
+
+    @cached_property
+    def lazy(self) -> pl.LazyFrame:
+        """See `frames.Held`."""
+        schema = {column.name: column.dtype.polars_type for column in self.table.columns}
+        return register_io_source(_Source(self.table, self._frames), schema=schema, is_pure=True)
+
+    @property
+    def rows(self) -> int:
+        """See `frames.Held`."""
+        return int(self.table.num_rows)
+
+    @property
+    def bytes(self) -> int:
+        """See `frames.Held`."""
+        return sum(own_bytes(column) for column in self.table.table.columns())
+
+    def frame(self) -> pl.DataFrame:
+        """See `frames.Held`."""
+        return to_host(self.table)
+
+    @cached_property
+    def _few(self) -> pl.DataFrame:
+        return self.frame()
+
+    def column(self, name: str) -> pl.Series:
+        """See `frames.Held`."""
+        return self._few[name] if self.rows <= FEW else to_host(self.table.select([name]))[name]
+
+    def arrays(self, name: str) -> Arrays | None:
+        """See `frames.Held`."""
+        if self.rows <= FEW:
+            return None
+        held = self.table.column_map[name].obj
+        current()
+        valid = valid_of(held)
+        if held.type().id() in KINDS:
+            return values_of(held), valid
+        if held.type().id() == plc.TypeId.DECIMAL128 and (narrow := narrowed(held, valid)) is not None:
+            return narrow, valid
+        return None
+
+    def coded(self, name: str) -> Coded | None:
+        """See `frames.Held`."""
+        if self.rows <= FEW:
+            return None
+        return coded(self.table.column_map[name].obj)
+
+    def distinct(self, name: str) -> int:
+        """See `frames.Held`."""
+        if self.rows <= FEW:
+            return self._few[name].n_unique()
+        column = self.table.column_map[name].obj
+        nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
+        return int(plc.reduce.distinct_count(column, nulls, nans, stream=current()))
+
+    def beside(self, columns: pl.DataFrame | Held) -> CudfHeld:
+        """See `frames.Held`."""
+        if isinstance(columns, CudfHeld):
+            more = columns.table
+        else:
+            more = to_device(columns if isinstance(columns, pl.DataFrame) else columns.frame())
+        names = set(more.column_names)
+        every = [*(each for each in self.table.columns if each.name not in names), *more.columns]
+        made = of([c.obj for c in every], [c.name for c in every], [c.dtype for c in every], self.rows)
+        return CudfHeld(made, self._frames)
+
+    def largest(self, name: str) -> int | None:
+        """See `frames.Held`."""
+        return self._reduced(name, plc.aggregation.max())
+
+    def least(self, name: str) -> int | None:
+        """See `frames.Held`."""
+        return self._reduced(name, plc.aggregation.min())
+
+    def _reduced(self, name: str, how: Any) -> int | None:
+        if not self.rows:
+            return None
+        column = self.table.column_map[name].obj
+        found = plc.reduce.reduce(column, how, column.type(), stream=current()).to_py(stream=current())
+        return None if found is None else int(found)
+
+    def narrow(self, name: str) -> bool:
+        """See `frames.Held`."""
+        if not self.rows:
+            return True
+        column = self.table.column_map[name].obj
+        if column.type().id() != plc.TypeId.DECIMAL128:
+            return True
+        current()
+        return are_narrow(column)
+
+    def nulls(self, name: str) -> int:
+        """See `frames.Held`."""
+        return int(self.table.column_map[name].obj.null_count())
+
+
+class _Source:
+    """A frame on the GPU as a source of lazy frames: as it is for cudf-polars, copied for Polars."""
+
+    def __init__(self, table: Any, frames: CudfFrames) -> None:
+        self._table = table
+        self._frames = frames
+
+    def __call__(
+        self, columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, batch: int | None
+    ) -> Iterator[Any]:
+        table = self._table if columns is None else self._table.select(columns)
+        if columns is not None and not columns:
+            table = of([], [], [], self._table.num_rows)
+        if self._frames.evaluates:
+            yield taken(table)
+            return
+        frame = to_host(table)
+        frame = frame if predicate is None else frame.filter(predicate)
+        yield frame if limit is None else frame.head(limit)
+
+
+class CudfFrames:
+    """Frames on this process's GPU, complete when they are given: any thread may read them."""
+
+    compares = False
+
+    def __init__(self, blocks: Blocks | None = None) -> None:
+        """With `blocks` of page-locked memory of the host for rows that are put away."""
+        dialect.install()
+        self._told = _Told()
+        self._blocks = blocks
+        self.shrink: Callable[[], None] = lambda: None
+        """Lets go of what can be read again."""
+
+    def enter(self, lane: Lane) -> None:
+        """See `frames.Frames`: it gets a stream of its own."""
+        enter(lane)
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether the calling thread has cudf-polars evaluate a frame: sources are read as they lie then."""
+        return self._told.evaluates
+
+    def held(self, lazy: pl.LazyFrame) -> CudfHeld:
+        """See `frames.Frames`; 53200 where the GPU's memory does not hold it."""
+        refused: list[str] = []
+        for flags in _TRIES:
+            node, refused = _translated(lazy, flags)
+            if refused:
+                continue
+            try:
+                return self._evaluated(node)
+            except MemoryError as error:
+                if not self._told.last:
+                    raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
+                refused = [_FULL]
+                break
+            except _REFUSED as error:
+                refused = [" ".join(str(error).split())[:200] or type(error).__name__]
+                break
+        self._told.reasons += refused
+        try:
+            return self.given(collected(lazy))
+        except MemoryError as error:
+            raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
+
+    def _evaluated(self, node: Any) -> CudfHeld:
+        """A node's rows; MemoryError where the GPU has no room for them, nor has it once room was made."""
+        return CudfHeld(self.with_room(lambda: self._rows_of(node)), self)
+
+    def _rows_of(self, node: Any) -> Any:
+        """What a node gives, of the types that it declares."""
+        self._told.evaluates = True
+        try:
+            made = node.evaluate(cache={}, timer=None, context=IRExecutionContext(get_cuda_stream=current))
+            return apart(declared(made, node.schema))
+        finally:
+            self._told.evaluates = False
+            complete()  # what failed, too: its sources may be let go now
+
+    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+        """See `frames.Frames`."""
+        self._told.reasons.append(why)
+        return self.held(lazy).frame()
+
+    def given(self, frame: pl.DataFrame) -> CudfHeld:
+        """See `frames.Frames`; MemoryError where the GPU has no room for them, nor has it once room was made."""
+        return CudfHeld(self.with_room(lambda: to_device(frame)), self)
+
+    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
+        """See `frames.Frames`: a GPU sorts all of them in less time than it takes to ask it twice."""
+        return lazy
+
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
+        """See `frames.Frames`."""
+        if count == 1:
+            return [self.held(lazy)]
+        named = [key.alias(f"key{number}") for number, key in enumerate(keys)]
+        table = self.held(lazy.with_columns(named)).table
+        width = table.num_columns - len(keys)
+        places = list(range(width, width + len(keys)))
+        moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED, stream=current())
+        return self._parts(table.columns[:width], moved.columns()[:width], [*starts[:count], table.num_rows], away)
+
+    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
+        """See `frames.Frames`."""
+        table = self.held(lazy).table
+        places = _cast(table.column_map[place].obj, _SMALL)
+        return self._by_place(table, places, [place], count, away)
+
+    def ranged(
+        self,
+        lazy: pl.LazyFrame,
+        ends: pl.DataFrame,
+        order: Sequence[Order],
+        count: int,
+        *,
+        spread: bool = False,
+        away: bool = False,
+    ) -> list[Held]:
+        """See `frames.Frames`."""
+        table, names = self.held(lazy).table, ends.columns
+        edges = plc.Table([each.obj for each in to_device(ends).columns])
+        keys = plc.Table([table.column_map[name].obj for name in names])
+        nulls_last = [not key.nulls_first for key in order]
+        by = sort_order([key.descending for key in order], nulls_last=nulls_last, num_keys=len(names))
+        places = plc.search.lower_bound(edges, keys, *by, stream=current())
+        if spread:
+            first = _cast(places, _PLACE)
+            last = _cast(plc.search.upper_bound(edges, keys, *by, stream=current()), _PLACE)
+            zero, one, turn, turns = map(_place, (0, 1, TURN, TURNS))
+            turned = _of(plc.filling.sequence(table.num_rows, zero, turn, stream=current()), turns, _MOD)
+            turns = _of(turned, _of(_of(last, first, _SUB), one, _ADD), _MOD)
+            places = _cast(_of(first, turns, _ADD), _SMALL)
+        return self._by_place(table, places, names, count, away)
+
+    def _by_place(self, table: Any, places: Any, without: Sequence[str], count: int, away: bool) -> list[Held]:
+        """A table's rows by the numbers of their parts, and `without` some columns."""
+        kept = [each for each in table.columns if each.name not in without]
+        rows = plc.Table([each.obj for each in kept])
+        moved, starts = plc.partitioning.partition(rows, places, count, stream=current())
+        return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
+
+    def _parts(self, like: Sequence[Any], moved: Sequence[Any], edges: Sequence[int], away: bool) -> list[Held]:
+        """Columns as those they are `like`, cut at the edges. What goes to the host goes by one copy of all, not by one
+        of each, as do many parts of a few bytes, which would go there one by one."""
+        names, kinds = [each.name for each in like], [each.dtype for each in like]
+        runs = list(itertools.pairwise(edges))
+        complete()
+        small = len(runs) > _FEW_PARTS and sum(map(own_bytes, moved)) < len(runs) * FEW_BYTES
+        if away or small:
+            whole = to_host(of(moved, names, kinds, edges[-1]))
+            return [HostHeld(whole.slice(first, last - first)) for first, last in runs]
+        kept = plc.Table(moved, num_rows=edges[-1])
+        cut = plc.copying.slice(kept, [edge for run in runs for edge in run], stream=current())
+        return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in cut]
+
+    def repeated(self, rows: Held, times: str, number: str) -> CudfHeld:
+        """See `frames.Frames`."""
+        assert isinstance(rows, CudfHeld)
+        table = rows.table
+        counts = _cast(table.column_map[times].obj, _PLACE)
+        firsts = plc.reduce.scan(counts, plc.aggregation.sum(), plc.reduce.ScanType.EXCLUSIVE, stream=current())
+        repeated = plc.filling.repeat(plc.Table([*table.table.columns(), firsts]), counts, stream=current())
+        *columns, starts = repeated.columns()
+        places = plc.filling.sequence(repeated.num_rows(), _place(0), _place(1), stream=current())
+        numbers = _of(places, starts, _SUB)
+        complete()
+        every = [*table.columns, of([numbers], [number], [data_type(pl.Int64())], repeated.num_rows()).columns[0]]
+        names, kinds = [each.name for each in every], [each.dtype for each in every]
+        return CudfHeld(of([*columns, numbers], names, kinds, repeated.num_rows()), self)
+
+    @property
+    def puts_away(self) -> bool:
+        """See `frames.Frames`."""
+        return self._blocks is not None and self._blocks.room > 0
+
+    def put_away(self, rows: Held) -> Away | None:
+        """See `frames.Frames`."""
+        blocks = self._blocks
+        if blocks is None or not isinstance(rows, CudfHeld) or not rows.rows or rows.bytes > blocks.room:
+            return None
+        try:
+            return put(rows.table, blocks)
+        except (MemoryError, *_REFUSED):
+            return None
+
+    def back(self, parts: Sequence[Held | Away]) -> CudfHeld | None:
+        """See `frames.Frames`; None too for what has to be put together on the host."""
+        if not any(isinstance(each, Locked) for each in parts):
+            return None
+
+        def work() -> Any:
+            current()
+            try:
+                return _joined([each for each in _there(parts) if each.num_rows])
+            finally:
+                complete()
+
+        try:
+            return CudfHeld(self.with_room(work), self)
+        except (MemoryError, OverflowError, *_REFUSED):
+            return None
+
+    def make_room(self) -> None:
+        """See `frames.Frames`."""
+        self.shrink()
+        self._settle()
+
+    def with_room(self, work: Callable[[], _T]) -> _T:
+        """See `frames.Frames`: what lanes have let go of is free once they are through."""
+        for wait in (self._settle, self.make_room):
+            try:
+                return work()
+            except (MemoryError, RuntimeError) as error:
+                if not is_full(error):
+                    raise
+            # Here nothing holds what the try held.
+            wait()
+        try:
+            return work()
+        except RuntimeError as error:
+            if is_full(error):
+                raise MemoryError(str(error)[:200]) from error
+            raise
+
+    def _settle(self) -> None:
+        gc.collect()
+        complete_all()
+
+    def last(self, last: bool) -> None:
+        """See `frames.Frames`."""
+        self._told.last = last
+
+    def on_host(self) -> tuple[str, ...]:
+        """See `frames.Frames`."""
+        told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
+        return told
+
+
+def _there(parts: Sequence[Held | Away]) -> Iterator[Any]:
+    """Tables in the GPU's memory, one after the other; those that the host has beside each other as one."""
+    for _, some in itertools.groupby(parts, lambda each: isinstance(each, Locked)):
+        together = list(some)
+        away = [each for each in together if isinstance(each, Locked)]
+        yield from [each.frame() for each in away] if away else [to_device(joined(together))]
+
+
+def _joined(tables: Sequence[Any]) -> Any:
+    """The rows of tables, of which there are some; TypeError where they have other types."""
+    first, *more = tables
+    if not more:
+        return first
+    made = plc.concatenate.concatenate([each.table for each in tables], stream=current())
+    kinds = [each.dtype for each in first.columns]
+    return of(made.columns(), first.column_names, kinds, made.num_rows())
+
+
+def _of(left: Any, right: Any, operator: Any) -> Any:
+    """A column of places, of two of them or of one and a scalar."""
+    return plc.binaryop.binary_operation(left, right, operator, _PLACE, stream=current())
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    return plc.unary.cast(column, kind, stream=current())
+
+
+def _place(value: int) -> Any:
+    return plc.Scalar.from_py(value, _PLACE, stream=current())
+
+
+class _Told(threading.local):
+    """What ran on the host for a thread's statement; `last` is of its chunks (see `frames.Frames.last`), and whether
+    it `evaluates` a frame."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+        self.last = False
+        self.evaluates = False
+
+
+def _translated(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:
+    """A lazy frame, optimised by Polars, as cudf-polars' node; and what it refuses."""
+    found: list[tuple[Any, list[str]]] = []
+
+    def after(plan: Any, duration: int | None) -> None:
+        translator = Translator(plan, _ENGINE)
+        node = translator.translate_ir()
+        found.append((node, list(dict.fromkeys(f"{error}"[:200] for error in translator.errors))))
+        # Polars has nothing left to compute.
+        plan.set_udf(lambda *_: pl.DataFrame())
+
+    try:
+        lazy.collect(engine="in-memory", optimizations=flags, post_opt_callback=after)  # type: ignore[call-overload]
+    except pl.exceptions.PanicException as panic:
+        raise beyond_calendar() from panic
+    return found[0]

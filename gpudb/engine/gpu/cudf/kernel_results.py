@@ -1,0 +1,100 @@
+"""What a kernel left on the GPU as a frame that lies there."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+import polars as pl
+import pylibcudf as plc
+
+from gpudb.engine.gpu.cudf.arrays import KINDS
+from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
+from gpudb.engine.gpu.cudf.convert import data_type, of, to_device
+from gpudb.engine.gpu.cudf.streams import complete, current
+from gpudb.engine.gpu.fused.result_columns import Lane
+from gpudb.engine.gpu.fused.typed_values import Dictionary
+
+_KEPT = 16
+"""So many dictionaries' texts are kept on the GPU."""
+_MASK = 64
+"""Bytes that a bitmap's length is a multiple of."""
+
+
+class Laid:
+    """Makes frames of columns that lie on the GPU; None where one is of a form that has to go by the host."""
+
+    def __init__(self, frames: CudfFrames) -> None:
+        self._frames = frames
+        self._texts: OrderedDict[int, tuple[Dictionary, Any]] = OrderedDict()
+
+    def __call__(self, lanes: Sequence[Lane]) -> CudfHeld | None:
+        """The frame."""
+        made = []
+        for lane in lanes:
+            column = self._text(lane, lane.dictionary) if lane.dictionary is not None else _column(lane)
+            if column is None:
+                return None
+            made.append(column)
+        complete()
+        kinds = [data_type(pl.String() if lane.dictionary is not None else lane.kind) for lane in lanes]
+        return CudfHeld(of(made, [lane.name for lane in lanes], kinds, lanes[0].rows), self._frames)
+
+    def _text(self, lane: Lane, dictionary: Dictionary) -> Any:
+        """The texts of codes."""
+        found = self._texts.get(id(dictionary))
+        if found is None:
+            held = to_device(pl.DataFrame({"v": dictionary.values})).table
+            found = self._texts[id(dictionary)] = dictionary, held
+            while len(self._texts) > _KEPT:
+                self._texts.popitem(last=False)
+        codes = lane.parts[0] if lane.valid is None else cupy.where(lane.valid, lane.parts[0], np.int64(2**31 - 1))
+        places = _numbers(codes.astype(np.int32), plc.TypeId.INT32, None)
+        bounds = plc.copying.OutOfBoundsPolicy
+        policy = bounds.DONT_CHECK if lane.valid is None else bounds.NULLIFY
+        made = plc.copying.gather(found[1], places, policy, stream=current()).columns()[0]
+        complete()  # another thread may let go of the texts
+        return made
+
+
+def _column(lane: Lane) -> Any | None:
+    kind = data_type(lane.kind).plc_type.id()
+    if kind == plc.TypeId.DECIMAL128:
+        if len(lane.parts) > 2:
+            return None
+        return _wide(lane)
+    if kind not in KINDS or len(lane.parts) > 1:
+        return None
+    return _numbers(lane.parts[0].astype(KINDS[kind]), kind, lane.valid)
+
+
+def _wide(lane: Lane) -> Any:
+    """128-bit integers: of 64 bits, or of a word of 32 bits and all above it."""
+    low = lane.parts[0].view(np.uint64)
+    halves = cupy.empty((lane.rows, 2), np.uint64)
+    if len(lane.parts) == 1:
+        halves[:, 0], halves[:, 1] = low, (lane.parts[0].view(np.int64) >> 63).view(np.uint64)
+    else:
+        above = lane.parts[1].view(np.int64)
+        total = low + (above << 32).view(np.uint64)
+        # The lower word's own bits are no negative number: what it carries over is at most one.
+        carried = (total < low).astype(np.int64)
+        halves[:, 0], halves[:, 1] = total, ((above >> 32) + carried).view(np.uint64)
+    return _made(plc.DataType(plc.TypeId.DECIMAL128, scale=0), lane.rows, halves, lane.valid)
+
+
+def _numbers(values: Any, kind: Any, valid: Any | None) -> Any:
+    return _made(plc.DataType(kind), len(values), cupy.ascontiguousarray(values), valid)
+
+
+def _made(kind: Any, rows: int, values: Any, valid: Any | None) -> Any:
+    data = plc.gpumemoryview(values.reshape(-1).view(np.uint8))
+    if valid is None:
+        return plc.Column(kind, rows, data, None, 0, 0, [])
+    bits = cupy.packbits(valid, bitorder="little")
+    mask = cupy.zeros(-(-len(bits) // _MASK) * _MASK, np.uint8)
+    mask[: len(bits)] = bits
+    return plc.Column(kind, rows, data, plc.gpumemoryview(mask), int((~valid).sum()), 0, [])

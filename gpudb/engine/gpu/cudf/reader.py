@@ -1,0 +1,124 @@
+"""Columns of Parquet files as lanes in the GPU's memory: decoded there by libcudf where a lane is what the file has.
+
+What a file has in another form (intervals, numerics of varying scale, uuids, times) is read on the host as the twin
+does, and copied.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pylibcudf as plc
+
+from gpudb.catalog.model import Column, DataFile
+from gpudb.engine.gpu.cache.host_columns import stored_lanes
+from gpudb.engine.gpu.cudf.convert import data_type, to_device
+from gpudb.engine.gpu.cudf.device_memory import is_full
+from gpudb.engine.gpu.cudf.streams import complete, current
+from gpudb.engine.gpu.lower.values import lanes
+from gpudb.errors import SqlError
+from gpudb.storage.iceberg.column_layout import names_by_id
+
+_DIRECT = frozenset(
+    "bool int2 int4 int8 float4 float8 text varchar bpchar json date timestamp timestamptz numeric".split()
+)
+_END = 8
+"""Bytes of a file after its footer: the footer's length, and PAR1."""
+_DECIMALS = {
+    plc.TypeId.DECIMAL32: plc.DataType(plc.TypeId.INT32),
+    plc.TypeId.DECIMAL64: plc.DataType(plc.TypeId.INT64),
+    plc.TypeId.DECIMAL128: plc.DataType(plc.TypeId.DECIMAL128, scale=0),
+}
+
+
+def read(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[list[Any]]:
+    """Rows `first` to `last` of a file's columns: of each a libcudf column a lane; NULLs where it came after the file.
+    They are complete.
+
+    What libcudf decodes it decodes at once: the columns of a row group lie side by side in the file.
+    """
+    if first == last:
+        return [nothing(column) for column in columns]
+    names = _names(file.path)
+    direct = {
+        column.field_id: names[column.field_id]
+        for column in columns
+        if column.type.name in _DIRECT and not column.type.carried and column.field_id in names
+    }
+    found = _decoded(file.path, list(direct.values()), first, last) if direct else {}
+    made: list[list[Any]] = []
+    for column in columns:
+        if column.field_id in direct:
+            ((_, kind),) = lanes(column.type).items()
+            made.append([_as_lane(found[direct[column.field_id]], data_type(kind).plc_type)])
+        else:
+            (held,) = stored_lanes(file, [column], first, last)
+            made.append([each.obj for each in to_device(held).columns])
+    complete()
+    return made
+
+
+def _decoded(path: str, names: list[str], first: int, last: int) -> dict[str, Any]:
+    options = plc.io.parquet.ParquetReaderOptions.builder(plc.io.SourceInfo([path])).column_names(names).build()
+    options.set_skip_rows(first)
+    options.set_num_rows(last - first)
+    try:
+        known = footer(path, Path(path).stat().st_mtime_ns)
+        made = plc.io.parquet.read_parquet(options, parquet_metadatas=known, stream=current())
+    except OSError as error:
+        raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
+    except RuntimeError as error:
+        if is_full(error):
+            raise MemoryError(str(error)[:200]) from error
+        raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
+    return dict(zip(made.column_names(), made.tbl.columns(), strict=True))
+
+
+def nothing(column: Column) -> list[Any]:
+    """No rows of a column, a libcudf column a lane."""
+    return [each.obj for each in to_device(pl.DataFrame(schema=lanes(column.type))).columns]
+
+
+def _names(path: str) -> Mapping[int, str]:
+    """The names in a file of columns by their field ids."""
+    try:
+        return _names_at(path, Path(path).stat().st_mtime_ns)
+    except (OSError, pa.ArrowException) as error:
+        raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
+
+
+@lru_cache(64)
+def footer(path: str, changed: int) -> list[Any]:
+    """What a file says of its row groups, as libcudf reads it: a file that is read piece by piece has it read once.
+
+    Without the indexes of its pages: each read would copy those of the whole file, which take longer than to decode a
+    few row groups; pages have headers.
+    """
+    with Path(path).open("rb") as file:
+        file.seek(-_END, os.SEEK_END)
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(-_END - length, os.SEEK_END)
+        return [plc.io.parquet_metadata.FileMetaData.from_bytes(file.read(length))]
+
+
+@lru_cache(4096)
+def _names_at(path: str, changed: int) -> Mapping[int, str]:
+    with pq.ParquetFile(path) as opened:
+        return names_by_id(opened.schema_arrow)
+
+
+def _as_lane(found: Any, kind: Any) -> Any:
+    """A column as the file has it in the lane's type: decimals without their point, integers in another width."""
+    plain = _DECIMALS.get(found.type().id())
+    if plain is not None:
+        found = plc.Column(
+            plain, found.size(), found.data(), found.null_mask(), found.null_count(), found.offset(), found.children()
+        )
+    return found if found.type() == kind else plc.unary.cast(found, kind, stream=current())

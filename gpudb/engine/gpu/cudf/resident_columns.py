@@ -1,0 +1,229 @@
+"""A worker's share of tables in its GPU's memory, as cudf-polars reads them: the least recently used columns go first.
+
+A column is one run of rows over the files that have been read of it, in the table's order. A new snapshot adds the
+rows of its new files; a scan that reads some of the files gets their slices. Of a statement that goes through its share
+chunk by chunk nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pylibcudf as plc
+
+from gpudb.catalog.model import Column, DataFile
+from gpudb.engine.gpu.cache.host_columns import column_bounds, files_of, side_by_side
+from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.partition import Share, held_share, read_share
+from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
+from gpudb.engine.gpu.cudf.convert import data_type, of
+from gpudb.engine.gpu.cudf.reader import nothing, read
+from gpudb.engine.gpu.cudf.streams import complete, current
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.read_batches import AHEAD
+from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
+from gpudb.engine.gpu.lower.values import lanes
+from gpudb.plan.tree.nodes import Scan
+from gpudb.types import SqlType
+
+_Key = tuple[int, int, SqlType, Share]
+"""A table's oid, a column's field id and type (which may widen, or have its labels renamed), and whose share."""
+
+
+_WIDTH = 16
+"""About the bytes of a value, texts among them."""
+_Rows = tuple[int, int]
+"""Of a file: the first row, and the one after the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Resident:
+    """A column's lanes over the shares of some files, by path in their order, of which a newer snapshot may lack
+    some."""
+
+    files: Mapping[str, _Rows]
+    lanes: tuple[Any, ...]
+    bytes: int
+
+
+class CudfTables:
+    """The columns that a worker's GPU holds; `budget` bounds them, in bytes, together with what lies `beside` them."""
+
+    def __init__(self, budget: int, frames: CudfFrames, beside: PackedTables | None = None) -> None:
+        self._budget = budget
+        self._beside = beside
+        self._frames = frames
+        self.columns: Columns[_Key, _Resident] = Columns()
+
+    @property
+    def bytes(self) -> int:
+        """The size of what is held."""
+        return self.columns.bytes
+
+    def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
+        """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
+        share = read_share(scan, share)
+        wanted = share.rows(scan.table)
+        files = tuple(file for file in files_of(scan, parameters) if _length(wanted[file.path]))
+        columns = [scan.table.columns[index] for index in scan.columns]
+        rows = sum(_length(wanted[file.path]) for file in files)
+        names: list[str] = []
+        kinds: list[Any] = []
+        arrays: list[Any] = []
+        found = self._whole if share.chunks == 1 else self._chunk
+        every = found(scan, columns, files, share, wanted)
+        for place, (column, parts) in enumerate(zip(columns, every, strict=True)):
+            for (suffix, kind), array in zip(lanes(column.type).items(), parts, strict=True):
+                names.append(f"c{place}{suffix}")
+                kinds.append(data_type(kind))
+                arrays.append(array)
+        if not columns:
+            names, kinds = [NOTHING], [data_type(pl.Boolean())]
+            one = plc.Scalar.from_py(True, kinds[0].plc_type, stream=current())
+            arrays = [plc.Column.from_scalar(one, rows, stream=current())]
+        held = CudfHeld(of(arrays, names, kinds, rows), self._frames)
+        return Frame(held.lazy, tuple(column_bounds(scan.table, column) for column in columns))
+
+    def _whole(
+        self,
+        scan: Scan,
+        columns: Sequence[Column],
+        files: tuple[DataFile, ...],
+        share: Share,
+        wanted: Mapping[str, _Rows],
+    ) -> list[list[Any]]:
+        """Columns' lanes over a share of some files of their table; they are kept."""
+        self._load(scan, columns, files, share)
+        return [self._lanes(scan, column, files, share, wanted) for column in columns]
+
+    def _chunk(
+        self,
+        scan: Scan,
+        columns: Sequence[Column],
+        files: tuple[DataFile, ...],
+        share: Share,
+        wanted: Mapping[str, _Rows],
+    ) -> list[list[Any]]:
+        """The same over a chunk of a share: what is not kept is read for it alone, all columns at once."""
+        whole = held_share(scan.table, share)
+        kept = [self.columns.get((scan.table.oid, column.field_id, column.type, whole)) for column in columns]
+        kept = [held if held and all(file.path in held.files for file in files) else None for held in kept]
+        missing = [column for column, held in zip(columns, kept, strict=True) if held is None]
+        fresh = iter(_read(missing, [(file, wanted[file.path]) for file in files]))
+        return [next(fresh) if held is None else _cut(held, files, wanted) for held in kept]
+
+    def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Share) -> None:
+        """Reads columns of which nothing is there, some side by side, if there is room for as much once more."""
+        whole = held_share(scan.table, share)
+        owned = whole.rows(scan.table)
+        missing = [
+            column
+            for column in columns
+            if not self.columns.holds((scan.table.oid, column.field_id, column.type, whole))
+        ]
+        rows = sum(_length(each) for each in owned.values())
+        if len(missing) < 2 or self.bytes + 2 * _WIDTH * rows * min(len(missing), AHEAD) > self._budget:
+            return
+        for _ in side_by_side(lambda column: self._lanes(scan, column, files, whole, owned), missing, AHEAD):
+            pass
+
+    def _lanes(
+        self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Share, wanted: Mapping[str, _Rows]
+    ) -> list[Any]:
+        """A column's lanes over a share of some files of its table."""
+        table, whole = scan.table, held_share(scan.table, share)
+        owned = whole.rows(table)
+        key = (scan.table.oid, column.field_id, column.type, whole)
+        held = self.columns.get(key)
+        if held is None or not all(file.path in held.files for file in files):
+            held = self._grown(key, held, scan, column, files, owned)
+        if share == whole and list(held.files) == [file.path for file in files]:
+            return list(held.lanes)
+        return _cut(held, files, wanted)
+
+    def _grown(
+        self,
+        key: _Key,
+        held: _Resident | None,
+        scan: Scan,
+        column: Column,
+        files: tuple[DataFile, ...],
+        owned: Mapping[str, _Rows],
+    ) -> _Resident:
+        """The column with the rows of files that it lacks; those that have left the table go."""
+        wanted = {file.path for file in files} | set(held.files if held else ())
+        order = tuple(file for file in scan.table.files if file.path in wanted)
+        old: dict[str, list[list[Any]]] = {}
+        if held is not None:
+            start = 0
+            for path, rows in held.files.items():
+                last = start + _length(rows)
+                old[path] = [[plc.copying.slice(lane, [start, last], stream=current())[0] for lane in held.lanes]]
+                start = last
+        (whole,) = _read([column], [(file, owned[file.path]) for file in order], old)
+        made = _Resident(
+            {file.path: owned[file.path] for file in order},
+            tuple(whole),
+            sum(int(each.device_buffer_size()) for each in whole),
+        )
+        self.columns.put(key, made, made.bytes, scan.table.oid, column.name)
+        beside = self._beside.bytes if self._beside is not None else 0
+        self.columns.shrink(self._budget - beside, least=1)
+        return made
+
+
+def _length(rows: _Rows) -> int:
+    return rows[1] - rows[0]
+
+
+def _cut(held: _Resident, files: Sequence[DataFile], wanted: Mapping[str, _Rows]) -> list[Any]:
+    """The wanted rows of some files, of a column that has them all."""
+    edges: dict[str, tuple[int, int]] = {}
+    start = 0
+    for path, (skipped, end) in held.files.items():
+        first, last = wanted.get(path, (0, 0))
+        edges[path] = start + first - skipped, start + last - skipped
+        start += end - skipped
+    runs: list[int] = []
+    for file in files:
+        first, last = edges[file.path]
+        if runs and runs[-1] == first:
+            runs[-1] = last
+        else:
+            runs += [first, last]
+    return [_joined(plc.copying.slice(lane, runs, stream=current()), lane) for lane in held.lanes]
+
+
+def _read(
+    columns: Sequence[Column],
+    files: Sequence[tuple[DataFile, _Rows]],
+    old: Mapping[str, list[list[Any]]] | None = None,
+) -> list[list[Any]]:
+    """Columns' lanes over rows of files, of which some may have been read before."""
+    known = old or {}
+    if not columns:
+        return []
+    missing = [(file, rows) for file, rows in files if file.path not in known]
+    made = side_by_side(lambda one: read(one[0], columns, *one[1]), missing, AHEAD)
+    fresh = {file.path: found for (file, _), found in zip(missing, made, strict=True)}
+    parts = [known.get(file.path) or fresh[file.path] for file, _ in files]
+    if not parts:
+        return [nothing(column) for column in columns]
+    return [
+        [_joined([part[place][lane] for part in parts], parts[0][place][lane]) for lane in range(len(parts[0][place]))]
+        for place in range(len(columns))
+    ]
+
+
+def _joined(parts: Sequence[Any], like: Any) -> Any:
+    """Columns one after the other, complete."""
+    if not parts:
+        return plc.copying.empty_like(like, stream=current())
+    if len(parts) == 1:
+        return parts[0]
+    made = plc.concatenate.concatenate(list(parts), stream=current())
+    complete()
+    return made

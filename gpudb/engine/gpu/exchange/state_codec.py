@@ -1,0 +1,91 @@
+"""What a kernel has left on a worker's host, as the worker sends it: its integers together, and few texts whole.
+
+Workers whose texts are the same send the same, so that who takes them has one dictionary, and joins integers as they
+are; of many texts those alone are sent that the columns have.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from gpudb.engine.gpu.cache.strings import TextsKept
+from gpudb.engine.gpu.fused.result_columns import Lane
+from gpudb.engine.gpu.fused.typed_values import Dictionary
+
+Array = np.ndarray[Any, Any]
+_KINDS: tuple[pl.DataType, ...] = (
+    pl.Int128(), pl.Int64(), pl.Int32(), pl.Int16(), pl.Int8(), pl.Float64(), pl.Boolean(), pl.String(), pl.Date(),
+)  # fmt: skip
+_NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
+_Column = tuple[str, int | pl.DataType, tuple[Any, ...] | None, Any, bytes | None]
+Sent = tuple[Array, list[_Column]]
+"""Columns of integers that are all there, a row each; of each column its name, kind (or its place among `_KINDS`),
+parts (None: the next row), which values are there, and its texts, a pickled list (see `Lane`)."""
+
+
+class Taken(NamedTuple):
+    """Columns that were sent, and which of them are the rows of the `matrix`, whose values are 64 bits wide."""
+
+    lanes: list[Lane]
+    matrix: Array
+    places: dict[str, int]
+
+
+def sent(lanes: Sequence[Lane]) -> Sent:
+    """Columns on the host, to be pickled."""
+    rows: list[Array] = []
+    columns: list[_Column] = []
+    for each in lanes:
+        parts, valid, texts = _compact(each)
+        kind = _NUMBERS.get(each.kind, each.kind)
+        if valid is None and len(parts) == 1 and parts[0].dtype.kind == "i" and each.kind != pl.Boolean:
+            rows.append(parts[0])
+            columns.append((each.name, kind, None, valid, texts))
+        else:
+            columns.append((each.name, kind, parts, valid, texts))
+    return np.array(rows, np.int64) if rows else np.empty((0, 0), np.int64), columns
+
+
+def _compact(lane: Lane) -> tuple[tuple[Any, ...], Any, bytes | None]:
+    if lane.dictionary is None:
+        return lane.parts, lane.valid, None
+    (codes,) = lane.parts
+    if not len(lane.dictionary.values):
+        return (np.zeros(len(codes), np.int64),), np.zeros(len(codes), bool), pickle.dumps([])
+    if lane.valid is not None:
+        codes = np.where(lane.valid, codes, 0)
+    if lane.dictionary.pickled is not None:
+        return (codes,), lane.valid, lane.dictionary.pickled
+    used, places = np.unique(codes, return_inverse=True)
+    return (places,), lane.valid, pickle.dumps(lane.dictionary.values[used].to_list())
+
+
+def taken(data: Sent) -> Taken:
+    """The columns again."""
+    matrix, columns = data
+    lanes: list[Lane] = []
+    places: dict[str, int] = {}
+    for name, kind, parts, valid, texts in columns:
+        if parts is None:
+            places[name] = len(places)
+            parts = (matrix[places[name]],)
+        held = _KINDS[kind] if isinstance(kind, int) else kind
+        lanes.append(Lane(name, held, parts, valid, None if texts is None else _dictionary(texts)))
+    return Taken(lanes, matrix, places)
+
+
+def _dictionary(texts: bytes) -> Dictionary:
+    """The same one for the same texts that come again, with what it knows of their order and for Arrow."""
+    return _KEPT.of(texts, len(texts)) or Dictionary(_listed(texts))
+
+
+def _listed(texts: bytes) -> pl.Series:
+    return pl.Series(pickle.loads(texts), dtype=pl.String)
+
+
+_KEPT: TextsKept[bytes, Dictionary] = TextsKept(lambda texts: Dictionary(_listed(texts), kept=True))

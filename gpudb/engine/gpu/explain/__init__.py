@@ -1,0 +1,3 @@
+"""EXPLAIN of plans that run on the cluster."""
+
+from __future__ import annotations

@@ -1,0 +1,145 @@
+"""How EXPLAIN names a plan's operators, and the expressions in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial
+from gpudb.sql import bound
+
+
+def nodes_below(node: nodes.Node) -> list[nodes.Node]:
+    """A node and all below it, down to where its stage begins."""
+    found = [node]
+    for each in node.inputs:
+        found += nodes_below(each)
+    return found
+
+
+def operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """A node's name, but for where it runs, and what is told of it."""
+    match node:
+        case nodes.Scan():
+            details = [("Table", node.table.name), ("Columns", ", ".join(node.names) or "none")]
+            if node.table.distribution is not None:
+                details.append(("Distribution", _spread(node)))
+            if node.filter is not None:
+                details.append(("Filter", text(node.filter, node.names)))
+            return "Scan", tuple(details)
+        case Fused():
+            return "Fused", _fused(node.root)
+        case Defer():
+            return "Defer", (("Columns", ", ".join(node.names[place] for place in node.strings)),)
+        case Fetch():
+            return "Fetch", (("Columns", ", ".join(node.names[place] for place, _ in node.columns)),)
+        case nodes.Filter():
+            return "Filter", (("Condition", text(node.condition, node.input.names)),)
+        case nodes.Project():
+            return "Project", (("Expressions", _listed(node.exprs, node.input)),)
+        case nodes.Join():
+            return _join(node)
+        case nodes.Aggregate():
+            return "Aggregate", _groups(node)
+        case Partial(aggregate=aggregate):
+            return "Aggregate (Partial)", _groups(aggregate)
+        case Final(aggregate=aggregate, whole=whole):
+            told = _groups(aggregate)
+            # Without keys there is but one group.
+            if whole and aggregate.keys:
+                told += (("Groups", "whole: none is put together here"),)
+            return "Aggregate (Final)", told
+        case nodes.Sort():
+            counts = (("Limit", node.limit), ("Offset", node.offset))
+            limits = tuple((name, text(count, ())) for name, count in counts if count is not None)
+            name = "Limit" if not node.keys else "TopN" if node.limit is not None else "Sort"
+            return name, ((("Sort Key", _keys(node.keys, node)),) if node.keys else ()) + limits
+        case nodes.DistinctOn():
+            return "DistinctOn", (("Keys", _listed(node.keys, node.input)), ("Sort Key", _keys(node.order, node)))
+        case nodes.ProjectSet():
+            return "ProjectSet", (("Calls", _listed(node.calls, node.input)),)
+        case nodes.Window():
+            calls = ", ".join(call.function.name for call in node.calls)
+            parted = _listed(node.calls[0].partition_by, node.input)
+            orders = "; ".join(dict.fromkeys(_keys(call.order_by, node.input) for call in node.calls if call.order_by))
+            told = (("Calls", calls), ("Partition By", parted), ("Order By", orders))
+            return "Window", tuple(each for each in told if each[1])
+        case nodes.SetOperation():
+            return f"{node.op.title()}{' All' if node.all else ''}", ()
+        case _:
+            return type(node).__name__, ()
+
+
+def _listed(exprs: Sequence[Any], over: nodes.Node) -> str:
+    return ", ".join(text(expr, over.names) for expr in exprs)
+
+
+def _keys(keys: Sequence[bound.SortKey], over: nodes.Node) -> str:
+    return ", ".join(text(key.expr, over.names) + (" DESC" if key.descending else "") for key in keys)
+
+
+def _spread(node: nodes.Scan) -> str:
+    """Which of a table's rows a worker reads."""
+    if node.part is not None:
+        return "all rows" if node.part == nodes.WHOLE else f"those of worker {node.part[0]} alone"
+    by = node.table.hashed_by
+    if by is None or node.table.distribution is None:
+        return "rows spread over the workers"
+    return f"hash of {by.name}" + ("" if node.table.bucketed else ", but for files of several buckets")
+
+
+def _join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
+    pairs = [f"{text(a, node.left.names)} = {text(b, node.right.names)}" for a, b in node.keys]
+    details = [("Kind", node.kind.title() + (" (NOT IN)" if node.null_aware else ""))]
+    details += [("Hash Cond", " AND ".join(pairs))] if pairs else []
+    if node.condition is not None:
+        details.append(("Join Filter", text(node.condition, node.left.names + node.right.names)))
+    return "HashJoin" if pairs else "NestedLoop", tuple(details)
+
+
+def _fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:
+    """What one kernel does, from its scan on."""
+    parts: list[tuple[str, str]] = []
+    for node in reversed(nodes_below(root)):
+        name, details = operator(node)
+        if not isinstance(node, Built | nodes.Project):
+            parts += [(label if isinstance(node, nodes.Scan) else f"{name} {label}", told) for label, told in details]
+    return tuple(parts)
+
+
+def _groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:
+    keys, calls = _listed(node.keys, node.input), _listed(node.calls, node.input)
+    return ((("Group Key", keys),) if keys else ()) + ((("Aggregates", calls),) if calls else ())
+
+
+def text(expr: Any, names: Sequence[str]) -> str:
+    """An expression in short, its columns by their names."""
+    match expr:
+        case bound.Column(index=index):
+            return (names[index] if index < len(names) else "") or f"column {index + 1}"
+        case bound.Constant(value=None):
+            return "NULL"
+        case bound.Constant(value=value):
+            return f"'{value}'"
+        case bound.Parameter(number=number):
+            return f"${number}"
+        case bound.SetReturning(function=function, args=args):
+            return f"{function.name}({', '.join(text(each, names) for each in args)})"
+        case bound.Call(function=function, args=args) | bound.Aggregate(function=function, args=args):
+            return f"{function.name}({', '.join(text(each, names) for each in args) or '*'})"
+        case bound.Cast(arg=arg, type=kind):
+            return f"{text(arg, names)}::{kind}"
+        case bound.BoolOp(op="NOT", args=(arg,)):
+            return f"NOT {text(arg, names)}"
+        case bound.BoolOp(op=op, args=args):
+            return "(" + f" {op} ".join(text(each, names) for each in args) + ")"
+        case bound.Test(arg=arg, what=what, negated=negated):
+            return f"{text(arg, names)} IS {'NOT ' if negated else ''}{what}"
+        case bound.InList(arg=arg, items=items, negated=negated):
+            return (
+                f"{text(arg, names)} {'NOT ' if negated else ''}IN ({', '.join(text(each, names) for each in items)})"
+            )
+        case _:
+            return type(expr).__name__.upper()

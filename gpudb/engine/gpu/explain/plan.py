@@ -1,0 +1,245 @@
+"""Plans of the cluster as EXPLAIN tells them: a node an operator, an exchange where a stage ends, with its figures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gpudb.engine.gpu.cache.host_columns import files_of
+from gpudb.engine.gpu.coordinator.coordinator import Measured
+from gpudb.engine.gpu.explain.operators import operator, text
+from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.gpu.fused.runner import Launched
+from gpudb.engine.gpu.worker.profiling import Observed, places
+from gpudb.engine.protocol import PlanNode, WorkerShare
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.cost.profile import width
+from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.stage_nodes import Final, Partial, Receive
+from gpudb.plan.tree.traversal import walk_nodes
+
+
+def displayed(
+    stages: Sequence[Stage],
+    prefix: str,
+    hosted: Mapping[int, tuple[str, ...]],
+    measured: Mapping[int, Measured] | None = None,
+    parameters: Sequence[object] = (),
+    chunks: int = 1,
+) -> PlanNode:
+    """The whole plan; `prefix` begins the operators' names (`Gpu`, or `Cpu` for a stage of which something ran on the
+    host), `measured` is what each stage did.
+
+    `hosted` is what each stage has the host's functions compute; `parameters` are the statement's;
+    each worker's rows are cut into so many `chunks`.
+    """
+    shown = _Display(stages, prefix, hosted, measured or {}, parameters).stage(stages[-1])
+    if chunks == 1:
+        return shown
+    return replace(shown, details=(*shown.details, ("Chunks", f"{chunks} of each worker's rows")))
+
+
+class _Display:
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        prefix: str,
+        hosted: Mapping[int, tuple[str, ...]],
+        measured: Mapping[int, Measured],
+        parameters: Sequence[object],
+    ) -> None:
+        self._parameters = parameters
+        self._stages = stages
+        self._prefix = prefix
+        self._hosted = hosted
+        self._measured = measured
+        self._told: set[int] = set()
+        self._numbers = {number: place for each in stages for number, place in places(each.root).items()}
+        # Of the scans of stages that narrow some, by their ids, the places among their stage's.
+        self._places: dict[int, int] = {}
+
+    def stage(self, stage: Stage) -> PlanNode:
+        where = "one worker" if stage.alone else "all workers"
+        details = [("Stage", f"{stage.number} on {where}")]
+        if stage.keys:
+            by = " by their buckets" if stage.by else ""
+            details.append(("Keys", ", ".join(text(key, stage.root.names) for key in stage.keys) + by))
+        if hosted := self._hosted.get(stage.number):
+            details.append(("On Host", ", ".join(hosted)))
+        done = self._measured.get(stage.number)
+        if stage.narrows:
+            scans = (node for node in walk_nodes(stage.root) if isinstance(node, nodes.Scan))
+            self._places.update((id(scan), place) for place, scan in enumerate(scans))
+        below = () if stage.number in self._told else (self._node(stage.root, done),)
+        self._told.add(stage.number)
+        shares: tuple[WorkerShare, ...] = ()
+        if done is not None:
+            figures = zip(done.workers, done.rows, done.bytes, done.milliseconds, strict=True)
+            shares = tuple(WorkerShare(*each) for each in figures)
+            if off := dict.fromkeys(each for reasons in done.host for each in reasons):
+                details.append(("Off the GPU", "; ".join(off)))
+            if stage.output in _MOVING:
+                details.append(("Bytes Moved", str(_moved(stage, done))))
+            if any(done.spilled):
+                details.append(("Bytes Spilled", str(sum(done.spilled))))
+            if not done.workers:
+                details.append(("Not Run", "its rows are in the kernel's tables already"))
+        return PlanNode(
+            self._exchange(stage),
+            tuple(details),
+            stage.rows,
+            None if done is None or not done.workers else sum(done.rows),
+            None if done is None or not done.workers else max(done.milliseconds),
+            below,
+            width(stage.root.types),
+            stage.root.names,
+            shares,
+        )
+
+    def _exchange(self, stage: Stage) -> str:
+        names = {"hash": "Hash", "broadcast": "Broadcast", "gather": "Gather", "range": "Range", "stay": "Shared"}
+        kind = names.get(stage.output)
+        return f"{self._prefix}Exchange ({kind})" if kind else f"{self._prefix}Result"
+
+    def _node(self, node: nodes.Node, done: Measured | None) -> PlanNode:
+        if isinstance(node, Receive):
+            return self.stage(self._stages[node.stage])
+        below = tuple(self._node(each, done) for each in node.inputs)
+        name, details = operator(node)
+        if isinstance(node, nodes.Scan):
+            details += self._skipped(node)
+            details += _narrowed(self._places.get(id(node)), done)
+        if isinstance(node, Fused):
+            details += self._skipped(scan_of(node.root))
+        if isinstance(node, Fused) and done is not None:
+            details += _launched(details, done)
+        place = self._numbers[id(node)]
+        by_worker = [] if done is None else [(who, each) for who, each in done.observed if each.place == place]
+        seen = [each for _, each in by_worker]
+        spent: defaultdict[int, float] = defaultdict(float)
+        for worker, each in by_worker:
+            spent[worker] += each.milliseconds
+        return PlanNode(
+            self._where(node, done) + name,
+            details + _sizes(seen),
+            estimate(node),
+            sum(each.rows for each in seen) if seen else None,
+            max(spent.values(), default=None),
+            below,
+            width=width(node.types),
+            output=node.names,
+        )
+
+    def _where(self, node: nodes.Node, done: Measured | None) -> str:
+        """Where an operator runs: `Cpu` where a step of its kind ran on the host.
+
+        Of what libcudf or cudf-polars refused the stage is known, not the operator: each over scans and kernels may be
+        the one.
+        """
+        if done is None or not self._prefix or isinstance(node, nodes.Scan | Fused):
+            return self._prefix
+        reasons = {each for told in done.host for each in told if each}
+        hosted = any(isinstance(node, _HOSTED.get(each, nodes.Node)) for each in reasons)
+        return "Cpu" if hosted else self._prefix
+
+    def _skipped(self, scan: nodes.Scan) -> tuple[tuple[str, str], ...]:
+        """How many of a table's files the filter leaves to be read, by their statistics."""
+        if not scan.table.files:
+            return ()
+        read = files_of(scan, self._parameters)
+        left_out = len(scan.table.files) - len(read)
+        rows = scan.table.rows - sum(file.rows for file in read)
+        told = f"{len(read)} of {len(scan.table.files)}"
+        return (("Files", told + (f", {left_out} skipped with {rows} rows" if left_out else "")),)
+
+
+_HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
+    "window functions": (nodes.Window,),
+    "aggregates": (nodes.Aggregate, Partial, Final),
+    "set-returning functions": (nodes.ProjectSet,),
+    "functions": (nodes.Project, nodes.Filter, nodes.Join),
+    "exact quotients": (nodes.Project, nodes.Aggregate, Final),
+    "few quotients": (nodes.Project, nodes.Aggregate, Final),
+}
+"""Which operators have the steps that `Frames.fetched` is told of."""
+
+
+def _sizes(seen: Sequence[Observed]) -> tuple[tuple[str, str], ...]:
+    """The rows that a filter left out, on all workers, and the hash table of the worker that has the largest."""
+    if not seen:
+        return ()
+    removed = sum(each.read - each.rows for each in seen if each.read)
+    told = [("Rows Removed by Filter", str(removed))] if any(each.read for each in seen) else []
+    largest = max(seen, key=lambda each: each.bytes)
+    if largest.hashed:
+        told += [("Hash Rows", str(largest.hashed)), ("Hash Bytes", str(largest.bytes))]
+    return tuple(told)
+
+
+_MOVING = frozenset({"hash", "broadcast", "gather", "range"})
+
+
+def _narrowed(place: int | None, done: Measured | None) -> tuple[tuple[str, str], ...]:
+    """By which keys of the other sides of joins a scan was narrowed, and what each worker left out for them."""
+    if place is None or done is None:
+        return ()
+    told: list[str] = []
+    mine = [each for each in done.narrowed if each.scan == place]
+    for keys in dict.fromkeys(each.keys for each in mine):
+        those = [each for each in mine if each.keys == keys]
+        skipped, read = max(each.skipped for each in those), min(each.read for each in those)
+        words = f"{skipped} of {skipped + read} files skipped with {sum(each.rows for each in those)} rows"
+        words += ", the others' rows compared" if any(each.compared for each in those) else ""
+        told.append(f"{keys}: {words}")
+    return (("Join Keys", "; ".join(told)),) if told else ()
+
+
+def _moved(stage: Stage, done: Measured) -> int:
+    """The bytes that left their worker: all but its own part of rows that are spread, once more for each that gets
+    all of them."""
+    workers, total = len(done.workers), sum(done.bytes)
+    match stage.output:
+        case "broadcast":
+            return total * (workers - 1)
+        case "gather":
+            return sum(size for worker, size in zip(done.workers, done.bytes, strict=True) if worker != 0)
+        case _:
+            return total * (workers - 1) // max(workers, 1)
+
+
+def _launched(details: tuple[tuple[str, str], ...], done: Measured) -> tuple[tuple[str, str], ...]:
+    """What workers ran of a fused part: of all of them the bytes, of the slowest the time."""
+    mine = [each for each in done.launched if ("Table", each.table) in details]
+    if not mine:
+        return ()
+    declined = dict.fromkeys(each.declined for each in mine if each.declined)
+    ran = [each for each in mine if not each.declined]
+    registers = max((each.registers for each in ran), default=0)
+    by = [f"the general engine: {reason}" for reason in declined]
+    by += ["kernel" if registers else "the kernel's twin"] if ran else []
+    told = [("Answered By", "; ".join(by))]
+    if ran:
+        told += [
+            ("Bytes Read", str(sum(each.bytes for each in ran))),
+            ("Segments", str(sum(each.segments for each in ran))),
+            ("Rows Skipped", str(sum(each.skipped for each in ran))),
+            *_removed(details, ran),
+            ("Kernel Time", f"{max(each.milliseconds for each in ran):.3f} ms"),
+            ("Bound Before", "yes" if all(each.reused for each in ran) else "no"),
+        ]
+    return (*told, ("Registers", str(registers))) if registers else tuple(told)
+
+
+def _removed(details: tuple[tuple[str, str], ...], ran: Sequence[Launched]) -> tuple[tuple[str, str], ...]:
+    """The rows that did not come to a fused part's end, and the hash tables of the worker that has the largest."""
+    told: list[tuple[str, str]] = []
+    left = sum(each.rows - each.passed for each in ran if each.passed is not None)
+    joined = any("Join" in label for label, _ in details)
+    if all(each.passed is not None for each in ran) and (left > 0 or any("Filter" in label for label, _ in details)):
+        told.append(("Rows Removed by Filter" + (" or Join" if joined else ""), str(left)))
+    if joined:
+        told.append(("Hash Bytes", str(max(each.hashed for each in ran))))
+    return tuple(told)

@@ -1,0 +1,360 @@
+"""The last stage of a statement over whole groups, or other rows, that lie on the host, by NumPy: frames would take
+longer.
+
+It knows the usual aggregates, columns in another order, sorting by columns and LIMIT, over types whose values NumPy or
+Python has; what else there is, and what fails, is the lowering's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from gpudb.engine.gpu.exchange.result_codec import schema_of
+from gpudb.engine.gpu.finalize.averages import averages
+from gpudb.engine.gpu.finalize.merge import MANY, Apart, Column, How, OfFrame, OfLanes, States, WholeGroups
+from gpudb.engine.gpu.fused.top_n import count_of
+from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.lower.arrow import numerics
+from gpudb.engine.gpu.lower.groups import Groups
+from gpudb.engine.gpu.lower.values import RANGES
+from gpudb.errors import GpudbError
+from gpudb.plan.tree.nodes import Aggregate, Node, Project, Sort
+from gpudb.plan.tree.stage_nodes import Final, Receive
+from gpudb.sql import bound
+from gpudb.types import MAX_DIGITS, SqlType
+
+MOST = 1 << 16
+"""So many groups at most."""
+FEW = 1024
+"""So many where values are made one by one: averages of numbers."""
+ROWS = 2048
+"""So many rows that are no groups, of `MANY` at most whose texts have come before."""
+_NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
+_ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | _NUMBERS
+_TEXT = frozenset({"text", "varchar", "bpchar"})
+_HELD = _ORDERED | {"bpchar"}
+_LIMIT = 10**MAX_DIGITS
+_WORD = 1 << 62
+_NAN = np.iinfo(np.int64).max
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A column's values (see `whole_groups.Column`), `shown` how many decimals a numeric that carries it shows."""
+
+    values: Array
+    valid: Array | None = None
+    texts: Dictionary | None = None
+    shown: Array | None = None
+
+    def at(self, rows: Array | None) -> Lane:
+        """Some of the rows; None is all."""
+        if rows is None:
+            return self
+        valid = None if self.valid is None else self.valid[rows]
+        return Lane(self.values[rows], valid, self.texts, None if self.shown is None else self.shown[rows])
+
+
+Maker = Callable[[WholeGroups], Lane]
+
+
+class _Other(Exception):
+    """What the lowering computes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A result's rows."""
+
+    batch: pa.RecordBatch
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self.batch.num_rows)
+
+    @property
+    def bytes(self) -> int:
+        """Their size, in bytes."""
+        return int(self.batch.nbytes)
+
+
+def tail_of(root: Node) -> Tail | None:
+    """What a stage does with rows, or the states of groups; None where the lowering is wanted."""
+    try:
+        return Tail(root)
+    except _Other:
+        return None
+
+
+class Tail:
+    """A stage's nodes above its groups, or where there is no `aggregate` above other rows: how their columns are made,
+    and the sorts that they go through."""
+
+    aggregate: Aggregate | None = None
+
+    def __init__(self, root: Node) -> None:
+        self._kinds: list[SqlType] = []
+        self._makers: list[Maker] = []
+        self._sorts: list[tuple[list[tuple[int, bound.SortKey]], Sort]] = []
+        self._places = self._over(root)
+        self._schema = schema_of(tuple(self._kinds[place] for place in self._places))
+
+    def _over(self, node: Node) -> list[int]:
+        """Which of the groups' columns a node's are."""
+        match node:
+            case Final(input=Receive(), aggregate=aggregate):
+                self._groups(aggregate)
+                return list(range(len(self._kinds)))
+            case Receive():
+                for number, (_, kind) in enumerate(node.columns):
+                    self._add(kind, _held(f"c{number}", kind))
+                return list(range(len(self._kinds)))
+            case Project(exprs=exprs):
+                below = self._over(node.input)
+                return [below[_place(expr)] for expr in exprs]
+            case Sort():
+                below = self._over(node.input)
+                keys = [(below[_place(key.expr)], key) for key in node.keys]
+                if not all(self._kinds[place].name in _ORDERED for place, _ in keys):
+                    raise _Other
+                self._sorts.append((keys, node))
+                return below
+        raise _Other
+
+    def _groups(self, node: Aggregate) -> None:
+        self.aggregate = node
+        for number, key in enumerate(node.keys):
+            self._add(key.type, _held(f"k{number}", key.type))
+        for number, call in enumerate(node.calls):
+            maker = _CALLS.get(call.function.name)
+            if maker is None or any(arg.type.name not in _HELD for arg in call.args):
+                raise _Other
+            self._add(call.type, maker(f"a{number}", call))
+
+    def _add(self, kind: SqlType, maker: Maker) -> None:
+        if kind.name not in _HELD:
+            raise _Other
+        self._kinds.append(kind)
+        self._makers.append(maker)
+
+    def rows(self, given: Sequence[States], parameters: Sequence[object]) -> Finished | None:
+        """The rows that come of what each worker gave: rows, or states, none of which has a group twice. None where the
+        lowering is wanted."""
+        aggregate = self.aggregate
+        if sum(each.height for each in given) > (_most_rows(given) if aggregate is None else MOST):
+            return None
+        keys = None if aggregate is None else len(aggregate.keys)
+        try:
+            try:
+                return Finished(self._batch(WholeGroups(given, keys), parameters))
+            except Apart:
+                assert aggregate is not None
+                merged = Groups.merged(pl.concat([each.frame for each in given]).lazy(), aggregate).collect()
+                return Finished(self._batch(WholeGroups([OfFrame(merged)], keys), parameters))
+        except (_Other, GpudbError):
+            return None
+
+    def _batch(self, states: WholeGroups, parameters: Sequence[object]) -> pa.RecordBatch:
+        made = [maker(states) for maker in self._makers]
+        rows: Array | None = None
+        for keys, node in self._sorts:
+            limit, offset = (count_of(each, parameters) for each in (node.limit, node.offset))
+            if -1 in {limit, offset}:
+                raise _Other
+            first = offset or 0
+            ranks = [rank for place, key in keys for rank in _ranks(made[place].at(rows), key)]
+            order = _order(ranks, states.height if rows is None else len(rows))
+            order = order[first : None if limit is None else first + limit]
+            rows = order if rows is None else rows[order]
+        arrays = [_array(self._kinds[place], made[place].at(rows)) for place in self._places]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _most_rows(given: Sequence[States]) -> int:
+    """How many rows, which are no groups, take less here than as frames."""
+    return MANY if all(isinstance(each, OfLanes) and each.plain for each in given) else ROWS
+
+
+def _place(expr: bound.Expr) -> int:
+    if not isinstance(expr, bound.Column):
+        raise _Other
+    return expr.index
+
+
+# ---------------------------------------------------------------------------------------------- the rows' order
+
+
+def _ranks(lane: Lane, key: bound.SortKey) -> list[Array]:
+    """Integers that order as rows do by a key: where NULLs are, and the values, upside down where they descend."""
+    ranks = _ascending(lane)
+    if key.descending:
+        ranks = ~ranks
+    if lane.valid is None:
+        return [ranks]
+    return [lane.valid if key.nulls_first else ~lane.valid, np.where(lane.valid, ranks, 0)]
+
+
+def _ascending(lane: Lane) -> Array:
+    """Integers that order as values do: of floats NaN is above all, and zeros are equal."""
+    values = lane.values
+    if lane.texts is not None:
+        return lane.texts.ranks(values)
+    if values.dtype == object:
+        order = {value: rank for rank, value in enumerate(sorted(set(values.tolist())))}
+        return np.array([order[value] for value in values.tolist()], np.int64)
+    if values.dtype.kind != "f":
+        return values.astype(np.int64, copy=False)
+    bits = (values + 0.0).view(np.int64)
+    return np.where(np.isnan(values), _NAN, np.where(bits < 0, bits ^ _NAN, bits))
+
+
+def _order(ranks: Sequence[Array], count: int) -> Array:
+    """The rows as they come by ranks, the first of which counts most; of equal ones as they are.
+
+    As numbers of one word they are sorted several times as fast.
+    """
+    number: Array | None = None
+    room = max(count, 1)
+    for each in ranks:
+        low, high = (int(each.min()), int(each.max())) if count else (0, 0)
+        size = high - low + 1
+        room *= size
+        if room >= _WORD:
+            return np.lexsort(ranks[::-1])
+        digits = each.astype(np.int64, copy=False) - low
+        number = digits if number is None else number * size + digits
+    if number is None or not count:
+        return np.arange(count)
+    return np.sort(number * count + np.arange(count)) % count
+
+
+# ---------------------------------------------------------------------------------------------- to Arrow
+
+
+def _array(kind: SqlType, lane: Lane) -> pa.Array:
+    """Values as a column of `SqlType.arrow`."""
+    values = lane.values
+    if lane.texts is not None:
+        texts = lane.texts.arrow(values, lane.valid)
+        return texts if texts.type == kind.arrow else texts.cast(kind.arrow)
+    mask = None if lane.valid is None else ~lane.valid
+    if kind.name == "numeric":
+        return numerics(_digits(values, mask), None if lane.shown is None else pa.array(lane.shown, pa.int8()), kind)
+    if kind.name in {"date", "timestamp", "timestamptz"}:
+        return pa.array(values.astype(np.int32 if kind.name == "date" else np.int64), mask=mask).view(kind.arrow)
+    return pa.array(values.astype(kind.arrow.to_pandas_dtype(), copy=False), mask=mask)
+
+
+def _digits(values: Array, mask: Array | None) -> pa.Array:
+    """Integers as decimals without a point."""
+    kind = pa.decimal128(MAX_DIGITS, 0)
+    if values.dtype == object:
+        return pa.array(values if mask is None else np.where(mask, None, values), kind)  # type: ignore[call-overload]
+    halves = np.empty((len(values), 2), np.int64)
+    halves[:, 0], halves[:, 1] = values, values >> 63
+    there = None if mask is None else pa.array(~mask).buffers()[1]
+    return pa.Array.from_buffers(kind, len(values), [there, pa.py_buffer(halves)])
+
+
+# ---------------------------------------------------------------------------------------------- columns of groups
+
+
+def _held(name: str, kind: SqlType) -> Maker:
+    """A key as it is."""
+
+    def lane(states: WholeGroups) -> Lane:
+        return _lane(states.key(name), states.key(name + "s").values if kind.carried else None)
+
+    return lane
+
+
+def _lane(column: Column, shown: Array | None = None) -> Lane:
+    return Lane(column.values, column.valid, column.texts, shown)
+
+
+def _picked(how: How, name: str, call: bound.Aggregate) -> Maker:
+    """A state that is the result: a count, or the least or greatest value."""
+    kind, held = call.type, _held(name, call.type)
+
+    def lane(states: WholeGroups) -> Lane:
+        if kind.name not in _TEXT and not kind.carried:
+            return _lane(states.values(name, how))
+        if states.several:
+            raise Apart  # texts' order, and which of equal values' forms is shown
+        return held(states)
+
+    return lane
+
+
+def _totals(name: str, states: WholeGroups) -> tuple[Array, Array | None, Array]:
+    """Sums, which of them are of values, and of how many."""
+    values = states.values(name, "sum").values
+    counts = states.values(name + "n", "sum").values
+    valid = counts > 0
+    return values, None if valid.all() else valid, counts
+
+
+def _summed(name: str, call: bound.Aggregate) -> Maker:
+    kind = call.args[0].type
+    if kind.name == "float8":
+        return _real(name, average=False)
+    if kind.name not in _NUMBERS or call.type.name not in _NUMBERS:
+        raise _Other
+    low, high = RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
+
+    def lane(states: WholeGroups) -> Lane:
+        totals, valid, _ = _totals(name, states)
+        if totals.dtype == object and any(not low <= total <= high for total in totals.tolist()):
+            raise _Other
+        return Lane(totals, valid, None, states.values(name + "s", "max").values if call.type.carried else None)
+
+    return lane
+
+
+def _averaged(name: str, call: bound.Aggregate) -> Maker:
+    kind = call.args[0].type
+    if kind.name == "float8":
+        return _real(name, average=True)
+    if kind.name not in _NUMBERS or not call.type.carried:
+        raise _Other
+    scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
+
+    def lane(states: WholeGroups) -> Lane:
+        if states.height > FEW:
+            raise _Other
+        totals, valid, counts = _totals(name, states)
+        shown = states.values(name + "s", "max").values if kind.carried else np.full(states.height, scale)
+        values, shown = averages(totals, counts, scale, shown)
+        return Lane(values, valid, None, shown)
+
+    return lane
+
+
+def _real(name: str, *, average: bool) -> Maker:
+    def lane(states: WholeGroups) -> Lane:
+        totals, valid, counts = _totals(name, states)
+        if np.isinf(totals).any():
+            raise _Other
+        return Lane(totals / np.maximum(counts, 1) if average else totals, valid)
+
+    return lane
+
+
+_CALLS: Mapping[str, Callable[[str, bound.Aggregate], Maker]] = {
+    "count": partial(_picked, "sum"),
+    "sum": _summed,
+    "avg": _averaged,
+    **dict.fromkeys(("min", "bool_and", "every"), partial(_picked, "min")),
+    **dict.fromkeys(("max", "bool_or"), partial(_picked, "max")),
+    "any_value": partial(_picked, "any"),
+}

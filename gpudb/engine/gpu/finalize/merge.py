@@ -1,0 +1,349 @@
+"""States of groups on the host, as finishing reads them: one worker's as they are, several workers' put together first.
+
+By NumPy and a dictionary of the keys: frames would take longer, since all their threads are woken for a few rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import polars as pl
+import pyarrow.compute as pc
+
+from gpudb.engine.gpu.cache.strings import MOST_BYTES, TextsKept
+from gpudb.engine.gpu.fused.result_columns import Lane, frame_of
+from gpudb.engine.gpu.fused.typed_values import Dictionary
+
+FEW = 4096
+"""So many rows of several workers at most whose keys are texts that come for the first time; of more a frame's groups
+take less."""
+MANY = 1 << 15
+"""So many others."""
+Array = np.ndarray[Any, Any]
+How = Literal["sum", "min", "max", "any"]
+_BEYOND = 1 << 61
+
+
+class Apart(Exception):
+    """States that are put together by frames alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's values: of integers and moments int64, or Python's integers where they are wider; floats; booleans;
+    codes of `texts`. Where they are not `valid` (None: nowhere) they are 0."""
+
+    values: Array
+    valid: Array | None = None
+    texts: Dictionary | None = None
+
+    def listed(self) -> list[Any]:
+        """The values as Python has them, None for NULL."""
+        if self.texts is not None:
+            return self.texts.texts(self.values, self.valid).to_list()
+        found: list[Any] = self.values.tolist()
+        if self.valid is None:
+            return found
+        return [value if ok else None for value, ok in zip(found, self.valid.tolist(), strict=True)]
+
+
+class States(Protocol):
+    """The columns of one worker's groups, by name."""
+
+    @property
+    def height(self) -> int:
+        """How many groups there are."""
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All of them."""
+
+    def column(self, name: str) -> Column:
+        """One of them."""
+
+
+class WholeGroups:
+    """The states of groups, whose keys are the columns k0, k1, … of each worker's, of which none has a group twice;
+    without `keys` rows, one worker's after the other's.
+
+    Raises Apart for what several workers have that only frames put together.
+    """
+
+    def __init__(self, given: Sequence[States], keys: int | None) -> None:
+        self._given = [each for each in given if each.height] or given[:1]
+        self.height = sum(each.height for each in self._given)
+        self._order: Array | None = None
+        self._columns: dict[str, Column] = {}
+        self._integers: Array | None = None
+        self._places: dict[str, int] = {}
+        if keys is None or not self.several:
+            return
+        if self.height > (MANY if self._known(keys) else FEW):
+            raise Apart
+        self._join()
+        columns = [self._column(f"k{number}") for number in range(keys)]
+        if any(each.values.dtype.kind == "f" for each in columns):
+            raise Apart
+        groups = _numbered(columns, self.height)
+        self._order = np.argsort(groups, kind="stable")
+        ordered = groups[self._order]
+        self._starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        self.height = len(self._starts)
+
+    @property
+    def several(self) -> bool:
+        """Whether states of a group are put together here."""
+        return len(self._given) > 1
+
+    def _join(self) -> None:
+        """Puts integers that all workers have sent together, all columns at once: those whose texts are the same."""
+        given = [each for each in self._given if isinstance(each, OfLanes) and each.matrix is not None]
+        if len(given) < len(self._given):
+            return
+        first, *others = given
+        if any(each.places != first.places for each in others):
+            return
+        self._integers = np.concatenate([each.matrix for each in given], axis=1)
+        self._places = {
+            name: place
+            for name, place in first.places.items()
+            if all(each.texts(name) is first.texts(name) for each in others)
+        }
+        for name, place in self._places.items():
+            self._columns[name] = Column(self._integers[place], None, first.texts(name))
+
+    @cached_property
+    def _ordered(self) -> Array:
+        """The integers of all workers, group by group."""
+        assert self._integers is not None
+        return self._integers[:, self._order]
+
+    @cached_property
+    def _firsts(self) -> Array:
+        """The integers of each group's first state."""
+        return self._ordered[:, self._starts]
+
+    @cached_property
+    def _sums(self) -> Array | None:
+        """The sums of each group's integers; None where they could be too large."""
+        most = max(-int(self._ordered.min()), int(self._ordered.max()))
+        fits = most <= _BEYOND // self._ordered.shape[1]
+        return np.add.reduceat(self._ordered, self._starts, axis=1) if fits else None
+
+    def _known(self, keys: int) -> bool:
+        """Whether all texts that groups have in common are those of dictionaries that come again."""
+        return all(
+            isinstance(each, OfLanes) and ((texts := each.texts(f"k{number}")) is None or texts.kept)
+            for each in self._given
+            for number in range(keys)
+        )
+
+    def _column(self, name: str) -> Column:
+        """A column of all workers, one after the other."""
+        found = self._columns.get(name)
+        if found is None:
+            parts = [each.column(name) for each in self._given]
+            found = self._columns[name] = parts[0] if len(parts) == 1 else _joined(parts)
+        return found
+
+    def key(self, name: str) -> Column:
+        """A column that is the same in all states of a group."""
+        found = self._column(name)
+        if self._order is None:
+            return found
+        if name in self._places:
+            return replace(found, values=self._firsts[self._places[name]])
+        firsts = self._order[self._starts]
+        return replace(found, values=found.values[firsts], valid=None if found.valid is None else found.valid[firsts])
+
+    def values(self, name: str, how: How) -> Column:
+        """A column of numbers or moments."""
+        found = self._column(name)
+        if self._order is None:
+            return found
+        if how == "sum" and name in self._places and self._sums is not None:
+            return Column(self._sums[self._places[name]])
+        values, valid = found.values, found.valid
+        if how == "any" or (how != "sum" and values.dtype.kind == "f"):
+            raise Apart
+        values = values[self._order]
+        if how == "sum":
+            beyond = _BEYOND // len(values)
+            if values.dtype.kind == "i" and max(-int(values.min()), int(values.max())) > beyond:
+                values = values.astype(object)
+            return Column(np.add.reduceat(values, self._starts))
+        if values.dtype == object:
+            raise Apart
+        if valid is None:
+            return Column(_PICKS[how].reduceat(values, self._starts))
+        valid = valid[self._order]
+        made = _PICKS[how].reduceat(np.where(valid, values, _end(values.dtype, how)), self._starts)
+        valid = np.logical_or.reduceat(valid, self._starts)
+        return Column(np.where(valid, made, np.zeros(1, made.dtype)), valid)
+
+
+def _joined(parts: Sequence[Column]) -> Column:
+    """Columns of workers one after the other; they have dictionaries of their own."""
+    valid = None
+    if any(each.valid is not None for each in parts):
+        every = (np.ones(len(each.values), bool) if each.valid is None else each.valid for each in parts)
+        valid = np.concatenate(list(every))
+    if parts[0].texts is None:
+        return Column(np.concatenate([each.values for each in parts]), valid)
+    texts = tuple(each.texts for each in parts if each.texts is not None)
+    if all(each is texts[0] for each in texts):
+        return Column(np.concatenate([each.values for each in parts]), valid, texts[0])
+    size = sum(int(each.values.estimated_size()) for each in texts)
+    merged, places = (_KEPT.of(texts, size) if all(each.kept for each in texts) else None) or _merged(texts)
+    codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
+    return Column(np.concatenate(codes), valid, merged)
+
+
+def _merged(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...]]:
+    """One dictionary of the texts of several, and of each of these its codes' codes there."""
+    known: dict[str, int] = {}
+    places = [[known.setdefault(text, len(known)) for text in each.values.to_list()] for each in texts]
+    made = Dictionary(pl.Series(list(known), dtype=pl.String))
+    return made, tuple(np.array(each, np.int64) for each in places)
+
+
+_KEPT: TextsKept[tuple[Dictionary, ...], tuple[Dictionary, tuple[Array, ...]]] = TextsKept(_merged, few=MOST_BYTES)
+"""What is made of dictionaries that come again (see `states_sent.taken`) has its texts' order."""
+
+
+def _numbered(columns: Sequence[Column], count: int) -> Array:
+    """A number for each row, which rows have in common that have the same keys."""
+    made = np.zeros(count, np.int64)
+    room = 1
+    for each in columns:
+        values = each.values
+        if values.dtype == object or (low := int(values.min())) < -_BEYOND or (high := int(values.max())) > _BEYOND:
+            values, low, high = (places := np.unique(values, return_inverse=True)[1]), 0, int(places.max())
+        size = high - low + 2
+        if room * size > _BEYOND:
+            made = np.unique(made, return_inverse=True)[1]
+            room = int(made.max()) + 1
+        if room * size > _BEYOND:
+            values, low = np.unique(values, return_inverse=True)[1], 0
+            size = int(values.max()) + 2
+        digits = values.astype(np.int64) - low
+        made = made * size + (digits if each.valid is None else np.where(each.valid, digits, size - 1))
+        room *= size
+    return made
+
+
+def coded(texts: Sequence[str | None]) -> Column:
+    """Texts as a column."""
+    known: dict[str, int] = {}
+    codes = np.array([0 if text is None else known.setdefault(text, len(known)) for text in texts], np.int64)
+    valid = np.array([text is not None for text in texts], bool) if None in texts else None
+    return Column(codes, valid, Dictionary(pl.Series(list(known), dtype=pl.String)))
+
+
+@dataclass(frozen=True, slots=True)
+class OfFrame:
+    """States in a frame."""
+
+    frame: pl.DataFrame
+
+    @property
+    def height(self) -> int:
+        """See `States`."""
+        return self.frame.height
+
+    def column(self, name: str) -> Column:
+        """See `States`."""
+        series = self.frame[name]
+        return coded(series.to_list()) if series.dtype == pl.String else Column(*values_of(series))
+
+
+class OfLanes:
+    """States as a kernel has left them on the host, as they are there or as they were sent (see `states_sent.Taken`);
+    `lanes` are at least one."""
+
+    def __init__(
+        self, lanes: Sequence[Lane], matrix: Array | None = None, places: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        self._lanes = {lane.name: lane for lane in lanes}
+        self.height = lanes[0].rows
+        self.matrix, self.places = matrix, places
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """See `States`."""
+        return frame_of(list(self._lanes.values()))
+
+    @property
+    def plain(self) -> bool:
+        """Whether every value is of one word, or one of texts that come again."""
+        return all(
+            len(lane.parts) == 1 and lane.parts[0].dtype != object and (lane.dictionary is None or lane.dictionary.kept)
+            for lane in self._lanes.values()
+        )
+
+    def texts(self, name: str) -> Dictionary | None:
+        """Those of a column, if it has some."""
+        return self._lanes[name].dictionary
+
+    def column(self, name: str) -> Column:
+        """See `States`."""
+        lane = self._lanes[name]
+        values, *more = lane.parts
+        if more or values.dtype == object:
+            values = _narrowed(lane.parts)
+        elif lane.kind == pl.Boolean:
+            values = values.astype(bool)
+        elif values.dtype.kind != "f":
+            values = values.astype(np.int64, copy=False)
+        valid = lane.valid
+        if valid is not None and valid.all():
+            valid = None
+        return Column(
+            values if valid is None else np.where(valid, values, values.dtype.type(0)), valid, lane.dictionary
+        )
+
+
+def _narrowed(parts: Sequence[Array]) -> Array:
+    """Integers of more than one word, or Python's, as int64 where all of them fit."""
+    rows = zip(*(part.tolist() for part in parts), strict=True)
+    found = [sum(part << 32 * number for number, part in enumerate(row)) for row in rows]
+    fits = all(-(2**63) <= value < 2**63 for value in found)
+    return np.array(found, np.int64 if fits else object)
+
+
+_PICKS = {"min": np.minimum, "max": np.maximum}
+
+
+def _end(kind: Any, how: How) -> Any:
+    """What is picked only where there is nothing else."""
+    if kind.kind == "b":
+        return how == "min"
+    return np.iinfo(kind).max if how == "min" else np.iinfo(kind).min
+
+
+def values_of(series: pl.Series) -> tuple[Array, Array | None]:
+    """A lane of integers, floats, booleans or moments, and which are there (None: all); what is not there is 0.
+
+    Integers are int64, or Python's where they are wider. Methods of Series that are expressions beneath take longer
+    than all else here.
+    """
+    if series.dtype == pl.Int128:
+        narrow = series.cast(pl.Int64, strict=False)
+        if narrow.null_count() > series.null_count():
+            # Arrow has no integers of 128 bits.
+            known = series.is_not_null().to_numpy() if series.null_count() else None
+            return np.array([value or 0 for value in series.to_list()], object), known
+        series = narrow
+    elif series.dtype.is_temporal():
+        series = series.cast(pl.Int64)
+    if not series.null_count():
+        return series.to_numpy(), None
+    held = series.to_arrow()
+    return pc.fill_null(held, held.type.to_pandas_dtype()(0)).to_numpy(zero_copy_only=False), pc.is_valid(
+        held
+    ).to_numpy(zero_copy_only=False)

@@ -1,0 +1,330 @@
+"""Runs the fused parts of stages on a worker: bound to its packed columns, by NumPy or by a kernel.
+
+A part that has been bound is kept under a key of its caller's: run again, it is a launch. It holds its build sides as
+arrays; the table's columns are asked for anew, since what was not used for long may have gone. One whose kernels are
+still being compiled is kept, too, and runs as soon as they are made.
+"""
+
+from __future__ import annotations
+
+import logging
+import operator
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.fused import numpy_backend
+from gpudb.engine.gpu.fused.codegen import generated
+from gpudb.engine.gpu.fused.compile_pool import Compiling, Jobs, Workshop
+from gpudb.engine.gpu.fused.launch import Launcher
+from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.gpu.fused.numpy_backend import in_forms
+from gpudb.engine.gpu.fused.packed_cache import PackedSource, PackedTables
+from gpudb.engine.gpu.fused.prepare import prepare
+from gpudb.engine.gpu.fused.prepared_pipeline import Prepared
+from gpudb.engine.gpu.fused.replay import Replay
+from gpudb.engine.gpu.fused.result_columns import Lane, frame_of, on_host
+from gpudb.engine.gpu.fused.typed_values import NotFused
+from gpudb.engine.gpu.fused.zone_pruning import Wanted
+from gpudb.plan.tree.fused_nodes import Fused
+
+_LOG = logging.getLogger(__name__)
+
+KEPT = 256
+"""So many bound parts are kept, and an eighth of the packed columns' room of their build sides."""
+
+
+Made = pl.DataFrame | Held
+"""A part's columns: on the host, or where a kernel left many rows."""
+_REPLAYED = 8 * KEPT
+"""The share of the packed columns' room that the room of one part's launches may take."""
+GENERAL_ROWS = 2 * 10**8
+"""Rows a second of the general engine, about, with all that it does for the first time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What EXPLAIN ANALYZE tells of a fused part: its table, the bytes that were read, in how many launches, how many
+    rows were left out by their zones, milliseconds, registers; of the `rows` that the table has here those that
+    `passed` its filters and joins (None: nobody knows), and the bytes of its hash tables; or why it was `declined`, so
+    that the general engine answered."""
+
+    table: str
+    bytes: int
+    segments: int
+    skipped: int
+    milliseconds: float
+    registers: int = 0
+    reused: bool = False
+    declined: str = ""
+    rows: int = 0
+    passed: int | None = None
+    hashed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ready:
+    """A part of a plan that is bound; it can run once all `jobs` are done. Of its `replays`, one or none, the thread
+    that takes one out has it."""
+
+    node: Fused
+    prepared: Prepared
+    source: PackedSource
+    table: str
+    bytes: int
+    jobs: Jobs = ()
+    wanted: Wanted = field(default_factory=Wanted)
+    replays: list[Replay] = field(default_factory=list)
+
+
+class _Told(threading.local):
+    def __init__(self) -> None:
+        self.launched: list[Launched] = []
+
+
+class Twin:
+    """Runs fused parts with NumPy. `declined` tells why the last part ran as the general engine's, if it did.
+
+    With a `workshop` they run once it has compiled their kernels.
+    """
+
+    def __init__(self, tables: PackedTables, workshop: Workshop | None = None) -> None:
+        self.tables = tables
+        self._workshop = workshop
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[int, Hashable], Ready] = OrderedDict()
+        # Beside the reason the node, so that its id stays its own.
+        self._refused: OrderedDict[tuple[int, Hashable], tuple[Fused, str]] = OrderedDict()
+        self._told = _Told()
+        self.declined: str | None = None
+        self.ran = 0
+
+    @property
+    def bytes(self) -> int:
+        """What is held: packed columns, and build sides of parts that are kept."""
+        with self._lock:
+            kept = list(self._kept.values())
+        rooms = sum(replay.bytes for each in kept for replay in tuple(each.replays))
+        return self.tables.bytes + sum(each.bytes for each in kept) + rooms
+
+    def __call__(
+        self,
+        node: Fused,
+        builds: Sequence[Held],
+        share: Share,
+        parameters: Sequence[object],
+        key: Hashable = None,
+    ) -> Made | None:
+        """A fused part's columns over a worker's share; None where the data keep it from a kernel.
+
+        With a `key`, which stands for parameters, share and all that build sides depend on, the part is kept, or that
+        the data keep it from a kernel: then it is not tried again.
+        """
+        scan = scan_of(node.root)
+        refused = self._refused.get((id(node), key))
+        if refused is not None:
+            _, self.declined = refused
+            self._told.launched.append(Launched(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+            return None
+        prepared = source = None
+        jobs: Jobs = ()
+        made = None
+        try:
+            tables = self.tables if share.chunks == 1 else self.tables.apart()
+            source = tables.source(scan, share, parameters)
+            prepared = self._placed(prepare(node, source, builds, parameters))
+            self._await_kernels(prepared)
+            made = self._frame(prepared, scan.table.name)
+            self.declined = None
+        except NotFused as reason:
+            self.declined = str(reason)
+            self._told.launched.append(Launched(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+            if not isinstance(reason, Compiling):
+                _LOG.warning("a fused part runs as the general engine's: %s", reason)
+                self._refuse(node, key, str(reason))
+                return None
+            jobs = reason.jobs
+        if key is not None and prepared is not None and source is not None:
+            size = sum(int(each.nbytes) for made in prepared.lookups for each in made)
+            self._keep(key, Ready(node, replace(prepared, segments=()), source, scan.table.name, size, jobs))
+        return made
+
+    def kept(self, node: Fused, key: Hashable) -> Ready | None:
+        """A part that was bound before under a key."""
+        with self._lock:
+            found = self._kept.get((id(node), key))
+            if found is not None and not all(job.done() and job.exception() is None for job in found.jobs):
+                return None
+            if found is not None:
+                self._kept.move_to_end((id(node), key))
+        return found
+
+    def again(self, ready: Ready) -> Made:
+        """Runs a part that was kept."""
+        return self._frame(_current(ready), ready.table, ready.wanted)
+
+    def lanes(self, ready: Ready) -> list[Lane] | Held:
+        """The same, of which nothing is told: columns, on the host where they are few."""
+        self.ran += 1
+        prepared = _current(ready)
+
+        def run(some: Prepared) -> numpy_backend.Outcome:
+            left = ready.wanted.parts(some.pipeline, some.segments)
+            whole = len(left) == len(some.segments) and all(map(operator.is_, left, some.segments))
+            if whole and some.pipeline is ready.prepared.pipeline:
+                return self._rerun(ready, some)
+            return self._run(replace(some, segments=left))
+
+        return self._laid(prepared, prepared.outcome(run))
+
+    def launched(self) -> tuple[Launched, ...]:
+        """What this thread has run since it asked last."""
+        told, self._told.launched = tuple(self._told.launched), []
+        return told
+
+    def _refuse(self, node: Fused, key: Hashable, reason: str) -> None:
+        """Remembers what its data keep from a kernel: they stay what they are under its key."""
+        if key is not None:
+            with self._lock:
+                self._refused[id(node), key] = node, reason
+                while len(self._refused) > KEPT:
+                    self._refused.popitem(last=False)
+
+    def _keep(self, key: Hashable, ready: Ready) -> None:
+        with self._lock:
+            for left in [each for each, kept in self._kept.items() if kept.source.left]:
+                del self._kept[left]
+            self._kept[id(ready.node), key] = ready
+            size = sum(each.bytes for each in self._kept.values())
+            while len(self._kept) > KEPT or (size > self.tables.budget // 8 and len(self._kept) > 1):
+                size -= self._kept.popitem(last=False)[1].bytes
+
+    def _await_kernels(self, prepared: Prepared) -> None:
+        """Returns once the kernels of a part can run; Compiling where that takes too long."""
+        if self._workshop is not None:
+            pairs = [(pipeline, segment) for pipeline in prepared.pipelines for segment in prepared.segments]
+            sources = [generated(each).source for each in {in_forms(*pair): None for pair in pairs}]
+            self._workshop.wait(sources, sum(segment.rows for segment in prepared.segments) / GENERAL_ROWS)
+
+    def _frame(self, prepared: Prepared, table: str, wanted: Wanted | None = None) -> Made:
+        """A part's columns; it is known what is `wanted` of the segments of one that runs again."""
+        self.ran += 1
+        known = wanted or Wanted()
+        started = time.perf_counter()
+        read: list[numpy_backend.Segment] = []
+        skipped = 0
+
+        def run(some: Prepared) -> numpy_backend.Outcome:
+            nonlocal skipped
+            left = known.parts(some.pipeline, some.segments)
+            skipped += sum(segment.rows for segment in some.segments) - sum(segment.rows for segment in left)
+            read.extend(left)
+            return self._run(replace(some, segments=left))
+
+        outcome = prepared.outcome(run)
+        spent = self._spent(1000 * (time.perf_counter() - started))
+        size = sum(column.bytes for segment in read for column in segment.columns)
+        told = Launched(
+            table,
+            size,
+            len(read),
+            skipped,
+            spent,
+            self._registers(prepared),
+            wanted is not None,
+            rows=sum(segment.rows for segment in prepared.segments),
+            passed=prepared.passed(outcome),
+            hashed=sum(int(each.nbytes) for made in prepared.lookups for each in made),
+        )
+        made = self._laid(prepared, outcome)
+        self._told.launched.append(told)
+        return frame_of(made) if isinstance(made, list) else made
+
+    def _placed(self, prepared: Prepared) -> Prepared:
+        """A bound part with its build sides where it runs, for any thread that runs it."""
+        return prepared
+
+    def _run(self, prepared: Prepared) -> numpy_backend.Outcome:
+        return numpy_backend.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
+
+    def _rerun(self, ready: Ready, prepared: Prepared) -> numpy_backend.Outcome:
+        """What comes of a part that was kept, over all of its segments."""
+        return self._run(prepared)
+
+    def _laid(self, prepared: Prepared, outcome: numpy_backend.Outcome) -> list[Lane] | Held:
+        """A part's columns from what came of it, on the host, or where a kernel left many rows."""
+        return prepared.lanes(outcome)
+
+    def _spent(self, waited: float) -> float:
+        """The milliseconds of what ran last, of those that were waited for it."""
+        return waited
+
+    def _registers(self, prepared: Prepared) -> int:
+        return 0
+
+
+def _current(ready: Ready) -> Prepared:
+    """A part over the segments that there are now."""
+    return replace(ready.prepared, segments=ready.source.segments(ready.prepared.fields, ready.prepared.texts))
+
+
+class Kernels(Twin):
+    """Runs fused parts on the current GPU, where the packed columns lie; `lay` makes frames of what stays there, or
+    gives None for what has to go by the host."""
+
+    def __init__(self, tables: PackedTables, lay: Callable[[Sequence[Lane]], Held | None]) -> None:
+        self._launcher = Launcher()
+        self._lay = lay
+        super().__init__(tables, self._launcher.workshop)
+
+    def _placed(self, prepared: Prepared) -> Prepared:
+        place: Any = self._launcher.placed
+        tables = tuple((place(made), place(known)) for made, known in prepared.tables)
+        lookups = tuple(tuple(place(each) for each in made) for made in prepared.lookups)
+        self._launcher.complete()
+        return replace(prepared, lookups=lookups, tables=tables)
+
+    def _run(self, prepared: Prepared) -> numpy_backend.Outcome:
+        return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables, keep=True)
+
+    def _rerun(self, ready: Ready, prepared: Prepared) -> numpy_backend.Outcome:
+        pipeline, segments = prepared.pipeline, prepared.segments
+        try:
+            replay: Replay | None = ready.replays.pop()
+        except IndexError:
+            replay = None
+        if replay is None or not replay.fits(pipeline, segments):
+            most = self.tables.budget // _REPLAYED
+            replay = self._launcher.replay(pipeline, segments, prepared.lookups, prepared.tables, most)
+        outcome = replay.outcome(keep=True) if replay is not None else None
+        if outcome is None or replay is None:
+            return self._run(prepared)
+        if not ready.replays:
+            ready.replays.append(replay)
+        return outcome
+
+    def make_room(self) -> None:
+        """Lets go of what can be made again."""
+        with self._lock:
+            for each in self._kept.values():
+                each.replays.clear()
+
+    def _laid(self, prepared: Prepared, outcome: numpy_backend.Outcome) -> list[Lane] | Held:
+        lanes = prepared.lanes(outcome)
+        if on_host(lanes):
+            return lanes
+        held = self._lay(lanes)
+        return held if held is not None else prepared.lanes(outcome.fetched())
+
+    def _spent(self, waited: float) -> float:
+        return self._launcher.milliseconds
+
+    def _registers(self, prepared: Prepared) -> int:
+        return max((self._launcher.over(prepared.pipeline, each).registers for each in prepared.segments), default=0)

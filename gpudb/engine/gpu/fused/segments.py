@@ -1,0 +1,92 @@
+"""Which files of a table lie together: each run of them is one segment of packed columns, so one launch of a kernel.
+
+A run keeps its files while they are the table's, whatever comes and goes beside it: so a new file costs its own rows
+alone. Of small runs the smallest are put together, so that a table has few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpudb.catalog.model import DataFile, Table
+from gpudb.engine.gpu.cache.partition import Share
+
+ROWS, MOST_ROWS = 1 << 28, 1 << 30
+"""A run of several files has no more rows, by how much memory there is: what is read of it is there twice at first."""
+_A_ROW = 64
+"""Bytes for each row of a run."""
+_MOST = 16
+"""So many runs of fewer rows are left as they are; of more, _TOGETHER at a time become one."""
+_TOGETHER = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Files whose shares' `rows` lie one after the other; `parts` are the runs that it was made of, if any."""
+
+    files: tuple[DataFile, ...]
+    rows: int
+    parts: tuple[Run, ...] = ()
+
+
+class Runs:
+    """The runs of one table's files on one worker, whose packed columns may take `budget` bytes."""
+
+    def __init__(self, share: Share, budget: int) -> None:
+        self._share = share
+        self._most = max(ROWS, min(budget // _A_ROW, MOST_ROWS))
+        self._runs: list[Run] = []
+        self.changed = False
+        """Whether the last snapshot had runs that those before it had not."""
+
+    def cover(self, table: Table) -> tuple[list[Run], list[Run]]:
+        """Runs of exactly a snapshot's files, and those that are wanted no more."""
+        left = {file.path: file for file in table.files}
+        used: list[Run] = []
+        for run in reversed(self._runs):
+            if all(file.path in left for file in run.files):
+                used.append(run)
+                for file in run.files:
+                    del left[file.path]
+        used.reverse()
+        used += self._new(table, [file for file in table.files if file.path in left])
+        used = self._few(used)
+        # Those of other snapshots stay for a while: a transaction may still read one.
+        others = [run for run in self._runs if run not in used]
+        room = sum(run.rows for run in used)
+        kept: list[Run] = []
+        for run in reversed(others):
+            room -= run.rows
+            if room >= 0:
+                kept.append(run)
+        gone = [run for run in others if run not in kept]
+        self.changed = bool(gone) or any(run not in self._runs for run in used)
+        self._runs = [*reversed(kept), *used]
+        return used, gone
+
+    def _new(self, table: Table, files: Sequence[DataFile]) -> list[Run]:
+        made: list[Run] = []
+        held: list[DataFile] = []
+        rows = 0
+        shares = self._share.rows(table) if files else {}
+        for file in files:
+            first, last = shares[file.path]
+            if held and rows + last - first > self._most:
+                made.append(Run(tuple(held), rows))
+                held, rows = [], 0
+            held.append(file)
+            rows += last - first
+        return [*made, Run(tuple(held), rows)] if held else made
+
+    def _few(self, runs: list[Run]) -> list[Run]:
+        while True:
+            small = sorted((run for run in runs if run.rows < self._most // 2), key=lambda run: run.rows)
+            if len(small) <= _MOST:
+                return runs
+            parts = [run for run in runs if run in small[:_TOGETHER]]
+            total = sum(run.rows for run in parts)
+            if total > self._most:
+                return runs
+            one = Run(tuple(file for run in parts for file in run.files), total, tuple(parts))
+            runs = [*(run for run in runs if run not in parts), one]

@@ -1,0 +1,93 @@
+"""Texts as they are, packed: UTF-8 bytes one after the other, and where each ends. For columns whose texts differ.
+
+An end is a number of 32 bits, counted from where its group of GROUP rows begins; `starts` has that for each group. A
+NULL has no bytes. The bytes are padded, so that a kernel may load eight at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.unsupported import NotFused
+
+GROUP = 1 << 16
+"""Rows whose texts' ends are counted from one place."""
+TOO_LONG = "texts of more than 4 GiB in 65,536 rows"
+_PADDING = 16
+_AT_ONCE = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Bytes of some rows: `ends` are u32, `starts` int64; `size` bytes are texts', all of them `ascii` or not.
+
+    The row of number `skip` is the first. Of a part that is to be joined yet `starts` is None, and `ends`, of 32 or 64
+    bits, are counted from its first byte; whether it is ASCII is not known.
+    """
+
+    ends: Any
+    starts: Any
+    data: Any
+    size: int
+    ascii: bool
+    skip: int = 0
+
+    def on(self, xp: Any) -> Texts:
+        """The same on the GPU (`cupy`) or the host (`numpy`)."""
+        ends, starts, data = (xp.asarray(each) for each in (self.ends, self.starts, self.data))
+        return Texts(ends, starts, data, self.size, self.ascii, self.skip)
+
+    def between(self, first: int, last: int, xp: Any = np) -> Any:
+        """Where the texts of some rows begin and end, as int64: one more than there are rows."""
+        first, last = first + self.skip, last + self.skip
+        rows = xp.arange(first - 1, last)
+        found = xp.where(rows < 0, 0, self.starts[xp.maximum(rows, 0) // GROUP] + self.ends[xp.maximum(rows, 0)])
+        return found.astype(np.int64)
+
+    def bytes(self, first: int, last: int) -> list[bytes]:
+        """The texts of some rows; on the host."""
+        places = self.between(first, last)
+        start = int(places[0]) if len(places) else 0
+        held = self.data[start : int(places[-1])].tobytes() if len(places) else b""
+        cuts = (places - start).tolist()
+        return [held[a:b] for a, b in pairwise(cuts)]
+
+
+def texts_of(ends: Any, data: Any, xp: Any = np) -> Texts:
+    """Texts of the bytes `data`, by their ends as int64."""
+    rows, size = len(ends), int(ends[-1]) if len(ends) else 0
+    starts = xp.zeros(rows // GROUP + 1, np.int64)
+    starts[1:] = ends[GROUP - 1 :: GROUP][: len(starts) - 1]
+    made = xp.zeros(max(-(-rows // 64) * 64, 64), np.uint32)
+    most = 0
+    for first in range(0, rows, _AT_ONCE):
+        some = ends[first : first + _AT_ONCE]
+        group = starts[first // GROUP : (first + _AT_ONCE) // GROUP]
+        counted = some - xp.repeat(group, GROUP)[: len(some)]
+        most = max(most, int(counted.max()))
+        made[first : first + len(some)] = counted.astype(np.uint32)
+    if most >= 2**32:
+        raise NotFused(TOO_LONG)
+    held = xp.zeros(length_of(size), np.uint8)
+    held[:size] = data[:size]
+    return Texts(made, starts, held, size, size == 0 or int(held[:size].max()) < 128)
+
+
+def length_of(size: int) -> int:
+    """The bytes that lie there for so many of texts."""
+    return -(-size // _PADDING) * _PADDING + _PADDING
+
+
+def together(parts: Sequence[tuple[int, Texts]], xp: Any = np) -> Texts:
+    """The texts of parts of so many rows each, one after the other."""
+    before, ends, data = 0, [], []
+    for rows, part in parts:
+        ends.append(part.between(0, rows, xp)[1:] + before)
+        data.append(part.data[: part.size])
+        before += part.size
+    return texts_of(xp.concatenate(ends), xp.concatenate(data), xp)

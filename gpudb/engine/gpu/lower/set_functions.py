@@ -1,0 +1,173 @@
+"""Set-returning functions: for every row of the input how many rows each gives, and what the i-th of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import polars as pl
+import pyarrow.compute as pc
+
+from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.lower.arrow import column, to_lanes
+from gpudb.engine.gpu.lower.error_codes import STEP, Error, fault
+from gpudb.engine.gpu.lower.host_fallback import HostRows
+from gpudb.engine.gpu.lower.values import Value, is_keyed, lanes, larger, type_bounds
+from gpudb.plan.errors import NotCarried
+from gpudb.sql import bound
+from gpudb.types import SqlType
+
+ROWS = 100_000_000
+"""More rows than this are left to the embedded engine, which need not make them at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """`count` rows for a row of the input, none for NULL; `item` is the one at a place from 0, within that."""
+
+    count: pl.Expr
+    item: Callable[[pl.Expr], Value]
+    error: Error = None
+
+
+def set_of(call: bound.SetReturning, args: Sequence[Value]) -> Set:
+    """The rows of a call; NotCarried for a function that the workers lack."""
+    found = _SETS.get(call.function.name)
+    if found is None:
+        raise NotCarried(f"set-returning function {call.function.name}")
+    return found(call.type, args)
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The rows of unnest over a column of arrays: of the frame's lists, without any function."""
+
+    kind: SqlType
+    column: bound.Column
+
+    def of(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+        """See `HostRows`."""
+        array = column(frame, f"c{self.column.index}", self.column.type)
+        counts = pl.Series(pc.fill_null(pc.list_value_length(array), 0)).cast(pl.Int64)
+        return counts, to_lanes(array.flatten(), self.kind)
+
+
+def items_of(call: bound.SetReturning) -> Items | None:
+    """The rows of unnest where its argument is a column whose items' lanes follow from the items alone."""
+    (arg,) = call.args if len(call.args) == 1 else (None,)
+    if call.function.name != "unnest" or not isinstance(arg, bound.Column) or arg.type.item != call.type:
+        return None
+    return None if is_keyed(call.type) else Items(call.type, arg)
+
+
+def spread(calls: Sequence[bound.SetReturning]) -> Items | None:
+    """The only call's, where a list's items are lanes as they are; None for others."""
+    items = items_of(calls[0]) if len(calls) == 1 else None
+    if items is None:
+        return None
+    held = lanes(items.column.type)["v"]
+    return items if isinstance(held, pl.List) and {"": held.inner} == lanes(items.kind) else None
+
+
+def exploded(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Frames, *, numbered: bool) -> pl.LazyFrame:
+    """A row for each item of the lists, as `item`, and its place from 0 as `i` where that is wanted; `empty` is what an
+    empty array compares as."""
+    name = f"c{items.column.index}"
+    # Of what has no items Polars and libcudf would make a row.
+    lazy = lazy.filter(pl.col(name).is_not_null() & (pl.col(name) != empty))
+    lazy = lazy.with_columns(pl.col(name + "v").alias("item"))
+    if not numbered:
+        return lazy.explode("item", empty_as_null=True)
+    number = pl.int_range(pl.len(), dtype=pl.Int64)
+    rows = frames.held(lazy.with_columns(number.alias("r"))).lazy.explode("item", empty_as_null=True)
+    held = frames.held(rows.with_columns(number.alias("at"))).lazy
+    first = held.group_by("r").agg(pl.col("at").min().alias("first"))
+    made = held.join(first, on="r", how="left").with_columns((pl.col("at") - pl.col("first")).alias("i"))
+    return made.drop("r", "at", "first")
+
+
+@dataclass(frozen=True, slots=True)
+class HostSet:
+    """A call, by its number, whose rows are made on the host."""
+
+    number: int
+    rows: HostRows | Items
+
+    @property
+    def set(self) -> Set:
+        """The set over an expanded frame, once that has `taken` its rows."""
+        kind, name = self.rows.kind, f"s{self.number}"
+        rest = tuple((suffix, pl.col(name + suffix)) for suffix in lanes(kind) if suffix)
+        item = Value(kind, pl.col(name), None, type_bounds(kind), rest)
+        return Set(pl.col(f"t{self.number}"), lambda _: item)
+
+    def counted(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The frame with the count of each row's rows and the place of the first; all of those, as lanes."""
+        counts, items = self.rows.of(frame)
+        firsts = (counts.cum_sum() - counts).alias(f"o{self.number}")
+        return frame.with_columns(counts.alias(f"t{self.number}"), firsts), items
+
+    def taken(self, frame: pl.DataFrame, items: pl.DataFrame, place: str) -> pl.DataFrame:
+        """An expanded frame with the lanes of the row at each place, NULL beyond the last."""
+        there = pl.col(place) < pl.col(f"t{self.number}")
+        at = frame.select(pl.when(there).then(pl.col(f"o{self.number}") + pl.col(place))).to_series()
+        return frame.with_columns(items[suffix].gather(at).alias(f"s{self.number}{suffix}") for suffix in items.columns)
+
+
+def counts(found: Sequence[Set | HostSet]) -> list[pl.Expr]:
+    """Of the sets that are lowered, how many rows each row of the input gets: t0, t1, … by their numbers."""
+    return [each.count.cast(pl.Int64).alias(f"t{n}") for n, each in enumerate(found) if isinstance(each, Set)]
+
+
+def repeated(lazy: pl.LazyFrame, sets: int, frames: Frames, place: str) -> Held:
+    """The same as `expanded` where the rows lie, of so many sets that are all lowered."""
+    known = [pl.col(f"t{n}").fill_null(0) for n in range(sets)]
+    held = frames.held(lazy.with_columns(reduce(larger, known).alias("times")))
+    most = held.largest("times") or 0
+    if most * held.rows > ROWS:
+        most = frames.held(held.lazy.select(pl.col("times").clip(0, ROWS + 1).sum())).largest("times") or 0
+        if most > ROWS:
+            raise NotCarried(f"sets of more than {ROWS} rows")
+    return frames.repeated(held, "times", place)
+
+
+def expanded(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: str) -> pl.DataFrame:
+    """Every row of a frame that has their `counts` as often as the largest of its sets says, each numbered from 0 in
+    the column `place`."""
+    given: list[tuple[HostSet, pl.DataFrame]] = []
+    for each in found:
+        if isinstance(each, HostSet):
+            frame, items = each.counted(frame)
+            given.append((each, items))
+    times = frame.select(pl.max_horizontal(pl.col(f"t{n}").fill_null(0) for n in range(len(found)))).to_series()
+    if (times.sum() or 0) > ROWS:
+        raise NotCarried(f"sets of more than {ROWS} rows")
+    rows = pl.DataFrame({"r": pl.int_range(frame.height, dtype=pl.Int64, eager=True), "t": times.cast(pl.Int64)})
+    many = rows.filter(pl.col("t") > 0).select("r", pl.int_ranges(pl.lit(0, pl.Int64), "t").alias(place))
+    places = many.explode(place, empty_as_null=True)
+    made = frame[places["r"]].with_columns(places[place])
+    for each, items in given:
+        made = each.taken(made, items, place)
+    return made
+
+
+def _series(kind: SqlType, args: Sequence[Value]) -> Set:
+    if kind.name not in {"int4", "int8"}:
+        raise NotCarried(f"generate_series of {kind.plain}")
+    start, end = (each.expr.cast(pl.Int64) for each in args[:2])
+    step = args[2].expr.cast(pl.Int64) if len(args) > 2 else pl.lit(1, pl.Int64)
+    # A step that leads away from the end gives nothing.
+    ahead = pl.when(step > 0).then(end.cast(pl.Int128) - start).otherwise(start.cast(pl.Int128) - end)
+    size = pl.when(step == 0).then(1).when(step > 0).then(step).otherwise(0 - step)
+    count = pl.when(ahead >= 0).then(ahead // size + 1).otherwise(0).clip(0, 2**62).cast(pl.Int64)
+
+    def item(place: pl.Expr) -> Value:
+        return Value(kind, (start + place * step).cast(lanes(kind)[""]), None, type_bounds(kind))
+
+    return Set(count, item, fault((step == 0) & start.is_not_null() & end.is_not_null(), STEP))
+
+
+_SETS: dict[str, Callable[[SqlType, Sequence[Value]], Set]] = {
+    "generate_series": _series,
+}

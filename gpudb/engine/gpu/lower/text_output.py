@@ -1,0 +1,74 @@
+"""Values as text: as a cast to text gives them, or as their output functions print them (ISO dates, as everywhere)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from gpudb.engine.gpu.lower.error_codes import CALENDAR, fault
+from gpudb.engine.gpu.lower.values import Value
+from gpudb.plan.errors import NotCarried
+from gpudb.types import TEXT
+from gpudb.values.calendar import DAY
+
+YEAR_1, YEAR_10000 = -719_162, 2_932_897
+"""Their first days, since 1970: a year has four digits between them."""
+_SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
+_MOST_LABELS, _MOST_DECIMALS = 64, 18
+
+
+def text_of(value: Value, *, output: bool = False) -> Value:
+    """The text of a value; NotCarried for what is shown by rules that columns have no operation for."""
+    expr, name = value.expr, value.type.name
+    if name in {"text", "varchar", "uuid"}:
+        return Value(TEXT, expr)
+    if name in {"int2", "int4", "int8"}:
+        return Value(TEXT, expr.cast(pl.String))
+    if name == "bool":
+        yes, no = ("t", "f") if output else ("true", "false")
+        return Value(TEXT, pl.when(expr).then(pl.lit(yes)).when(~expr).then(pl.lit(no)).otherwise(None))
+    if name == "numeric" and not value.type.carried and not value.wide and value.scale <= _MOST_DECIMALS:
+        return Value(TEXT, _decimal(expr.cast(pl.Int64), value.scale))
+    if name == "date":
+        days = expr.cast(pl.Int32)
+        return _dated(value, days < YEAR_1, days >= YEAR_10000, "%Y-%m-%d")
+    if name == "timestamp":
+        micros = expr.cast(pl.Int64)
+        made = _dated(value, micros < YEAR_1 * DAY, micros >= YEAR_10000 * DAY, "%Y-%m-%d %H:%M:%S")
+        return Value(TEXT, made.expr + _fraction(micros - micros // _SECOND * _SECOND), made.error)
+    if name == "time":
+        parts = (expr // _HOUR, expr // _MINUTE % 60, expr // _SECOND % 60)
+        hours, minutes, seconds = (_padded(each, 2) for each in parts)
+        return Value(TEXT, hours + ":" + minutes + ":" + seconds + _fraction(expr % _SECOND))
+    labels = value.type.labels
+    if labels and len(labels) <= _MOST_LABELS:
+        made_of = pl.lit(None, pl.String)
+        for place, label in enumerate(labels):
+            made_of = pl.when(expr == place).then(pl.lit(label.name)).otherwise(made_of)
+        return Value(TEXT, made_of)
+    raise NotCarried(f"the text of {value.type.plain}")
+
+
+def _padded(number: pl.Expr, digits: int) -> pl.Expr:
+    """A number from 0 on with zeros before it."""
+    widened: pl.Expr = number.cast(pl.Int64) + 10**digits
+    return widened.cast(pl.String).str.slice(1, digits)
+
+
+def _decimal(digits: pl.Expr, scale: int) -> pl.Expr:
+    if not scale:
+        return digits.cast(pl.String)
+    size = digits.abs()
+    whole = size // 10**scale
+    made = whole.cast(pl.String) + "." + _padded(size - whole * 10**scale, scale)
+    return pl.when(digits < 0).then(pl.lit("-") + made).otherwise(made)
+
+
+def _dated(value: Value, below: pl.Expr, above: pl.Expr, pattern: str) -> Value:
+    there = pl.when(below | above).then(None).otherwise(value.expr)
+    return Value(TEXT, there.dt.to_string(pattern), fault(below | above, CALENDAR))
+
+
+def _fraction(micros: pl.Expr) -> pl.Expr:
+    """The microseconds of a second after a point, without the zeros at their end; nothing for none."""
+    shown = pl.lit(".") + _padded(micros, 6).str.strip_chars_end("0")
+    return pl.when(micros == 0).then(pl.lit("")).otherwise(shown)

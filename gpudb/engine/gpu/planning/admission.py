@@ -1,0 +1,175 @@
+"""Which statements run on the workers now, and which wait.
+
+Long statements and short ones are admitted apart, so that a short one never waits for a long one to end. Of those that
+wait the one of the least score is next: when it came, plus the seconds that it is thought to take, plus those that its
+session has had of late. So short work goes first, sessions take turns, and none waits for ever, since what comes later
+counts from later: a long statement is overtaken for _MOST_SECONDS at most, a busy session's for as long again.
+
+    waiting -the least score, and there is room→ running -over→ gone
+    waiting -cancelled→ gone
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.protocol import Cancel
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.nodes import Node
+
+LONG = 4
+"""How many long statements run at once; each worker computes one stage of theirs at a time."""
+SHORT = 16
+"""How many short ones run beside them."""
+SHORT_SECONDS = 0.1
+WAIT_EVENT = "ClusterAdmission"
+_BYTES_A_SECOND = 10**8
+"""That a CPU worker computes, as is thought; then a GPU's, and its kernels'."""
+_GPU_BYTES_A_SECOND = 10**10
+_KERNELS_BYTES_A_SECOND = 10**12
+_MOST_SECONDS = 10.0
+_HALF_LIFE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a statement is thought to take of each worker: bytes at once, and seconds."""
+
+    bytes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def short(self) -> bool:
+        """Whether it goes beside long ones."""
+        return self.seconds < SHORT_SECONDS
+
+
+def cost_of(root: Node, workers: int, *, gpu: bool = False) -> Cost:
+    """A plan's cost, from the estimated rows of its nodes at 8 bytes a column; kernels keep none of what they read."""
+    seconds = most = 0.0
+    each, read = (_GPU_BYTES_A_SECOND, _KERNELS_BYTES_A_SECOND) if gpu else (_BYTES_A_SECOND, _BYTES_A_SECOND)
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        size = 8 * estimate(node) * max(len(node.types), 1)
+        seconds, most = seconds + size / each, max(most, size)
+        if isinstance(node, Fused):
+            scan = scan_of(node.root)
+            seconds += 8 * scan.table.rows * len(scan.types) / read
+        waiting += node.inputs
+    return Cost(int(most) // workers, seconds / workers)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    cost: Cost
+    session: int
+    since: float
+    turn: asyncio.Future[None]
+
+
+class _Class:
+    """Statements of one kind: a bound on how many run, and on their bytes, which one alone may exceed."""
+
+    def __init__(self, statements: int, most: int, spent: Spent, clock: Callable[[], float]) -> None:
+        self._statements, self._most = statements, most
+        self._spent, self._clock = spent, clock
+        self.running: list[Cost] = []
+        self.waiting: list[_Waiting] = []
+
+    async def admit(self, cost: Cost, session: int) -> None:
+        """Returns when it is a statement's turn; it counts as running then."""
+        mine = _Waiting(cost, session, self._clock(), asyncio.get_running_loop().create_future())
+        self.waiting.append(mine)
+        self.go_on()
+        try:
+            await mine.turn
+        except asyncio.CancelledError:
+            if mine in self.waiting:
+                self.waiting.remove(mine)
+            elif not mine.turn.cancelled():  # its turn had come
+                self.running.remove(cost)
+            self.go_on()
+            raise
+
+    def go_on(self) -> None:
+        """Lets those run for which there is room, in their order."""
+        while self.waiting:
+            # Strictly by score: what is large waits for room, and is not passed by what would fit.
+            first = min(self.waiting, key=self._score)
+            if self.running and not self._room(first.cost):
+                return
+            self.waiting.remove(first)
+            if not first.turn.done():
+                self.running.append(first.cost)
+                first.turn.set_result(None)
+
+    def _room(self, cost: Cost) -> bool:
+        taken = sum(each.bytes for each in self.running)
+        return len(self.running) < self._statements and taken + cost.bytes <= self._most
+
+    def _score(self, each: _Waiting) -> float:
+        return each.since + min(each.cost.seconds, _MOST_SECONDS) + min(self._spent.of(each.session), _MOST_SECONDS)
+
+
+class Spent:
+    """The seconds that sessions have had of late: half of them are forgotten after _HALF_LIFE."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._seconds: dict[int, tuple[float, float]] = {}
+
+    def of(self, session: int) -> float:
+        """A session's seconds now."""
+        seconds, then = self._seconds.get(session, (0.0, 0.0))
+        return seconds * math.exp2((then - self._clock()) / _HALF_LIFE)
+
+    def add(self, session: int, seconds: float) -> None:
+        """A session has had so many more."""
+        now = self._clock()
+        self._seconds[session] = self.of(session) + seconds, now
+        if len(self._seconds) > 1000:
+            self._seconds = {key: value for key, value in self._seconds.items() if now - value[1] < 10 * _HALF_LIFE}
+
+
+class Admission:
+    """The places for statements on a cluster; `room` bounds the bytes that those at once are thought to hold of each
+    worker. Used from one event loop; `clock` tells seconds."""
+
+    def __init__(
+        self, room: int, *, long: int = LONG, short: int = SHORT, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
+        self._spent = Spent(clock)
+        self._classes = {
+            is_short: _Class(n, room, self._spent, clock) for is_short, n in ((False, long), (True, short))
+        }
+
+    def count(self) -> tuple[int, int]:
+        """How many statements run, and how many wait."""
+        each = self._classes.values()
+        return sum(len(one.running) for one in each), sum(len(one.waiting) for one in each)
+
+    @asynccontextmanager
+    async def place(self, cost: Cost, session: int, cancel: Cancel) -> AsyncGenerator[None]:
+        """A place for as long as the block lasts; `cancel` tells that the statement waits for one."""
+        kind = self._classes[cost.short]
+        cancel.waits_for = WAIT_EVENT
+        try:
+            await kind.admit(cost, session)
+        finally:
+            cancel.waits_for = None
+        started = self._clock()
+        try:
+            yield
+        finally:
+            kind.running.remove(cost)
+            self._spent.add(session, self._clock() - started)
+            kind.go_on()

@@ -1,0 +1,78 @@
+"""Whether workers carry a plan, told before any of them runs: every stage is lowered here, over empty frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import Held, HostFrames, HostHeld, Order
+from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.lower.host_fallback import Host
+from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.nodes import Node, Scan
+from gpudb.plan.tree.traversal import rebuild
+from gpudb.sql import bound
+from gpudb.sql.traverse import walk
+
+_NOTHING = ResidentTables(0)
+
+
+class _Empty(HostFrames):
+    """Frames of no rows: of what would compute them only the types are asked."""
+
+    def held(self, lazy: pl.LazyFrame) -> HostHeld:
+        return HostHeld(self.fetched(lazy, ""))
+
+    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+        return pl.DataFrame(schema=lazy.collect_schema())
+
+    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
+        return lazy
+
+    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
+        lazy.select(key.alias(f"h{number}") for number, key in enumerate(keys)).collect_schema()
+        return [self.held(lazy)]
+
+
+_FRAMES = _Empty()
+
+
+def check_functions(query: bound.Query) -> None:
+    """NotCarried for a function that gives another value each time, though nobody may read it: what it does, or the
+    error that it raises, would be pruned with it."""
+    for node in walk(query):
+        if isinstance(node, bound.Call | bound.SetReturning | bound.FunctionScan) and node.function.volatile:
+            raise NotCarried(f"function {node.function}, whose value changes from row to row")
+
+
+def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, tuple[str, ...]]:
+    """What of each stage, by its number, the host's functions compute.
+
+    NotCarried for the first stage that has something no worker runs; what a statement raises is left to its run.
+    """
+
+    def empty(node: Node) -> Node:
+        if isinstance(node, Fused):
+            return replace(node, root=rebuild(node.root, empty))
+        return replace(node, table=replace(node.table, files=())) if isinstance(node, Scan) else node
+
+    given: dict[int, list[Held]] = {}
+    hosted: dict[int, tuple[str, ...]] = {}
+    for stage in stages:
+        dry = replace(stage, root=rebuild(stage.root, empty), narrows=())
+        received = {number: given[number][:1] for number in stage.inputs}
+        try:
+            host = Host(parameters, dry=True)
+            task = Task(dry, Share(0, 1), parameters)
+            given[stage.number] = compute(task, _NOTHING, received, _FRAMES, asked=host)
+            hosted[stage.number] = tuple(dict.fromkeys(host.used))
+        except GpudbError:
+            break
+    return hosted

@@ -1,0 +1,77 @@
+"""What constant expressions give, as a plan's constants hold it: what `exact` has no value of, the embedded engine."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from typing import Any
+
+import pyarrow as pa
+
+from gpudb.engine.gpu.lower.values import is_keyed, literal
+from gpudb.engine.gpu.planning.exact import computed
+from gpudb.engine.protocol import Engine, Request
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.optimize.fold_constants import Evaluate
+from gpudb.sql import bound
+from gpudb.types import SqlType
+from gpudb.values.calendar import DAY
+from gpudb.values.interval import Interval
+
+_HOSTED = {"inet", "cidr", "money", "timetz", "jsonpath"}
+"""Types whose constants are held otherwise in a query than in a column: what computes them is kept as it is."""
+
+
+def evaluator(engine: Engine, request: Request) -> Evaluate:
+    """Computes constant expressions under a request's settings and parameters."""
+
+    def evaluate(exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+        found = [computed(expr) for expr in exprs]
+        asked = iter(_asked(engine, request, [expr for expr, each in zip(exprs, found, strict=True) if each is None]))
+        return [next(asked) if each is None else each for each in found]
+
+    return evaluate
+
+
+def _asked(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+    if not exprs:
+        return []
+    try:
+        return _values(engine, request, exprs)
+    except GpudbError:
+        if len(exprs) == 1:
+            return [None]
+    return [_asked(engine, request, [expr])[0] for expr in exprs]
+
+
+def _values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+    columns = tuple(bound.OutputColumn(f"c{number}", expr.type) for number, expr in enumerate(exprs))
+    stream = engine.run(replace(request, query=bound.Select(columns, tuple(exprs))))
+    (batch,) = list(stream)
+    return [_constant(column, expr.type) for column, expr in zip(batch.columns, exprs, strict=True)]
+
+
+def _constant(column: pa.Array, kind: SqlType) -> bound.Constant | None:
+    try:
+        literal(None, kind)
+        if kind.name in _HOSTED or is_keyed(kind):
+            return None
+        if kind.name == "time" and column[0].value == DAY:
+            return None  # Python's times end before 24:00
+        value: Any = column[0].as_py()
+    except (NotCarried, OverflowError):
+        # Python's dates end with the year 9999.
+        return None
+    if kind.carried and value is not None:
+        if value["v"] is None:
+            return bound.Constant(None, kind)
+        with localcontext(prec=80):
+            return bound.Constant(Decimal(value["v"]).quantize(Decimal(1).scaleb(-value["s"])), kind)
+    if kind.name == "interval" and value is not None:
+        return bound.Constant(Interval(value.months, value.days, value.nanoseconds // 1000), kind)
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return bound.Constant(value.astimezone(dt.UTC), kind)
+    return bound.Constant(value, kind)

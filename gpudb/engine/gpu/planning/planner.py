@@ -1,0 +1,258 @@
+"""From a request to stages: planned, its constants computed, optimised, over the tables as the snapshot has them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import pickle
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Table
+from gpudb.engine.gpu.exchange.result_codec import schema_of
+from gpudb.engine.gpu.fastpath.two_phase import Scattered, scattered
+from gpudb.engine.gpu.fused.matching import DEVICE_GROUPS, DEVICE_ROWS, Limits, fused
+from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.planning.admission import Cost, cost_of
+from gpudb.engine.gpu.planning.capability import check, check_functions
+from gpudb.engine.gpu.planning.constants import evaluator
+from gpudb.engine.gpu.worker.batching import Space, build_rows, chunks_of, kept_rows
+from gpudb.engine.protocol import Engine, Request
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.logical.planner import plan_query
+from gpudb.plan.optimize import RULES, Rule, optimized
+from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
+from gpudb.plan.physical.dynamic_filters import narrowed
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.physical.late_strings import late_strings
+from gpudb.plan.physical.stages import Stage, stages_of
+from gpudb.plan.tree.nodes import WHOLE, Node, Plan, Scan
+from gpudb.plan.tree.traversal import rebuild, walk_nodes
+from gpudb.sql import bound
+
+CAREFUL_SECONDS = 60.0
+"""How long a plan is cut finer than it need be once memory did not do: others may have held it."""
+_KEPT = 256
+_COSTS = Costs()
+_GPU_COSTS = Costs(range=10_000_000, gathered=8_000_000, small=1_000_001)
+"""A GPU sorts millions of rows, groups them, and reads those of a small table in less time than it takes to spread them
+over all."""
+
+
+def costs_of(workers: int, *, gpu: bool) -> Costs:
+    """What exchanges are chosen by among so many workers."""
+    return replace(_GPU_COSTS if gpu else _COSTS, workers=workers)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan over a snapshot, the stages that workers run, and what these are thought to take of each."""
+
+    plan: Plan
+    stages: list[Stage]
+    cost: Cost
+    chunks: int = 1
+    """Into how many each worker's share is cut."""
+
+    @cached_property
+    def sent(self) -> bytes:
+        """The stages as workers are sent them."""
+        return pickle.dumps(self.stages)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What tells them apart: plan, snapshot and all."""
+        return hashlib.blake2b(self.sent, digest_size=16).digest()
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables that they read."""
+        return tuple(node.table for node in walk_nodes(self.plan.root) if isinstance(node, Scan))
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of its rows."""
+        return schema_of(tuple(column.type for column in self.plan.columns))
+
+    @cached_property
+    def scattered(self) -> Scattered | None:
+        """The stages in halves, where workers can do theirs each by itself."""
+        return scattered(self.stages)
+
+
+@dataclass
+class _Kept:
+    """A query that has been planned, so that its id stays its own; and what its stages were over some tables."""
+
+    query: bound.Query
+    plan: Plan
+    scanned: tuple[Table, ...]
+    tables: tuple[Table, ...] = ()
+    planned: Planned | None = None
+    ends: float = math.inf
+    """Until when the monotonic clock may say that they are these."""
+    fused: bool = False
+    """Whether kernels compute parts of them."""
+    hosted: dict[bool, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
+    """What the host's functions compute in each stage, with kernels and without."""
+
+
+class Planner:
+    """Plans queries; a query planned before is found again. `constants` computes constant expressions, `costs` say
+    of how many workers the cluster is, `rules` are the optimiser's, `optimize` is `plan_query`'s. With `fuse` the
+    parts that one kernel computes are one node; on a `gpu` they take little."""
+
+    def __init__(
+        self,
+        constants: Engine,
+        costs: Costs = _COSTS,
+        *,
+        fuse: bool = False,
+        gpu: bool = False,
+        rules: Sequence[Rule] = RULES,
+        optimize: bool = False,
+    ) -> None:
+        self._constants = constants
+        self._fuse, self._gpu = fuse, gpu
+        self._costs = costs
+        self._rules, self._optimize = rules, optimize
+        # By identity: plan caches hold bound queries, and so does this one.
+        self._plans: OrderedDict[int, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def planned(self, request: Request, space: Space | None = None, chunks: int = 0) -> Planned:
+        """The plan and its stages over the snapshot; NotCarried names what the workers lack.
+
+        Each worker's share is cut into so many `chunks`, or as many as the `space` of workers asks for. A plan is found
+        again while the tables have the same files, unless constants depend on the request; one whose chunks were asked
+        for only for CAREFUL_SECONDS.
+        """
+        evaluate = evaluator(self._constants, request)
+        kept = self._kept(request.query, evaluate)
+        tables = tuple(map(request.table, kept.scanned))
+        fuse = self._fuses(request)
+        found = self._current(kept, tables, fuse)
+        if found is not None and chunks in {0, found.chunks}:
+            return found
+        ends = time.monotonic() + CAREFUL_SECONDS if chunks else math.inf
+        computed = False
+
+        def counted(exprs: Sequence[bound.Expr]) -> Sequence[bound.Constant | None]:
+            nonlocal computed
+            computed = True
+            return evaluate(exprs)
+
+        def current(node: Node) -> Node:
+            # The bound query may be older than the snapshot.
+            if not isinstance(node, Scan):
+                return node
+            table = request.table(node.table)
+            return node if table is node.table else replace(node, table=table)
+
+        root = rebuild(fold_constants(kept.plan.root, counted), current)
+        workers = self._costs.workers
+        physical = fused(root, estimate, request.parameters, self._limits(space)) if fuse else root
+        if not chunks:
+            chunks = chunks_of(physical, workers, space) if space is not None else 1
+        stages = self._finished(stages_of(physical, is_mergeable, self._cut(chunks, space)))
+        if fuse not in kept.hosted:
+            kept.hosted[fuse] = check(stages, request.parameters)
+        # Polars computes on a GPU's host what the GPU does not.
+        cost = cost_of(physical, workers, gpu=self._gpu and not any(kept.hosted[fuse].values()))
+        cost = replace(cost, bytes=cost.bytes // chunks)
+        made = Planned(Plan(root, kept.plan.columns), stages, cost, chunks)
+        if not computed:
+            with self._lock:
+                kept.tables, kept.planned, kept.ends, kept.fused = tables, made, ends, fuse
+        return made
+
+    def again(self, request: Request) -> Planned | None:
+        """What `planned` finds of a query that has been planned; None where it would plan."""
+        with self._lock:
+            kept = self._plans.get(id(request.query))
+            if kept is None:
+                return None
+            self._plans.move_to_end(id(request.query))
+        return self._current(kept, tuple(map(request.table, kept.scanned)), self._fuses(request))
+
+    def _current(self, kept: _Kept, tables: tuple[Table, ...], fuse: bool) -> Planned | None:
+        """The stages of a planned query, if they are those over these tables."""
+        with self._lock:
+            if kept.planned is None or kept.fused != fuse or time.monotonic() >= kept.ends:
+                return None
+            same = all(a is b for a, b in zip(tables, kept.tables, strict=True))
+            return kept.planned if same else None
+
+    def _limits(self, space: Space | None) -> Limits:
+        """What kernels take of the `space` of each worker."""
+        costs = self._costs
+        made = Limits(costs.scan, workers=costs.workers)
+        if self._gpu:
+            made = replace(made, build=DEVICE_ROWS, groups=DEVICE_GROUPS)
+        if space is not None:
+            made = replace(made, build=min(made.build, build_rows(space)), kept=kept_rows(space))
+        return made
+
+    def _finished(self, stages: Sequence[Stage]) -> list[Stage]:
+        """The stages after the rules that look at each of them."""
+        made = narrowed(stages)
+        # Places of rows are looked at on the host.
+        return made if self._gpu else late_strings(made)
+
+    def _cut(self, chunks: int, space: Space | None) -> Costs:
+        """What exchanges are chosen by where each chunk is a share of its own."""
+        if chunks == 1:
+            return self._costs
+        # What every worker gets lies beside each chunk.
+        most = self._costs.broadcast if space is None else min(self._costs.broadcast, space.statements // 8)
+        return replace(self._costs, workers=self._costs.workers * chunks, chunks=chunks, broadcast=most, small=0)
+
+    def _fuses(self, request: Request) -> bool:
+        return self._fuse and request.settings.fused
+
+    def hosted(self, request: Request) -> Mapping[int, tuple[str, ...]]:
+        """What the host's functions compute in each stage of a query that has been planned."""
+        with self._lock:
+            kept = self._plans.get(id(request.query))
+        return {} if kept is None else kept.hosted.get(self._fuses(request), {})
+
+    def alone(self, request: Request, worker: int) -> Planned:
+        """The plan for one worker alone, over the rows that it has."""
+        evaluate = evaluator(self._constants, request)
+        kept = self._kept(request.query, evaluate)
+
+        def own(node: Node) -> Node:
+            if not isinstance(node, Scan):
+                return node
+            table = request.table(node.table)
+            return replace(node, table=table, part=WHOLE if table.replicated else (worker, self._costs.workers))
+
+        root = rebuild(fold_constants(kept.plan.root, evaluate), own)
+        stages = self._finished(stages_of(root, is_mergeable, replace(self._costs, workers=1, small=0)))
+        check(stages, request.parameters)
+        return Planned(Plan(root, kept.plan.columns), stages, cost_of(root, 1, gpu=self._gpu))
+
+    def _kept(self, query: bound.Query, evaluate: Evaluate) -> _Kept:
+        with self._lock:
+            kept = self._plans.get(id(query))
+            if kept is not None:
+                self._plans.move_to_end(id(query))
+                return kept
+        check_functions(query)
+        plan = plan_query(query, estimate, optimize=self._optimize)
+        folded = fold_constants(plan.root, evaluate, immutable=True)
+        # A table counts, too, that rules have found to be of no use.
+        scanned = tuple(node.table for node in walk_nodes(folded) if isinstance(node, Scan))
+        plan = Plan(optimized(folded, self._rules), plan.columns)
+        kept = _Kept(query, plan, tuple({table.oid: table for table in scanned}.values()))
+        with self._lock:
+            self._plans[id(query)] = kept
+            while len(self._plans) > _KEPT:
+                self._plans.popitem(last=False)
+        return kept

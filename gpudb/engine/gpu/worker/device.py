@@ -1,0 +1,87 @@
+"""What a worker computes with: on its host's processors, or on its GPU."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from gpudb.engine.gpu.backend.base import Frames, HostFrames
+from gpudb.engine.gpu.cache.host_columns import ResidentTables
+from gpudb.engine.gpu.exchange.client import Packer
+from gpudb.engine.gpu.fused.matching import MANY
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.runner import Kernels, Twin
+from gpudb.engine.gpu.worker import memory_watchdog
+from gpudb.engine.gpu.worker.stage_executor import Tables
+from gpudb.storage.lockfile import LockFile
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Frames and tables where they lie, and what runs fused parts, if anything does.
+
+    `space` is the bytes for tables' columns and those for statements; `failure` tells what has broken the device;
+    `packer` readies frames for other workers' devices, where they are reached from this one; `shrink` frees so many
+    bytes of this process's memory, if it has as many that it can do without.
+    """
+
+    frames: Frames
+    tables: Tables
+    kernels: Twin | None
+    space: tuple[int, int]
+    failure: Callable[[], str | None] = lambda: None
+    packer: Packer | None = None
+    shrink: Callable[[int], None] = lambda excess: None
+
+
+def on_host(limit: int, budget: int, fuse: bool) -> Device:
+    """The host, of whose memory this process may use `limit` bytes, `budget` of them for tables."""
+    # Of columns that both read there are two forms: half of the room each.
+    room = budget // 2 if fuse else budget
+    # The rest is for statements, but for what the process itself takes.
+    space = budget, max(limit - budget - memory_watchdog.used(), limit // 8)
+    tables = ResidentTables(room)
+    return Device(HostFrames(), tables, Twin(PackedTables(room)) if fuse else None, space, shrink=tables.shrink)
+
+
+def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, host: int = 0) -> Device:
+    """This process's GPU, of whose memory it may use `bound` bytes, or all that is free; tables have `budget` of them,
+    or a share for 0. It lies beside others' GPUs if there are `peers`. Of the host's memory up to `host` bytes are
+    locked for rows that the GPU has no room for."""
+    from gpudb.engine.gpu.cudf.backend import CudfFrames
+    from gpudb.engine.gpu.cudf.column_chunks import CudfPieces
+    from gpudb.engine.gpu.cudf.contiguous import Contiguous
+    from gpudb.engine.gpu.cudf.device_memory import SHARE, failure, open_device
+    from gpudb.engine.gpu.cudf.kernel_results import Laid
+    from gpudb.engine.gpu.cudf.pinned_memory import locked
+    from gpudb.engine.gpu.cudf.resident_columns import CudfTables
+
+    device = open_device(peers=peers, bound=bound)
+    global _claim
+    _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
+    blocks = locked(host)
+    frames = CudfFrames(blocks)
+    packer = Contiguous(frames) if peers else None
+    room = budget or int(SHARE * device.memory)
+    space = room, device.memory - room
+    if not fuse:
+        tables = CudfTables(room, frames)
+        frames.shrink = partial(tables.columns.shrink, 0)
+        return Device(frames, tables, None, space, failure, packer, blocks.shrink)
+    packed = PackedTables(room * 3 // 4, CudfPieces(), texts=MANY)
+    tables, kernels = CudfTables(room, frames, packed), Kernels(packed, Laid(frames))
+
+    def shrink() -> None:
+        kernels.make_room()
+        tables.columns.shrink(0)
+        packed.columns.shrink(0)
+
+    frames.shrink = shrink
+    return Device(frames, tables, kernels, space, failure, packer, blocks.shrink)
+
+
+_claim: LockFile | None = None
+"""Of this process's GPU: two servers on one would each count on its whole memory."""

@@ -1,0 +1,185 @@
+"""Scans narrowed by the keys of rows that a stage has received (`plan.optimize.narrow_scans`), before it is lowered."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.cache.host_columns import files_of
+from gpudb.engine.gpu.cache.partition import Share, read_share
+from gpudb.engine.gpu.lower.values import RANGES
+from gpudb.plan.cost.profile import ColumnProfile, number_of, table_profile
+from gpudb.plan.logical.subquery_forms import function
+from gpudb.plan.physical.dynamic_filters import LISTED
+from gpudb.plan.physical.stages import Narrowing, Stage
+from gpudb.plan.tree.nodes import Node, Scan, column
+from gpudb.plan.tree.traversal import conjunction, rebuild, walk_nodes
+from gpudb.sql import bound
+from gpudb.types import BOOL, SqlType
+
+ROWS = 1_000_000
+"""Of more received rows the keys are not looked at."""
+VALUES = 256
+"""Of so many keys their very values are asked for, of more the least and the greatest."""
+SHARE = 0.5
+"""Rows are compared where no more than this share of them is thought to be left; files are left out by less."""
+_NEARLY = 0.9
+"""Of a column's range: files that all have so much of it are read, whatever is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """What a scan, at a place among its stage's, was narrowed to: in words, the files of the table that it reads and
+    leaves out for it, and the rows of those on this share; whether rows are compared too."""
+
+    scan: int
+    keys: str
+    read: int
+    skipped: int
+    rows: int
+    compared: bool
+
+
+def narrowed(
+    stage: Stage, share: Share, parameters: Sequence[object], received: Mapping[int, Sequence[Held]], frames: Frames
+) -> tuple[Node, list[Narrowed]]:
+    """The stage's root with narrower scans, and what became of each."""
+    scans = [node for node in walk_nodes(stage.root) if isinstance(node, Scan)]
+    made = dict(enumerate(scans))
+    told: list[Narrowed] = []
+    for each in stage.narrows:
+        before, compares = made[each.scan], each.grouped or frames.compares
+        if each.stage not in received or not (compares or _apart(before, each.column)):
+            continue
+        keys = _keys(each, received[each.stage], frames)
+        if keys is None:
+            continue
+        scan = _narrower(before, each.column, keys, compares)
+        if scan is before:
+            continue
+        made[each.scan] = scan
+        told.append(_told(each, keys, before, scan, share, parameters))
+    changed = {id(scan): made[place] for place, scan in enumerate(scans)}
+    return rebuild(stage.root, lambda node: changed.get(id(node), node)), told
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """A column's least and greatest value in its lane, None where there is none, and all of them where they are few."""
+
+    name: str
+    least: Any
+    greatest: Any
+    values: tuple[Any, ...] | None
+
+
+def _keys(narrowing: Narrowing, received: Sequence[Held], frames: Frames) -> _Keys | None:
+    """The keys; None where they are too many to be looked at, or moments beyond Python's calendar."""
+    if sum(each.rows for each in received) > ROWS:
+        return None
+    name = f"c{narrowing.key}"
+    own = pl.col(name)
+    many = False
+    found: list[pl.Series] = []
+    for each in received:
+        differing = frames.held(each.lazy.select(own.unique())) if each.rows else None
+        if differing is None:
+            continue
+        if differing.rows > VALUES:
+            # The ends are found where they lie: that takes less than to bring all of them here.
+            ends = frames.held(differing.lazy.select(least=own.min(), greatest=own.max())).frame()
+            many, found = True, [*found, *(each.alias(name) for each in ends.get_columns())]
+        else:
+            found.append(differing.column(name))
+    series = pl.concat(found).unique().drop_nulls() if found else pl.Series(name, [])
+    try:
+        least, greatest = series.min(), series.max()
+    except ValueError:
+        return None
+    values = tuple(series.sort()) if not many and len(series) <= VALUES else None
+    return _Keys(name, least, greatest, values)
+
+
+def _apart(scan: Scan, index: int) -> bool:
+    """Whether some file of a scan's table lacks much of a column's range, so that files can be left out by it."""
+    field = scan.table.columns[scan.columns[index]].field_id
+    ends = {(file.minimums.get(field), file.maximums.get(field)) for file in scan.table.files}
+    numbers = [(number_of(low), number_of(high)) for low, high in ends]
+    known = [(low, high) for low, high in numbers if low is not None and high is not None]
+    if len(known) < len(ends):
+        return len(ends) > 1
+    whole = max((high for _, high in known), default=0.0) - min((low for low, _ in known), default=0.0)
+    return any(high - low < _NEARLY * whole for low, high in known)
+
+
+def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
+    """The scan, asked for fewer rows, which are compared if that `compares`; the same where that leaves nearly all."""
+    kind = scan.types[index]
+    values = None
+    if keys.values is not None:
+        values = [each for value in keys.values if (each := _value(value, kind)) is not None]
+    if keys.least is None or values == []:
+        return replace(scan, filter=bound.Constant(False, BOOL))
+    known = table_profile(scan.table, (scan.columns[index],)).columns[0]
+    own = column(index, kind, scan.names[index])
+    if values is not None:
+        condition: Any = bound.InList(own, tuple(bound.Constant(each, kind) for each in values), False)
+        share = len(values) / max(known.distinct, 1.0)
+    elif kind.name in LISTED:
+        return scan
+    else:
+        least, greatest = _value(keys.least, kind, within=True), _value(keys.greatest, kind, within=True)
+        bounds = (("ge", least), ("le", greatest))
+        tests = (bound.Call(_compares(kind, how), (own, bound.Constant(each, kind)), BOOL) for how, each in bounds)
+        condition = conjunction(tuple(tests))
+        share = _covered(known, number_of(least), number_of(greatest))
+    if share > SHARE or not compares:
+        return replace(scan, wanted=_both(scan.wanted, condition)) if share < 1 else scan
+    return replace(scan, filter=_both(scan.filter, condition))
+
+
+def _covered(known: ColumnProfile, least: float | None, greatest: float | None) -> float:
+    """The share of a column's range between two values."""
+    if known.low is None or known.high is None or least is None or greatest is None:
+        return 1.0
+    within = min(greatest, known.high) - max(least, known.low)
+    return max(within, 0.0) / (known.high - known.low) if known.high > known.low else 1.0
+
+
+def _value(held: Any, kind: SqlType, *, within: bool = False) -> Any:
+    """A lane's value as a constant of a type; None for an integer beyond it, or, `within`, the nearest there is."""
+    if kind.name in RANGES:
+        low, high = RANGES[kind.name]
+        return held if low <= held <= high else min(max(held, low), high) if within else None
+    if kind.name == "numeric":
+        return Decimal(held).scaleb(-kind.numeric_digits[1])
+    return held.replace(tzinfo=dt.UTC) if kind.name == "timestamptz" else held
+
+
+def _compares(kind: SqlType, how: str) -> Any:
+    name = f"{kind.name}{how}" if kind.name in RANGES else f"{kind.name}_{how}"
+    return function(name, kind.plain, kind.plain)
+
+
+def _both(one: Any | None, other: Any) -> Any:
+    return conjunction(tuple(each for each in (one, other) if each is not None))
+
+
+def _told(
+    narrowing: Narrowing, keys: _Keys, before: Scan, after: Scan, share: Share, parameters: Sequence[object]
+) -> Narrowed:
+    there, left = files_of(before, parameters), files_of(after, parameters)
+    paths = {file.path for file in left}
+    own = read_share(before, share)
+    owned = own.rows(before.table)
+    rows = sum(len(range(*owned[file.path])) for file in there if file.path not in paths)
+    count = f" ({len(keys.values)} values)" if keys.values is not None else ""
+    name = before.names[narrowing.column]
+    words = f"{name} from {keys.least} to {keys.greatest}{count}" if keys.least is not None else f"{name}: none"
+    return Narrowed(narrowing.scan, words, len(left), len(there) - len(left), rows, after.filter is not before.filter)

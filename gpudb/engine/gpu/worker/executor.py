@@ -1,0 +1,222 @@
+"""What computes on a worker: stages in its two lanes, on its device, and what is kept of what they give."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import signal
+import sys
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gpudb.engine.gpu import limits
+from gpudb.engine.gpu.backend.base import Away, Held, HostFrames, HostHeld
+from gpudb.engine.gpu.backend.priority import Lane
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.exchange.buffers import ResultRoom, SpillFile
+from gpudb.engine.gpu.exchange.result_codec import packed, to_batch
+from gpudb.engine.gpu.finalize.host import Finished
+from gpudb.engine.gpu.rpc.errors import told
+from gpudb.engine.gpu.worker import memory_watchdog
+from gpudb.engine.gpu.worker.device import Device
+from gpudb.engine.gpu.worker.query_registry import Running
+from gpudb.engine.gpu.worker.stage_executor import Again, Task, compute, finished
+from gpudb.engine.gpu.worker.warmup import warm
+from gpudb.errors import OutOfMemory, WorkerLost
+from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.nodes import Scan
+from gpudb.plan.tree.traversal import walk_nodes
+
+_LOG = logging.getLogger(__name__)
+
+_SPILL_BYTES = 2**16
+_SHORT_SECONDS = 1.0
+_HOST = HostFrames()
+_FEW_ROWS = "few rows, which were on the host"
+_T = TypeVar("_T")
+_Tuples = tuple[tuple[Any, ...], ...]
+Figures = tuple[int, int, int, int, int, float, tuple[str, ...], _Tuples, _Tuples, _Tuples]
+"""What a stage did on a share: both numbers, rows, bytes, bytes of them that were put away, milliseconds, what ran on
+the host, what was launched, what its scans were narrowed to, what its operators did."""
+INLINE_BYTES = 2**20
+"""A result of fewer bytes comes with the answer."""
+
+
+class Computing:
+    """A worker's device and lanes. Files go to `folder`; `results` bytes that wait for clients are kept in memory."""
+
+    def __init__(self, device: Device, folder: Path, results: int, *, gpu: bool) -> None:
+        self.frames, self.tables, self.kernels = device.frames, device.tables, device.kernels
+        self.failure, self.gpu = device.failure, gpu
+        self.results = ResultRoom(results, folder)
+        self._folder = folder
+        self.room: Callable[[], int] = lambda: sys.maxsize
+        """The bytes that are left of this process's memory, which statements may take."""
+        self.space = device.space[1]
+        """The bytes that all statements have, of a GPU's memory or of this process's."""
+        # One long stage at a time: several would share the same cores or the same GPU. Short ones go beside it.
+        self.lanes = {short: self._lane("short" if short else "long") for short in (False, True)}
+        if gpu:
+            self.lanes[False].submit(warm, self.frames)
+
+    def _lane(self, lane: Lane) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1, f"{lane} stage", self.frames.enter, (lane,))
+
+    def close(self) -> None:
+        """Starts no stage any more."""
+        for lane in self.lanes.values():
+            lane.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def resident(self) -> int:
+        """The bytes that columns of tables take, in both forms."""
+        return self.tables.bytes + (self.kernels.bytes if self.kernels is not None else 0)
+
+    async def in_lane(self, running: Running, work: Callable[[], _T]) -> _T:
+        """What some work gives, once the statement's lane is free."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.lanes[self.short(running)], self.counted, running, work)
+
+    def short(self, running: Running) -> bool:
+        """Whether a statement goes beside long ones: until it has computed as long as they do."""
+        return running.short and running.seconds < _SHORT_SECONDS
+
+    def counted(self, running: Running, work: Callable[[], _T]) -> _T:
+        """What some work gives in this thread; the statement counts as one that computes meanwhile."""
+        with running.computes():
+            return work()
+
+    def finished(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[Finished, Figures] | None:
+        """The result, where a few groups that a kernel gave are all that is left to finish; else None."""
+        started = time.perf_counter()
+        made = finished(task, received)
+        if made is None:
+            return None
+        spent = 1000 * (time.perf_counter() - started)
+        host = (_FEW_ROWS,) if self.gpu else ()
+        return made, (task.stage.number, task.share.index, made.rows, made.bytes, 0, spent, host, (), (), ())
+
+    def _there(self, received: Mapping[int, Sequence[Held]], few: bool) -> Mapping[int, Sequence[Held]]:
+        """What a stage reads, where it is computed: what is on the host goes to the GPU with what is there."""
+        if few or not self.gpu:
+            return received
+        given = self.frames.given
+        return {
+            number: [given(each.table) if isinstance(each, HostHeld) else each for each in parts]
+            for number, parts in received.items()
+        }
+
+    def computed(
+        self, task: Task, received: Mapping[int, Sequence[Held]], *, spill: Running | None = None
+    ) -> tuple[Sequence[Held | Away], Figures]:
+        """What a stage gives, in a lane's thread; more than a few rows of the statement `spill` are put away."""
+        started = time.perf_counter()
+        frames, kernels = self.frames, self.kernels
+        few = self.gpu and _few(task, received)
+
+        def work() -> list[Held]:
+            there = self._there(received, few)
+            return compute(task, self.tables, there, _HOST if few else frames, kernels)
+
+        try:
+            parts = self._with_room(work, task)
+            if self.gpu and task.share.count > 1:
+                # Who reads few rows reads them on the host: here they are copied once, and no thread waits for it.
+                parts = [HostHeld(each.frame()) if each.bytes < limits.FEW_BYTES else each for each in parts]
+        except BaseException:
+            self._told()  # the next stage in this thread would be told it
+            raise
+        rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
+        away = self._away(parts, task.share, spill) if spill is not None and size > _SPILL_BYTES else []
+        made: Sequence[Held | Away] = away or parts
+        spilled = sum(each.size for each in away)
+        spent = 1000 * (time.perf_counter() - started)
+        on_host, launched = self._told()
+        host = on_host or ((_FEW_ROWS,) if few else ())
+        seen = tuple(map(astuple, task.narrowed)), tuple(map(astuple, task.observed))
+        return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, *seen)
+
+    def _away(self, parts: Sequence[Held], share: Share, statement: Running) -> list[Away]:
+        """Parts where they wait for their readers: in the host's memory for this worker's device, as long as there is
+        some, or in a file."""
+        file: SpillFile | None = None
+        made: list[Away] = []
+        for place, each in enumerate(parts):
+            mine = share.worker.count == 1 or (len(parts) > 1 and place // share.chunks == share.worker.index)
+            kept = self.frames.put_away(each) if mine else None
+            if kept is None:
+                file = file or statement.file(self._folder)
+                kept = file.write(self.frames.with_room(each.frame))
+            made.append(kept)
+        return made
+
+    def _with_room(self, work: Callable[[], list[Held]], task: Task) -> list[Held]:
+        """What a stage gives; tried again where a GPU's memory was too small, once there is more room in it."""
+        try:
+            return work()
+        except (MemoryError, OutOfMemory):
+            if not self.gpu:
+                raise
+        # Here nothing holds what the first try held.
+        self.frames.make_room()
+        # What it did is told of once.
+        task.narrowed.clear()
+        task.observed.clear()
+        self._told()
+        if task.share.chunks == 1:
+            task.declined.clear()
+        return work()
+
+    def _told(self) -> tuple[tuple[str, ...], _Tuples]:
+        """What this thread has had run on the host, and launched, since it was asked last."""
+        launched = self.kernels.launched() if self.kernels is not None else ()
+        return self.frames.on_host(), tuple(map(astuple, launched))
+
+    def again(self, stages: Sequence[Stage], key: Hashable) -> dict[int, Again]:
+        """The fused parts of stages that have been bound before under a key, by the ids of their nodes."""
+        kernels = self.kernels
+        if kernels is None:
+            return {}
+        nodes = [node for stage in stages for node in walk_nodes(stage.root) if isinstance(node, Fused)]
+        found = {id(node): kernels.kept(node, key) for node in nodes}
+        return {number: partial(kernels.again, ready) for number, ready in found.items() if ready is not None}
+
+    async def keep(self, running: Running, share: int, rows: Held) -> bytes | None:
+        """A share of the result: its rows if they are few, else None, and they are kept."""
+        if rows.bytes <= INLINE_BYTES:
+            # What a GPU computes meanwhile may hold a copy up; the event loop must answer.
+            away = self.gpu and not isinstance(rows, HostHeld)
+            frame = await asyncio.to_thread(rows.frame) if away else rows.frame()
+            return packed(to_batch(frame, running.types))
+        running.results[share] = await asyncio.to_thread(lambda: self.results.keep(rows.frame()))
+        return None
+
+    async def failed(self, error: Exception, statement: int) -> dict[str, Any]:
+        """An error as a value. One that has broken the GPU's context ends this process: its nanny starts another."""
+        broken = await asyncio.to_thread(self.failure)
+        if broken is None:
+            return told(error, statement)
+        _LOG.critical("the GPU has failed (%s): this worker ends", broken, exc_info=error)
+        # Soon, so that the answer still goes out.
+        asyncio.get_running_loop().call_later(2 * memory_watchdog.EVERY_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
+        message = f"the GPU failed while the statement ran: {broken}"
+        hint = "Its worker starts again. If the statement fails there each time, another one like it may not."
+        return {"error": pickle.dumps(WorkerLost(message, hint=hint))}
+
+
+def _few(task: Task, received: Mapping[int, Sequence[Held]]) -> bool:
+    """Whether all that a stage reads are a few rows on the host, where what it does with them takes least."""
+    if not received or not all(isinstance(each, HostHeld) for parts in received.values() for each in parts):
+        return False
+    # The host has other hashes than GPUs, of which equal keys must have one.
+    if task.share.count > 1 and task.stage.output in {"hash", "range"}:
+        return False
+    return not any(isinstance(node, Scan | Fused) for node in walk_nodes(task.stage.root))

@@ -1,0 +1,82 @@
+"""What a worker tells of its device and of the columns that it keeps, and how it is told to load, pin and drop some."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+from collections.abc import Sequence
+from dataclasses import astuple
+from typing import Any, Literal
+
+from gpudb.catalog.model import Table
+from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.partition import Share, held_share
+from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.worker import memory_watchdog
+from gpudb.engine.gpu.worker.stage_executor import Tables
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.tree.nodes import Scan
+
+Action = Literal["load", "pin", "unpin", "evict"]
+Facts = Sequence[tuple[str, str, str]]
+"""Of a device: what, its value, and what that means."""
+
+
+class Holding:
+    """A worker's columns: those that frames read, and the packed ones that kernels read, if it runs kernels."""
+
+    def __init__(self, tables: Tables, packed: PackedTables | None) -> None:
+        self._tables, self._packed = tables, packed
+
+    def _forms(self) -> list[tuple[str, Columns[Any, Any]]]:
+        forms = [("plain", self._tables.columns)]
+        return forms if self._packed is None else [*forms, ("packed", self._packed.columns)]
+
+    def held(self) -> list[tuple[Any, ...]]:
+        """The fields of `columns.Held`, for each column and form."""
+        return [astuple(each) for form, columns in self._forms() for each in columns.held(form)]
+
+    def act(self, table: bytes, share: Share, action: Action) -> int:
+        """Loads a share of a table (and pins it), or lets it go; the bytes that it takes, or that are free again."""
+        wanted: Table = pickle.loads(table)
+        if action == "evict":
+            packed = 0 if self._packed is None else self._packed.evict(wanted.oid)
+            return packed + self._tables.columns.evict(wanted.oid)
+        for _, columns in self._forms():
+            (columns.pinned.add if action == "pin" else columns.pinned.discard)(wanted.oid)
+        if action != "unpin":
+            self._load(wanted, share)
+        every = (each for form, columns in self._forms() for each in columns.held(form))
+        return sum(each.bytes for each in every if each.table == wanted.oid)
+
+    def _load(self, table: Table, share: Share) -> None:
+        """Its columns, in the form that kernels read where there is one; those that workers have no form for are left
+        out."""
+        left = list(table.columns)
+        if self._packed is not None:
+            lacking = {
+                column.field_id
+                for run in self._packed.runs(table, share, table.files)
+                for column in self._packed.load(table, table.columns, run, share)
+            }
+            left = [column for column in left if column.field_id in lacking]
+        for column in left:
+            try:
+                self._tables.frame(Scan(table, (table.columns.index(column),)), held_share(table, share), ())
+            except NotCarried:
+                continue
+
+
+def host_facts(limit: int, resident: int) -> Facts:
+    """Of a worker without a GPU: its processor's memory, of which it may use `limit` bytes, `resident` for tables."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return (
+        ("DEVICE_KIND", "cpu", "Kind of device"),
+        ("DEVICE_NAME", platform.processor() or platform.machine(), "Device name"),
+        ("DEVICE_TOTAL_MEM", str(total), "Total memory, bytes"),
+        ("MEMORY_LIMIT", str(limit), "Memory that the worker may use, bytes"),
+        ("RESIDENT_LIMIT", str(resident), "Memory for resident columns, bytes"),
+        ("MEMORY_USED", str(memory_watchdog.used()), "Memory that the worker uses, bytes"),
+        ("PROCESS_ID", str(os.getpid()), "Worker process"),
+    )

@@ -1,0 +1,86 @@
+"""What each operator of a stage did, for EXPLAIN ANALYZE: only then is each computed by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.cache.host_columns import files_of
+from gpudb.engine.gpu.cache.partition import Share, read_share
+from gpudb.engine.gpu.lower.lowered_frame import Frame
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.stage_nodes import Defer, Final, Partial, Receive
+from gpudb.plan.tree.traversal import walk_nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """An operator, by its place in its stage: rows that it read where it leaves some out, rows that it gave, those of
+    its hash table and their bytes, and its own milliseconds."""
+
+    place: int
+    read: int
+    rows: int
+    hashed: int
+    bytes: int
+    milliseconds: float
+
+
+class Observer:
+    """Computes the nodes of a stage's `root` one by one, as they are lowered, and tells what each did."""
+
+    def __init__(
+        self,
+        root: nodes.Node,
+        share: Share,
+        parameters: Sequence[object],
+        received: Mapping[int, Sequence[Held]],
+        frames: Frames,
+    ) -> None:
+        self._places = places(root)
+        self._share, self._parameters = share, parameters
+        self._received, self._frames = received, frames
+        self._given: dict[int, tuple[int, int]] = {}
+        self._last = time.perf_counter()
+        self.told: list[Observed] = []
+
+    def __call__(self, node: nodes.Node, frame: Frame) -> Frame:
+        """A node's frame, whose rows have been computed."""
+        if isinstance(node, Receive):
+            parts = self._received[node.stage]
+            self._given[id(node)] = sum(part.rows for part in parts), sum(part.bytes for part in parts)
+            return frame
+        if id(node) not in self._places:
+            return frame
+        held = self._frames.held(frame.lazy)
+        self._given[id(node)] = held.rows, held.bytes
+        now = time.perf_counter()
+        spent, self._last = 1000 * (now - self._last), now
+        hashed = self._hashed(node, held)
+        self.told.append(Observed(self._places[id(node)], self._read(node), held.rows, *hashed, spent))
+        return Frame(held.lazy, frame.bounds, held)
+
+    def _read(self, node: nodes.Node) -> int:
+        """The rows that a filter was asked of; 0 where there is none."""
+        scan = node.input if isinstance(node, Defer) else node
+        if isinstance(scan, nodes.Scan) and scan.filter is not None:
+            wanted = read_share(scan, self._share).rows(scan.table)
+            return sum(len(range(*wanted[file.path])) for file in files_of(scan, self._parameters))
+        return self._given.get(id(node.input), (0, 0))[0] if isinstance(node, nodes.Filter) else 0
+
+    def _hashed(self, node: nodes.Node, given: Held) -> tuple[int, int]:
+        """Rows and bytes of a join's right side, or of an aggregate's groups."""
+        if isinstance(node, nodes.Join):
+            return self._given.get(id(node.right), (0, 0)) if node.keys else (0, 0)
+        if isinstance(node, Final) and node.whole:
+            return 0, 0
+        grouped = node.aggregate if isinstance(node, Partial | Final) else node
+        keyed = isinstance(grouped, nodes.Aggregate) and bool(grouped.keys)
+        return (given.rows, given.bytes) if keyed else (0, 0)
+
+
+def places(root: nodes.Node) -> dict[int, int]:
+    """The nodes of a stage, by their ids, as they are numbered."""
+    return {id(node): place for place, node in enumerate(walk_nodes(root))}

@@ -1,0 +1,331 @@
+"""A statement on a worker: its stages as their inputs come, and what the coordinator is told of them."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from gpudb.engine.gpu.backend.base import FEW, Away, Held
+from gpudb.engine.gpu.cache.build_cache import fused_parts, needed, without
+from gpudb.engine.gpu.cache.partition import WHOLE, Share
+from gpudb.engine.gpu.exchange.buffers import Parts
+from gpudb.engine.gpu.exchange.result_codec import packed, to_batch
+from gpudb.engine.gpu.exchange.routing import givers, in_need, runners, takers
+from gpudb.engine.gpu.fastpath.server import Question
+from gpudb.engine.gpu.fastpath.single_kernel import Straight, straight
+from gpudb.engine.gpu.finalize.host import Finished
+from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.gpu.fused.runner import Ready, Twin
+from gpudb.engine.gpu.rpc.errors import Lost, TooLarge, told
+from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Computing, Figures
+from gpudb.engine.gpu.worker.query_registry import Running
+from gpudb.engine.gpu.worker.stage_executor import Again, Task
+from gpudb.engine.gpu.worker.two_phase import Half, is_bound, key_of
+from gpudb.errors import OutOfMemory
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.nodes import Join
+from gpudb.plan.tree.traversal import walk_nodes
+
+_MANY = 10_000_000
+_READ, _TOGETHER = 2, 4
+"""So many times the bytes of rows that come together are taken as they are read, and beside them as they are sorted."""
+_COPIES = 16
+"""Where there is room for more of them, it was something else that memory ran out over."""
+_BRIEF = 100.0
+"""Milliseconds of its stages after which a statement was long."""
+Fetch = Callable[[str, int, int, Sequence[int], int], Awaitable[Held]]
+"""What a stage gave on some shares: the address of the worker that has run them, the statement, the stage, the shares,
+and for which it is. Raises Lost."""
+
+
+class Work:
+    """One statement's stages on this worker."""
+
+    def __init__(
+        self,
+        computing: Computing,
+        fetch: Fetch,
+        running: Running,
+        stages: Sequence[Stage],
+        peers: tuple[str, ...],
+        chunks: int,
+        parameters: bytes,
+        measure: bool = False,
+        bound: Sequence[int] = (),
+    ) -> None:
+        """Of `bound` stages all workers are said to have the fused parts: what only these read is left out."""
+        self._computing, self._fetch = computing, fetch
+        self._running, self._plan, self._peers = running, stages, peers
+        self._left_out = bound
+        self._stages, self._wanted = without(stages, bound) if bound else (stages, {each.number for each in stages})
+        self._kept: dict[tuple[int, int], Mapping[int, Again]] = {}
+        self._chunks, self._count = chunks, len(peers) * chunks
+        self._sent, self._measure = parameters, measure
+        self._parameters, self._timezone = pickle.loads(parameters)
+        running.types = stages[-1].root.types
+        self._measured: list[Figures] = []
+        self._results: list[tuple[int, bytes | None]] = []
+        self._finished: Finished | None = None
+        self._declined: set[int] = set()
+
+    async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
+        """Runs every stage as soon as what it reads is there; what each did, by stage and share, and the result."""
+        if not self._has_bound(shares):
+            return {"unbound": True}
+        try:
+            if self._count == 1:
+                await self._alone()
+            elif self._chunks > 1:
+                await self._in_turn(shares)
+            else:
+                async with asyncio.TaskGroup() as group:
+                    for stage in in_need(self._stages):
+                        for share in self._here(stage, shares) if stage.number in self._wanted else ():
+                            group.create_task(self._stage(stage, share, {}))
+        except BaseExceptionGroup as failed:
+            return await self._failed(_first(failed))
+        except Exception as error:
+            return await self._failed(error)
+        return {
+            "measured": self._measured,
+            "results": self._results,
+            "again": self._bound(shares),
+            "bound": self._stages_bound(shares),
+        }
+
+    def _here(self, stage: Stage, shares: Sequence[int]) -> list[int]:
+        """The shares, of these, on which a stage runs."""
+        return sorted(set(shares).intersection(runners(stage, self._count)))
+
+    def _again(self, stage: Stage, share: int) -> Mapping[int, Again] | None:
+        """A stage's fused parts if all of them are bound over a share."""
+        parts = fused_parts(stage)
+        found = self._computing.again([stage], key_of(self._sent, Share(share, self._count))) if parts else {}
+        return found if parts and all(id(part) in found for part in parts) else None
+
+    def _has_bound(self, shares: Sequence[int]) -> bool:
+        """Whether this worker has what it is said to have; it keeps it then."""
+        for stage in (each for each in self._plan if each.number in self._left_out):
+            for share in self._here(stage, shares):
+                found = self._again(stage, share)
+                if found is None:
+                    return False
+                self._kept[stage.number, share] = found
+        return True
+
+    def _stages_bound(self, shares: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The stages that ran here of which all fused parts are bound now, and the others; told where none was left
+        out."""
+        bound: list[int] = []
+        loose: list[int] = []
+        if self._count == 1 or self._chunks > 1 or self._left_out:
+            return bound, loose
+        for stage in self._plan:
+            here = self._here(stage, shares)
+            if here:
+                whole = all(self._again(stage, share) is not None for share in here)
+                (bound if whole else loose).append(stage.number)
+        return bound, loose
+
+    async def _failed(self, error: BaseException) -> dict[str, Any]:
+        if not isinstance(error, Exception) or isinstance(error, Lost | NotCarried):
+            return told(error, self._running.number)
+        return await self._computing.failed(error, self._running.number)
+
+    async def _alone(self) -> None:
+        """The stages one after the other, without what only the build sides of parts that are bound would read."""
+        again = self._computing.again(self._stages, key_of(self._sent, WHOLE))
+        wanted = needed(self._stages, again)
+        # Columns may have to be read first: that takes as long as it takes.
+        self._running.short = self._running.short and all(rows < _MANY for rows in _unbound(self._stages, again))
+        left = [stage for stage in self._stages if stage.number in wanted]
+        given: dict[int, list[Held]] = {}
+        while left:
+            left = await self._computing.in_lane(self._running, partial(self._some, left, given, again))
+        for rows in given.values():
+            self._results.append((0, await self._computing.keep(self._running, 0, rows[0])))
+        if self._finished is not None:
+            self._results.append((0, packed(self._finished.batch)))
+
+    def _bound(self, shares: Sequence[int]) -> bool:
+        """Whether the statement could be answered at once now: it left few rows, made of bound parts alone, and was
+        short, whatever it was thought to be."""
+        if self._chunks > 1 or any(data is None for _, data in self._results):
+            return False
+        if not self._running.short and sum(figures[5] for figures in self._measured) > _BRIEF:
+            return False
+        if self._count > 1:
+            return self._half.ready(shares, self._measured)
+        again = self._computing.again(self._stages, key_of(self._sent, WHOLE))
+        wanted = needed(self._stages, again)
+        few = all(figures[2] <= FEW for figures in self._measured)
+        return few and all(is_bound(stage.root, again) for stage in self._stages if stage.number in wanted)
+
+    @property
+    def _half(self) -> Half:
+        return Half(self._computing, self._plan, self._count, self._sent)
+
+    def at_once(self, question: Question) -> bytes | None:
+        """The answer to a question about a statement that is bound, in the caller's thread; None where there are many
+        rows, or it is not."""
+        if self._count > 1:
+            return self._half.rest(question.given) if question.given else self._half.rows(question.share)
+        kernels, plain = self._computing.kernels, straight(self._plan)
+        if kernels is not None and plain is not None:
+            ready = kernels.kept(plain.part, key_of(self._sent, WHOLE))
+            return self._answer(plain, kernels, ready) if ready is not None else None
+        again = self._computing.again(self._stages, key_of(self._sent, WHOLE))
+        wanted = needed(self._stages, again)
+        left = [stage for stage in self._stages if stage.number in wanted]
+        given: dict[int, list[Held]] = {}
+        if not all(is_bound(stage.root, again) for stage in left) or self._some(left, given, again):
+            return None
+        if self._finished is not None:
+            return packed(self._finished.batch)
+        ((rows,),) = given.values()
+        return self._packed(rows)
+
+    def _answer(self, plain: Straight, kernels: Twin, ready: Ready) -> bytes | None:
+        """The answer where a kernel's groups are all that is to be finished."""
+        made = plain.answer(kernels, ready, self._parameters)
+        if isinstance(made, Finished):
+            return packed(made.batch)
+        task = Task(self._plan[-1], WHOLE, self._parameters, self._timezone)
+        ((rows,), _) = self._computing.computed(task, {plain.number: [made]})
+        assert not isinstance(rows, Away)
+        return self._packed(rows)
+
+    def _packed(self, rows: Held) -> bytes | None:
+        """A result's rows; None where they are many."""
+        return packed(to_batch(rows.frame(), self._running.types)) if rows.bytes <= INLINE_BYTES else None
+
+    def _some(self, left: list[Stage], given: dict[int, list[Held]], again: Mapping[int, Again]) -> list[Stage]:
+        """Runs stages until the statement has to change its lane, or ends; those that are left."""
+        short = self._computing.short(self._running)
+        task = self._running.task
+        while left and self._computing.short(self._running) == short:
+            if task is not None and task.cancelling():
+                return []
+            stage, *left = left
+            work = self._task(stage, WHOLE, key_of(self._sent, WHOLE), again)
+            received = {number: given[number] for number in stage.inputs if number in given}
+            done = self._computing.finished(work, received)
+            if done is not None:
+                given.clear()
+                self._finished, figures = done
+            else:
+                made, figures = self._computing.computed(work, received)
+                given[stage.number] = [each for each in made if not isinstance(each, Away)]
+            self._measured.append(figures)
+            for number in given.keys() - {stage.number} - {number for each in left for number in each.inputs}:
+                del given[number]
+        return left
+
+    def _task(self, stage: Stage, share: Share, key: Hashable, again: Mapping[int, Again]) -> Task:
+        return Task(
+            stage,
+            share,
+            self._parameters,
+            self._timezone,
+            key,
+            again,
+            declined=self._declined,
+            measure=self._measure,
+        )
+
+    async def _in_turn(self, shares: tuple[int, ...]) -> None:
+        """Stage by stage, and of each one share after the other: so little is in memory at once.
+
+        Every worker keeps to that order, so none waits for one that waits for it.
+        """
+        for stage in self._stages:
+            shared: dict[int, list[Held]] = {}
+            for share in sorted(set(shares).intersection(runners(stage, self._count))):
+                await self._stage(stage, share, shared)
+
+    async def _stage(self, stage: Stage, share: int, shared: dict[int, list[Held]]) -> None:
+        """A stage on a share; what goes to every share is `shared` by those that run here."""
+        if stage.alone and self._chunks > 1:
+            # Rows that are read lie there twice: in pieces, and put together.
+            self._check(sum(each[3] for each in self._measured if each[0] in stage.inputs), _READ)
+        received = {number: shared.get(number) or await self._received(number, share) for number in stage.inputs}
+        shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
+        part = Share(share, self._count, self._chunks)
+        # What is bound over a chunk is read but once.
+        key = key_of(self._sent, part) if self._chunks == 1 else None
+        again = self._kept.get((stage.number, share))
+        if again is None:
+            again = self._computing.again([stage], key) if key is not None else {}
+        if stage.alone and self._chunks > 1:
+            self._check(_bytes(received), _TOGETHER)
+        task = self._task(stage, part, key, again)
+        readers = takers(self._stages, stage.number, share, self._count, self._chunks)
+        spill = self._running if self._chunks > 1 and readers else None
+        work = partial(self._computing.computed, task, received, spill=spill)
+        try:
+            frames, figures = await self._computing.in_lane(self._running, work)
+        except (MemoryError, OutOfMemory) as error:
+            room = min(self._computing.room(), self._computing.space)
+            if not self._met(stage) or _COPIES * _bytes(received) <= room:
+                raise
+            raise _too_large(_bytes(received), "whose memory ran out over them") from error
+        self._measured.append(figures)
+        if stage.output == "result":
+            (rows,) = frames
+            assert not isinstance(rows, Away)
+            self._results.append((share, await self._computing.keep(self._running, share, rows)))
+        else:
+            self._running.parts(stage.number, share).set_result(Parts(frames, readers))
+
+    def _met(self, stage: Stage) -> bool:
+        """Whether the same rows come together for a stage however small chunks are: a join may be made another way."""
+        return self._chunks > 1 and stage.alone and not any(isinstance(node, Join) for node in walk_nodes(stage.root))
+
+    def _check(self, size: int, copies: int) -> None:
+        """Raises 53200 where there is no room for so many bytes of rows, so often: what computes with them cannot be
+        interrupted, and this worker would be ended."""
+        room = self._computing.room()
+        if copies * size > room:
+            raise _too_large(size, f"which has room for {max(room, 0)}")
+
+    async def _received(self, number: int, share: int) -> list[Held]:
+        """A stage's rows for a share: from each worker those of all its shares at once."""
+        if self._stages[number].output == "broadcast":
+            share -= share % self._chunks
+        found = givers(self._stages[number], share, self._count)
+        by_peer = [tuple(group) for _, group in groupby(found, lambda giver: giver // self._chunks)]
+        return list(await asyncio.gather(*(self._given(number, group, share) for group in by_peer)))
+
+    async def _given(self, stage: int, givers: tuple[int, ...], taker: int) -> Held:
+        address = self._peers[givers[0] // self._chunks]
+        return await self._fetch(address, self._running.number, stage, givers, taker)
+
+
+def _bytes(received: Mapping[int, Sequence[Held]]) -> int:
+    """Of all rows that a stage has received."""
+    return sum(each.bytes for rows in received.values() for each in rows)
+
+
+def _too_large(size: int, why: str) -> TooLarge:
+    detail = f"{size} bytes of rows come together on one worker, {why}."
+    hint = "Partition the window by more columns, sort or group fewer rows, or raise the setting memory_limit."
+    return TooLarge("out of memory", detail=detail, hint=hint)
+
+
+def _unbound(stages: Sequence[Stage], again: Mapping[int, object]) -> Iterator[int]:
+    """The rows of the tables of fused parts that are to be bound."""
+    for node in (node for stage in stages for node in walk_nodes(stage.root)):
+        if isinstance(node, Fused) and id(node) not in again:
+            yield scan_of(node.root).table.rows
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,219 @@
+"""The statements of a worker: what each holds here, those that have ended, and the plans that they share."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gpudb.engine.gpu.backend.base import Away, Held
+from gpudb.engine.gpu.exchange.buffers import Kept, Parts, SpillFile
+from gpudb.engine.gpu.rpc.calls import AtDoor, Attached
+from gpudb.errors import GpudbError
+from gpudb.plan.physical.stages import Stage
+from gpudb.types import SqlType
+
+_PLANS = 256
+_GONE = 10_000
+_STRAY_SECONDS = 1.0
+
+
+class Running:
+    """A statement on this worker."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.task: asyncio.Task[dict[str, Any]] | None = None
+        self.error: GpudbError | None = None
+        self.short = False
+        self._computing: dict[int, float] = {}
+        self._spent = 0.0
+        self.results: dict[int, Kept] = {}
+        self.types: tuple[SqlType, ...] = ()
+        self.ended = 0.0
+        self._parts: dict[tuple[int, int], asyncio.Future[Parts]] = {}
+        self._at_door: dict[int, Attached] = {}
+        self._laid = 0
+        self.sending = 0
+        """How many others are being given rows, which are read once they have them, or know where they lie."""
+        self._files: weakref.WeakSet[SpillFile] = weakref.WeakSet()
+
+    @property
+    def computing(self) -> int:
+        """In how many threads it computes."""
+        return len(self._computing)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has computed."""
+        now = time.monotonic()
+        return self._spent + sum(now - began for began in tuple(self._computing.values()))
+
+    @contextmanager
+    def computes(self) -> Iterator[None]:
+        """The calling thread computes for it."""
+        thread, began = threading.get_ident(), time.monotonic()
+        self._computing[thread] = began
+        try:
+            yield
+        finally:
+            del self._computing[thread]
+            self._spent += time.monotonic() - began
+
+    def parts(self, stage: int, share: int) -> asyncio.Future[Parts]:
+        """What a stage gives on a share, which may be still to come."""
+        found = self._parts.get((stage, share))
+        if found is None:
+            found = self._parts[stage, share] = asyncio.get_running_loop().create_future()
+        return found
+
+    async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[Held | Away]:
+        """What a stage gives to a share on others, once it is there; ValueError once the statement has ended."""
+        found = []
+        for giver in givers:
+            if self.ended:  # between two of them: what comes no more would be waited for
+                raise ValueError("the statement has ended")
+            found.append((await asyncio.shield(self.parts(stage, giver))).take(taker))
+        return found
+
+    def laid(self, rows: Attached) -> AtDoor:
+        """Has rows wait at the door, or for one who reads them where they lie and says so by fetching nothing more."""
+        self._laid += 1
+        self._at_door[self._laid] = rows
+        return AtDoor(self._laid, rows.answer, rows.place) if rows.place is not None else AtDoor(self._laid)
+
+    def fetched(self, number: int) -> Attached | bytes:
+        """Rows that wait at the door, for the one that they are for; nothing where there are none."""
+        return self._at_door.pop(number, b"")
+
+    def file(self, folder: Path) -> SpillFile:
+        """A new file for parts, which ends with the statement."""
+        made = SpillFile(folder)
+        self._files.add(made)
+        if self.ended:
+            made.close()
+        return made
+
+    @property
+    def read(self) -> bool:
+        """Whether all that was given has been read."""
+        given = all(each.done() and not each.cancelled() and each.result().read for each in self._parts.values())
+        left = self.results or self._at_door or self.sending
+        return given and not left and self.task is not None and self.task.done()
+
+    @property
+    def _gave(self) -> bool:
+        """Whether it came to its end here: what a stage has written of one that failed, nobody may know of."""
+        task = self.task
+        return task is not None and not task.cancelled() and task.exception() is None and "results" in task.result()
+
+    def fail(self, error: GpudbError) -> None:
+        """Ends the statement here with an error."""
+        if self.task is not None and not self.task.done():
+            self.error = error
+            self.task.cancel()
+
+    def end(self) -> None:
+        """Ends the statement here and frees what it holds."""
+        self.ended = time.monotonic()  # before its files are told: one that a stage begins now is closed by itself
+        # Files of which all has been taken go with those that read them still.
+        files = [] if self.read and self._gave else list(self._files)
+        if self.task is not None:
+            self.task.cancel()
+        for each in self._parts.values():
+            each.cancel()
+        for kept in self.results.values():
+            kept.end()
+        for file in files:
+            file.close()
+        self._parts.clear()
+        self._at_door.clear()
+        self.results.clear()
+
+
+class Statements:
+    """Those that run here, by their numbers."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, Running] = {}
+        # Statements that have ended: a message for one may still come. And those that compute on regardless.
+        self._gone: OrderedDict[int, None] = OrderedDict()
+        self._strays: list[Running] = []
+        self._plans: OrderedDict[bytes, list[Stage]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def get(self, number: int) -> Running | None:
+        """One that runs here."""
+        return self._running.get(number)
+
+    def known(self, number: int) -> Running:
+        """One that runs here, from the first message about it on."""
+        found = self._running.get(number)
+        return self.begin(number) if found is None else found
+
+    def begin(self, number: int) -> Running:
+        """A new one."""
+        made = self._running[number] = Running(number)
+        return made
+
+    def ended(self, number: int) -> bool:
+        """Whether it has run here, and has ended."""
+        return number in self._gone
+
+    def forget(self, number: int) -> None:
+        """Ends one of which no message can come any more."""
+        self._running.pop(number, None)
+
+    def forget_if_read(self, running: Running) -> None:
+        """Ends a statement if all that it gave has been read."""
+        if running.read and self._running.get(running.number) is running:
+            self.end(running.number)
+
+    def end(self, number: int) -> Running | None:
+        """Ends a statement and forgets it; what it was, if it ran here."""
+        self._gone[number] = None
+        while len(self._gone) > _GONE:
+            self._gone.popitem(last=False)
+        running = self._running.pop(number, None)
+        if running is not None:
+            running.end()
+            if running.computing:
+                self._strays.append(running)
+        return running
+
+    def keep_only(self, upto: int, live: Sequence[int]) -> None:
+        """Ends those up to the number `upto` that are not among the `live` ones."""
+        known = set(live)
+        for number in [number for number in list(self._running) if number <= upto and number not in known]:
+            self.end(number)
+
+    def stray(self) -> bool:
+        """Whether some that have ended still compute a good while later."""
+        self._strays = [each for each in self._strays if each.computing]
+        now = time.monotonic()
+        return any(now - each.ended > _STRAY_SECONDS for each in self._strays)
+
+    def computing(self) -> list[Running]:
+        """Those that compute now."""
+        return [each for each in list(self._running.values()) if each.computing]
+
+    def plan(self, digest: bytes, stages: bytes = b"") -> list[Stage] | None:
+        """The plan of a digest, which comes with `stages` the first time; None where it does not."""
+        plan = self._plans.get(digest)
+        if plan is None:
+            if not stages:
+                return None
+            plan = self._plans[digest] = pickle.loads(stages)
+            while len(self._plans) > _PLANS:
+                self._plans.popitem(last=False)
+        self._plans.move_to_end(digest)
+        return plan

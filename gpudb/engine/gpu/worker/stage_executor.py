@@ -1,0 +1,269 @@
+"""One stage on one worker, without what calls it: frames that were received go in, the parts that it gives come out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import FEW, Frames, Held, HostFrames, HostHeld, Order
+from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.finalize.host import Finished, tail_of
+from gpudb.engine.gpu.finalize.merge import OfFrame
+from gpudb.engine.gpu.lower.arrow import column as column_of
+from gpudb.engine.gpu.lower.expressions import Expressions
+from gpudb.engine.gpu.lower.host_fallback import Host
+from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
+from gpudb.engine.gpu.lower.nodes import Lowering
+from gpudb.engine.gpu.lower.values import lanes, type_bounds
+from gpudb.engine.gpu.worker.batching import MOST
+from gpudb.engine.gpu.worker.dynamic_filters import Narrowed, narrowed
+from gpudb.engine.gpu.worker.profiling import Observed, Observer
+from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.nodes import Node, Scan, column
+from gpudb.plan.tree.stage_nodes import Partial, Receive
+from gpudb.plan.tree.traversal import used
+from gpudb.sql import bound
+from gpudb.storage.iceberg.buckets import buckets_of
+from gpudb.storage.iceberg.column_layout import stored_type, to_stored
+from gpudb.types import SqlType
+
+_LOG = logging.getLogger(__name__)
+
+
+class Tables(Protocol):
+    """What gives the frames of scans, and keeps what they read."""
+
+    columns: Columns[Any, Any]
+    """What is kept of them."""
+
+    @property
+    def bytes(self) -> int:
+        """What the columns take."""
+
+    def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
+        """A scan's columns over a worker's share of the table's files."""
+
+
+Again = Callable[[], pl.DataFrame | Held]
+"""Runs a fused part that was bound before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One stage for one worker: over which share of the tables, with the statement's parameters.
+
+    `again` are those of its fused parts that were bound before, by the ids of their nodes; the others are kept under
+    `key`, if there is one. `narrowed` is told what its scans were. `declined` are the fused parts, by the ids of their
+    nodes, for which there was no memory in an earlier chunk of the statement, and then in this one. With `measure` each
+    operator is computed by itself, and `observed` is told what it did.
+    """
+
+    stage: Stage
+    share: Share
+    parameters: tuple[object, ...] = ()
+    timezone: str = "UTC"
+    key: Hashable = None
+    again: Mapping[int, Again] = field(default_factory=dict)
+    narrowed: list[Narrowed] = field(default_factory=list)
+    declined: set[int] = field(default_factory=set)
+    measure: bool = False
+    observed: list[Observed] = field(default_factory=list)
+
+
+Kernels = Callable[[Fused, Sequence[Held], Share, Sequence[object], Hashable], pl.DataFrame | Held | None]
+"""Computes a fused part from its build sides' rows; None for one that the data keep from it."""
+
+
+def finished(work: Task, received: Mapping[int, Sequence[Held]]) -> Finished | None:
+    """The result's rows, where they are made of what a kernel left on the host, and the only worker's groups."""
+    parts = [part for each in received.values() for part in each]
+    if work.measure or work.stage.output != "result" or work.share.count != 1:
+        return None
+    if len(parts) != 1 or not isinstance(parts[0], HostHeld):
+        return None
+    tail = tail_of(work.stage.root)
+    return None if tail is None else tail.rows([OfFrame(parts[0].table)], work.parameters)
+
+
+def compute(
+    work: Task,
+    tables: Tables,
+    received: Mapping[int, Sequence[Held]],
+    frames: Frames,
+    kernels: Kernels | None = None,
+    asked: Host | None = None,
+) -> list[Held]:
+    """The rows that a stage gives: a part for each worker where they go by hash, else one.
+
+    A host that is `asked` is told what of the stage runs there.
+
+    Raises what the statement does, or NotCarried for what only the lowering finds out.
+    """
+
+    frames.last(work.share.chunks >= MOST)
+    host = asked or Host(work.parameters, work.timezone)
+    sources = _Sources(work, tables, received, frames, host, kernels)
+    root = work.stage.root
+    if work.stage.narrows:
+        root, told = narrowed(work.stage, work.share, work.parameters, received, frames)
+        work.narrowed.extend(told)
+    seen = Observer(root, work.share, work.parameters, received, frames) if work.measure else None
+    frame = Lowering(sources.frame, frames, host, work.share.index, seen).frame(root)
+    work.observed.extend(seen.told if seen is not None else ())
+    if sources.whole and (work.share.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
+        return sources.whole
+    if work.stage.output == "hash":
+        return _split(work, frame, frames, host)
+    return _ranges(work, frame, received, frames, host) if work.stage.output == "range" else [frames.held(frame.lazy)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Where a stage's rows come from. Nothing here knows of the lowering that asks: what both hold would live on until
+    Python looks for cycles, a GPU's memory with it."""
+
+    work: Task
+    tables: Tables
+    received: Mapping[int, Sequence[Held]]
+    frames: Frames
+    host: Host
+    kernels: Kernels | None
+    whole: list[Held] = field(default_factory=list)
+    """The stage's rows where a fused part is all of it."""
+
+    def frame(self, node: Node, lowering: Lowering) -> Frame:
+        """The rows of a node that reads them."""
+        if isinstance(node, Scan):
+            return self.tables.frame(node, self.work.share, self.work.parameters)
+        if isinstance(node, Fused):
+            return self._fused(node, lowering)
+        assert isinstance(node, Receive)
+        given = self.received[node.stage]
+        parts = [each for each in given if each.rows] or given[:1]
+        bounds = tuple(map(type_bounds, node.types))
+        if len(parts) == 1:
+            return Frame(parts[0].lazy, bounds, parts[0])
+        return Frame(pl.concat([part.lazy for part in parts]) if parts else _nothing(node.types), bounds)
+
+    def _fused(self, node: Fused, lowering: Lowering) -> Frame:
+        work, frames = self.work, self.frames
+        if id(node) in work.again:
+            return self._result(node, work.again[id(node)]())
+        sides = [lowering.frame(each) for each in node.builds]
+        builds = [frames.held(side.lazy) for side in sides]
+        made = self._by_kernel(node, builds)
+        if made is not None:
+            return self._result(node, made)
+
+        def inside(part: Node, lowering: Lowering) -> Frame:
+            if isinstance(part, Built):
+                return Frame(builds[part.number].lazy, sides[part.number].bounds)
+            return self.frame(part, lowering)
+
+        return Lowering(inside, frames, self.host, work.share.index).frame(node.root)
+
+    def _by_kernel(self, node: Fused, builds: Sequence[Held]) -> pl.DataFrame | Held | None:
+        """What a kernel gives; None where there is none, or no memory for its tables, which no chunk makes smaller, nor
+        once there is more room."""
+        work = self.work
+        if self.kernels is None or id(node) in work.declined:
+            return None
+        made = partial(self.kernels, node, builds, work.share, work.parameters, work.key)
+        try:
+            return self.frames.with_room(made)
+        except MemoryError as error:
+            _LOG.warning("a fused part runs as the general engine's: %s", error)
+            work.declined.add(id(node))
+            return None
+
+    def _result(self, node: Fused, made: pl.DataFrame | Held) -> Frame:
+        held: Held
+        if isinstance(made, pl.DataFrame):
+            # Few rows stay on the host, where what is left to do with them takes least.
+            held = HostHeld(made) if made.height <= FEW else self.frames.given(made)
+        else:
+            held = made
+        if node is self.work.stage.root:
+            self.whole.append(held)
+        return Frame(held.lazy, tuple(map(type_bounds, node.types)), held)
+
+
+def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:
+    """The rows by the hash of their keys, a part for each worker."""
+    lazy = frame.lazy
+    root = work.stage.root.root if isinstance(work.stage.root, Fused) else work.stage.root
+    if isinstance(root, Partial):
+        kinds = [key.type for key in root.aggregate.keys]
+        keys = [pl.col(f"k{number}").cast(lanes(kind)[""]) for number, kind in enumerate(kinds)]
+    else:
+        over = Expressions(frame.bounds, host)
+        if work.stage.by and work.share.count > 1:
+            return _to_buckets(work, lazy, over, frames)
+        values = [over.value(key) for key in work.stage.keys]
+        keys = [value.expr.cast(lanes(value.type)[""]) for value in values]
+        if over.put_off.steps:
+            parts = frames.split(over.put_off.computed(lazy, frames).lazy, keys, work.share.count)
+            return [frames.held(part.lazy.drop(over.put_off.columns)) for part in parts]
+    return frames.split(lazy, keys, work.share.count, away=_to_files(work, frames))
+
+
+def _to_files(work: Task, frames: Frames) -> bool:
+    """Whether most parts go by the host: to files, and from there to other workers."""
+    return work.share.chunks > 1 and not (frames.puts_away and work.share.worker.count == 1)
+
+
+def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frames) -> list[Held]:
+    """The rows by the buckets of their one key, as a table's files have them, a part for each worker."""
+    (key,) = work.stage.keys
+    columns = over.value(key).columns("k")
+    lazy = over.put_off.computed(lazy, frames).lazy if over.put_off.steps else lazy
+    held = frames.held(lazy.with_columns(columns).drop(over.put_off.columns))
+    names = [each.meta.output_name() for each in columns]
+    values = column_of(frames.fetched(held.lazy.select(names), "buckets"), "k", key.type)
+    buckets = buckets_of(to_stored(values, key.type, stored_type(key.type, 0)), key.type)
+    placed = held.beside(pl.DataFrame({"place": work.share.of_buckets(buckets)}))
+    return frames.placed(placed.lazy.drop(names), "place", work.share.count, away=_to_files(work, frames))
+
+
+def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], frames: Frames, host: Host) -> list[Held]:
+    """The rows by where their keys lie among those of the sample, which all workers have alike."""
+    count, keys = work.share.count, work.stage.keys
+    if count == 1:
+        return [frames.held(frame.lazy)]
+    order = [Order(key.descending, key.nulls_first) for key in work.stage.order]
+    assert work.stage.sample is not None
+    kinds = [key.type for key in keys]
+    parts = [part.frame() for part in received[work.stage.sample]]
+    sample = pl.concat(parts) if parts else _nothing(kinds).collect()
+    seen = _ordered(sample.lazy(), [column(place, kind) for place, kind in enumerate(kinds)], HostFrames(), host)
+    names = [f"k{place}" for place in range(len(keys))]
+    last = [not key.nulls_first for key in order]
+    ordered = seen.select(names).sort(names, descending=[key.descending for key in order], nulls_last=last).collect()
+    places = [ordered.height * number // count for number in range(1, count) if ordered.height]
+    ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
+    # Where all ends differ no row is equal to several.
+    spread = work.share.chunks > 1 and not work.stage.together and ends.hash_rows().n_unique() < ends.height
+    placed = _ordered(frame.lazy, keys, frames, host)
+    return frames.ranged(placed, ends, order, count, spread=spread, away=_to_files(work, frames))
+
+
+def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Frames, host: Host) -> pl.LazyFrame:
+    """A frame, and in k0, k1, … what its rows are sorted by."""
+    over = Expressions((None,) * (max(used(tuple(keys)), default=0) + 1), host)
+    values = [over.value(key) for key in keys]
+    if over.put_off.steps:
+        lazy = over.put_off.computed(lazy, frames).lazy
+    held = [value.expr.cast(lanes(value.type)[""]).alias(f"k{place}") for place, value in enumerate(values)]
+    return lazy.with_columns(held).drop(over.put_off.columns)
+
+
+def _nothing(types: Sequence[SqlType]) -> pl.LazyFrame:
+    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in lanes(kind).items()}
+    return pl.LazyFrame(schema=schema or {NOTHING: pl.Boolean()})

@@ -1,0 +1,116 @@
+"""A worker's half of a statement that several workers answer at once (see `scatter`), and the rest of one."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Hashable, Mapping, Sequence
+
+from gpudb.engine.gpu.backend.base import FEW, Away, Held, HostHeld
+from gpudb.engine.gpu.cache.partition import WHOLE, Share
+from gpudb.engine.gpu.exchange.buffers import written
+from gpudb.engine.gpu.exchange.result_codec import packed, to_batch
+from gpudb.engine.gpu.exchange.state_codec import Sent, sent
+from gpudb.engine.gpu.fastpath.two_phase import BYTES, Scattered, read, scattered
+from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Computing, Figures
+from gpudb.engine.gpu.worker.stage_executor import Task
+from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.nodes import Node, Scan
+
+_HALVES = "halves"
+"""Under which a worker keeps a plan's halves with it."""
+
+
+class Half:
+    """What a worker, one of `count`, does of a plan whose `stages` are cut in halves; it computes in its caller's
+    thread."""
+
+    def __init__(self, computing: Computing, stages: Sequence[Stage], count: int, parameters: bytes) -> None:
+        self._computing, self._count, self._sent = computing, count, parameters
+        self._parameters, self._timezone = pickle.loads(parameters)
+        self._types = stages[-1].root.types
+        kept = stages[-1].__dict__
+        if _HALVES not in kept:
+            kept[_HALVES] = scattered(stages)
+        self._halves: Scattered | None = kept[_HALVES]
+        self._most = BYTES // count
+
+    def ready(self, shares: Sequence[int], measured: Sequence[Figures]) -> bool:
+        """Whether its half could be asked for now: it is bound over these shares, and gave few rows."""
+        if self._halves is None:
+            return False
+        for share in (Share(index, self._count) for index in shares):
+            again = self._computing.again(self._halves.parts, key_of(self._sent, share))
+            if not all(is_bound(part.root, again) for part in self._halves.parts):
+                return False
+        numbers = {part.number for part in self._halves.parts}
+        given = [figures for figures in measured if figures[0] in numbers]
+        return all(figures[2] <= FEW for figures in given) and sum(figures[3] for figures in given) <= self._most
+
+    def rows(self, index: int) -> bytes | None:
+        """The rows of its half over a share; None where it is not bound, or they are many."""
+        if self._halves is None:
+            return None
+        share = Share(index, self._count)
+        key = key_of(self._sent, share)
+        again = self._computing.again(self._halves.parts, key)
+        if not all(is_bound(part.root, again) for part in self._halves.parts):
+            return None
+        given = share, self._parameters, self._timezone
+        found: list[bytes | Sent] = []
+        for part in self._halves.parts:
+            plain = isinstance(part.root, Fused) and not part.narrows
+            rows = self._lanes(part.root, key) if plain else self._frame(Task(part, *given, key, again))  # type: ignore[arg-type]
+            if rows is None:
+                return None
+            found.append(rows)
+        data = pickle.dumps(found)
+        # As they were measured, or a little more: they were in several parts then.
+        return data if len(data) <= 2 * self._most else None
+
+    def _lanes(self, part: Fused, key: Hashable) -> bytes | Sent | None:
+        """A bound part's rows; None where it is not bound, or they are many."""
+        kernels = self._computing.kernels
+        ready = kernels.kept(part, key) if kernels is not None else None
+        if kernels is None or ready is None:
+            return None
+        made = kernels.lanes(ready)
+        if isinstance(made, list):
+            return sent(made) if made[0].rows <= FEW else None
+        return self._written(made)
+
+    def _frame(self, task: Task) -> bytes | None:
+        """The rows of what is more than a kernel's; None where they are many."""
+        return self._written(self._computed(task, {}))
+
+    def _written(self, rows: Held) -> bytes | None:
+        return written(rows.frame()) if rows.rows <= FEW and rows.bytes <= 2 * self._most else None
+
+    def rest(self, given: Sequence[bytes]) -> bytes | None:
+        """The result, of what all workers have given; None where it is large."""
+        if self._halves is None:
+            return None
+        by_part = zip(*map(pickle.loads, given), strict=True)
+        received = {
+            part.number: [HostHeld(read(each).frame) for each in rows]
+            for part, rows in zip(self._halves.parts, by_part, strict=True)
+        }
+        made = self._computed(Task(self._halves.rest, WHOLE, self._parameters, self._timezone), received)
+        return packed(to_batch(made.frame(), self._types)) if made.bytes <= INLINE_BYTES else None
+
+    def _computed(self, task: Task, received: Mapping[int, Sequence[Held]]) -> Held:
+        ((made,), _) = self._computing.computed(task, received)
+        assert not isinstance(made, Away)
+        return made
+
+
+def key_of(parameters: bytes, share: Share) -> Hashable:
+    """What fused parts are kept under once they are bound: all that they depend on beside the plan."""
+    return parameters, share
+
+
+def is_bound(node: Node, again: Mapping[int, object]) -> bool:
+    """Whether a stage reads nothing but what bound parts give, which `again` has by their ids."""
+    if id(node) in again:
+        return True
+    return not isinstance(node, Scan | Fused) and all(is_bound(each, again) for each in node.inputs)

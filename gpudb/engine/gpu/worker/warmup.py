@@ -1,0 +1,77 @@
+"""What a GPU worker computes before its first statement: libraries load their kernels when they are first met.
+
+That takes seconds an operator. What they compile lies on the disk afterwards, in the folders that `caches` names.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import Frames
+
+_LOG = logging.getLogger(__name__)
+
+
+def caches(root: Path) -> dict[str, str]:
+    """Where CuPy, libcudf and the driver keep what they compile, as variables of a process's environment."""
+    return {
+        "CUPY_CACHE_DIR": str(root / "cupy"),
+        "LIBCUDF_KERNEL_CACHE_PATH": str(root / "libcudf"),
+        "CUDA_CACHE_PATH": str(root / "cuda"),
+    }
+
+
+def warm(frames: Frames) -> int:
+    """Has every common operator computed over a few rows; how many were. What one of them raises is logged alone."""
+    started, done = time.perf_counter(), 0
+    rows = frames.given(_rows()).lazy
+    for name, lazy in _plans(rows):
+        try:
+            frames.held(lazy)
+            done += 1
+        except Exception as error:
+            _LOG.warning("the warm-up of %s failed: %s", name, error)
+    frames.on_host()
+    _LOG.info("%d operators were warmed up in %.1f s", done, time.perf_counter() - started)
+    return done
+
+
+def _rows() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "k": pl.Series([1, 2, 3, 1, None, 2], dtype=pl.Int32),
+            "n": pl.Series([10, 20, None, 40, 50, 60], dtype=pl.Int64),
+            "w": pl.Series([1, 2, 3, 4, 5, 6], dtype=pl.Int128),
+            "x": [0.5, 1.5, None, 3.5, 4.5, 5.5],
+            "t": ["a", "bc", None, "a", "def", "bc"],
+            "d": pl.Series([0, 1, 2, 3, 4, None], dtype=pl.Int32).cast(pl.Date),
+        }
+    )
+
+
+def _plans(rows: pl.LazyFrame) -> Iterator[tuple[str, pl.LazyFrame]]:
+    k, n, t = pl.col("k"), pl.col("n"), pl.col("t")
+    other = rows.select("k", other="n")
+    yield "filters", rows.filter((n > 15) & (t != "zz") & pl.col("x").is_not_null())
+    yield "patterns", rows.filter(t.str.contains("(?s)^a.*$"))
+    yield "arithmetic", rows.select(n + 1, (n * 2).alias("p"), (n // 3).alias("q"), pl.col("x") / 2.0, pl.col("w") + 1)
+    yield "casts", rows.select(n.cast(pl.Int32), k.cast(pl.Float64), pl.col("w").cast(pl.Int64, strict=False))
+    yield "branches", rows.select(pl.when(n > 20).then(n).otherwise(None).alias("b"), pl.coalesce(n, 0).alias("c"))
+    yield "dates", rows.select(pl.col("d").dt.year(), pl.col("d").dt.month().alias("m"))
+    for key in ("k", "t", "w"):
+        calls = [n.sum(), n.min().alias("lo"), n.max().alias("hi"), pl.len().alias("all"), n.count().alias("some")]
+        yield f"groups by {key}", rows.group_by(key).agg(*calls, pl.col("x").mean())
+        yield f"order by {key}", rows.sort(key, descending=True, nulls_last=True)
+    yield "groups by two", rows.group_by("k", "t").agg(pl.col("w").sum(), pl.col("x").sum())
+    yield "distinct", rows.select("k", "t").unique()
+    yield "one group", rows.select(n.sum(), pl.len().alias("all"), pl.col("x").max())
+    for how in ("inner", "left", "semi", "anti", "full"):
+        yield f"{how} join", rows.join(other, on="k", how=how)
+    yield "join by text", rows.join(rows.select("t", again="k"), on="t")
+    yield "first rows", rows.sort("n", "t").head(2)
+    yield "both", pl.concat([rows, rows])

@@ -1,0 +1,303 @@
+"""What runs in each worker process: its shares of statements, what their stages give, and the columns that they read.
+
+The coordinator and the other workers call it by handlers of Dask's worker, one message each:
+
+    gpudb_run    run shares of a statement, stage by stage; tells what each did, and the result if it is small
+    gpudb_part   what a stage gave on shares, as soon as it is there (see `transfers`); asked by other workers
+    gpudb_rows   a chunk of a result
+    gpudb_drop   end a statement and forget it; tells whether it computes still
+    gpudb_hold   load, pin or drop a table's columns; its bytes
+    gpudb_told   what columns are kept, and what the device is
+    gpudb_ping   a sign of life; forgets statements that the coordinator does not know
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import pickle
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.exchange.client import Transfers
+from gpudb.engine.gpu.exchange.result_codec import packed, to_batch
+from gpudb.engine.gpu.fastpath.server import Entry, Question, host_of
+from gpudb.engine.gpu.rpc.calls import AtDoor, Attached, handling
+from gpudb.engine.gpu.rpc.errors import Lost, told
+from gpudb.engine.gpu.worker import memory_watchdog
+from gpudb.engine.gpu.worker.device import on_gpu, on_host
+from gpudb.engine.gpu.worker.executor import Computing
+from gpudb.engine.gpu.worker.loop_watchdog import Lateness
+from gpudb.engine.gpu.worker.pinning import Action, Facts, Holding, host_facts
+from gpudb.engine.gpu.worker.query import Work
+from gpudb.engine.gpu.worker.query_registry import Running, Statements
+from gpudb.errors import OutOfMemory
+
+_LOG = logging.getLogger(__name__)
+
+_LOCKED = 0.25
+"""Of the process's memory, what a GPU may have for rows that it has no room for."""
+
+
+class StageWorker(WorkerPlugin):
+    """Adds gpudb's handlers to a Dask worker.
+
+    In bytes: `limit` bounds the process, `resident` the tables' columns, `results` what waits for clients in memory.
+    On a `gpu` worker tables and frames lie in its GPU's memory, of which it may use `device` bytes, or all that is
+    free, and `resident` 0 leaves the bound to the worker; where there are `peers`, rows go from GPU to GPU.
+    """
+
+    name = "gpudb"
+
+    def __init__(
+        self,
+        limit: int,
+        resident: int,
+        results: int,
+        fuse: bool = False,
+        *,
+        gpu: bool = False,
+        peers: bool = False,
+        device: int = 0,
+    ) -> None:
+        self._limit, self._resident, self._results = limit, resident, results
+        self._fuse, self._gpu, self._peers, self._bound = fuse, gpu, peers, device
+
+    async def setup(self, worker: Any) -> None:
+        """Called by Dask in the worker's process."""
+        self._worker = worker
+        if self._gpu:
+            host = int(_LOCKED * self._limit)
+            device = on_gpu(self._resident, self._fuse, peers=self._peers, bound=self._bound, host=host)
+        else:
+            device = on_host(self._limit, self._resident, self._fuse)
+        self._transfers = Transfers(worker, device.frames, device.packer)
+        door = None
+        if device.packer is not None:
+            door = await self._transfers.open(self.at_door)
+        self._space = device.space
+        self._holding = Holding(device.tables, device.kernels.tables if device.kernels is not None else None)
+        self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
+        folder = Path(self._folder.name)
+        self.computing = Computing(device, folder, self._results, gpu=self._gpu)
+        if not self._gpu:
+            self.computing.room = self._room
+        self._statements = Statements()
+        self._at_once = threading.Lock()
+        self._entry = Entry(folder, self.at_once, host_of(worker.address))
+        self._lateness = Lateness({"the worker's loop": asyncio.get_running_loop(), "the door's loop": door})
+        if self._gpu:
+            self._lateness.start()
+        self._watch = asyncio.ensure_future(memory_watchdog.watch(self._limit, device.shrink, self._over))
+        for handler in (self.run, self.part, self.copied, self.rows, self.drop, self.hold, self.told, self.ping):
+            worker.handlers[f"gpudb_{handler.__name__}"] = handling(handler)
+        # What was read until now stays: to search it for cycles takes longer than most statements.
+        gc.freeze()
+
+    def teardown(self, worker: Any) -> None:
+        """Called by Dask as the worker ends."""
+        self._watch.cancel()
+        self._lateness.stop()
+        self._transfers.close()
+        self._entry.close()
+        self.computing.close()
+        self._folder.cleanup()
+
+    def __getstate__(self) -> dict[str, Any]:
+        given = ("_limit", "_resident", "_results", "_fuse", "_gpu", "_peers", "_bound")
+        return {name: getattr(self, name) for name in given}
+
+    # ---------------------------------------------------------------------------------------- handlers
+
+    async def run(
+        self,
+        statement: int,
+        digest: bytes,
+        shares: Sequence[int],
+        peers: Sequence[str],
+        parameters: bytes,
+        short: bool,
+        stages: bytes = b"",
+        chunks: int = 1,
+        doors: Sequence[str] = (),
+        measure: bool = False,
+        bound: Sequence[int] = (),
+    ) -> dict[str, Any]:
+        """Runs the stages of these shares, of which each of the `peers` has as many as there are `chunks`; with
+        `measure` operators are computed one by one, and of `bound` stages the build sides are left out. An error comes
+        back as a value."""
+        self._transfers.learn(peers, doors)
+        plan = self._statements.plan(digest, stages)
+        if plan is None:
+            return {"unknown": True}
+        if self._statements.ended(statement):
+            return {"gone": True}
+        running = self._statements.known(statement)
+        running.short = short
+        work = Work(self.computing, self._fetch, running, plan, tuple(peers), chunks, parameters, measure, bound)
+        running.task = asyncio.ensure_future(work.run(tuple(shares)))
+        try:
+            return await running.task
+        except asyncio.CancelledError:
+            if not running.task.cancelled():
+                raise
+            return {"error": pickle.dumps(running.error)} if running.error is not None else {"gone": True}
+        finally:
+            self._statements.forget_if_read(running)
+
+    async def part(
+        self, statement: int, stage: int, givers: Sequence[int], taker: int, by_door: bool = False, near: bool = False
+    ) -> bytes | AtDoor:
+        """A stage's rows on shares that ran here, for another worker's; nothing if the statement has ended. They may
+        wait at the door for one that comes `by_door`, which is told where they lie if it is `near`, on this host."""
+        if self._statements.ended(statement):
+            return b""
+        running = self._statements.known(statement)
+        running.sending += 1
+        try:
+            found = await running.taken(stage, givers, taker)
+            rows = await self._transfers.sent(found, by_door=by_door, near=near)
+            return running.laid(rows) if isinstance(rows, Attached) else rows
+        except (asyncio.CancelledError, ValueError):  # which a closed file raises
+            if not running.ended:
+                raise
+            return b""
+        finally:
+            running.sending -= 1
+            self._statements.forget_if_read(running)
+
+    async def at_door(self, statement: int, number: int) -> bytes | Attached:
+        """Rows that wait there; nothing if the statement has ended."""
+        running = self._statements.get(statement)
+        if running is None:
+            return b""
+        rows = running.fetched(number)
+        self._statements.forget_if_read(running)
+        return rows
+
+    async def copied(self, statement: int, number: int) -> bool:
+        """Rows that waited at the door have been copied from where they lie; whether they still lay there."""
+        return bool(await self.at_door(statement, number))
+
+    async def rows(self, statement: int, share: int, start: int) -> dict[str, Any]:
+        """A chunk of a result from row `start` on, and where the next one starts, 0 after the last."""
+        running = self._statements.get(statement)
+        kept = running.results.get(share) if running is not None else None
+        if running is None or kept is None:
+            return {"gone": True}
+        types = running.types
+        frame, after = await asyncio.to_thread(kept.chunk, start)
+        data = await asyncio.to_thread(lambda: packed(to_batch(frame, types)))
+        return {"data": data, "next": after}
+
+    async def drop(self, statement: int, patience: float = 0.0) -> bool:
+        """Forgets a statement; whether it computes on after `patience` seconds."""
+        running = self._statements.end(statement)
+        ends = time.monotonic() + patience
+        while running is not None and running.computing and time.monotonic() < ends:
+            await asyncio.sleep(0.01)
+        return running is not None and running.computing > 0
+
+    async def hold(self, table: bytes, index: int, count: int, action: Action) -> dict[str, Any]:
+        """See `Holding.act`: the bytes, or an error as a value."""
+        loop, share = asyncio.get_running_loop(), Share(index, count)
+        try:
+            return {
+                "bytes": await loop.run_in_executor(
+                    self.computing.lanes[False], self._holding.act, table, share, action
+                )
+            }
+        except Exception as error:
+            return told(error, 0)
+
+    async def told(self) -> dict[str, Any]:
+        """The columns that are kept, and facts of the device."""
+        return {"held": self._holding.held(), "device": await asyncio.to_thread(self._device)}
+
+    def _device(self) -> Facts:
+        if not self._gpu:
+            return host_facts(self._limit, self._resident)
+        from gpudb.engine.gpu.cudf.device_memory import device_facts
+
+        return device_facts()
+
+    async def ping(self, upto: int, live: Sequence[int], peers: Sequence[str]) -> dict[str, Any]:
+        """Tells what is held; forgets statements up to the number `upto` that are not among the `live` ones, and other
+        workers than the `peers`."""
+        self._statements.keep_only(upto, live)
+        self._transfers.keep_only(peers)
+        return {
+            "statements": len(self._statements),
+            "results": self.computing.results.bytes,
+            "resident": self.computing.resident,
+            "memory": memory_watchdog.used(),
+            "room": self._space,
+            "door": self._transfers.door,
+            "entry": self._entry.places,
+            "stray": self._statements.stray(),
+        }
+
+    # ---------------------------------------------------------------------------------------- statements
+
+    def at_once(self, question: Question) -> bytes | None:
+        """What a question asks for, made in the caller's thread of parts that are bound, one statement after the other;
+        None where it takes more, and for an error, which it meets again on the usual way."""
+        statement = question.statement
+        running = self._statements.begin(statement)
+        running.short = True
+        try:
+            plan = self._statements.plan(question.digest)
+            if plan is None:
+                return None
+            peers = (self._worker.address,) * question.shares
+            work = Work(self.computing, self._fetch, running, plan, peers, 1, question.parameters)
+            with self._at_once:
+                self.computing.frames.enter("at once")
+                return self.computing.counted(running, lambda: work.at_once(question))
+        except Exception as error:
+            _LOG.info("statement %s goes the usual way: %s", statement, error)
+            return None
+        finally:
+            self._statements.forget(statement)
+
+    def _over(self, used: int) -> None:
+        """Memory is over its bound: the statement that computes ends, and if it goes on, the process."""
+        computing = self._statements.computing()
+        if not computing:
+            return
+        most = min(computing, key=lambda each: each.short)
+        detail = f"A worker uses {used} bytes of the {self._limit} that it may."
+        most.fail(OutOfMemory("out of memory", detail=detail, hint="Raise the setting memory_limit, or read less."))
+        # Soon, so that the answer still goes out.
+        asyncio.get_running_loop().call_later(2 * memory_watchdog.EVERY_SECONDS, self._end_process, most)
+
+    def _room(self) -> int:
+        # Columns can be read again.
+        return self._limit - memory_watchdog.used() + self.computing.resident
+
+    def _end_process(self, running: Running) -> None:
+        if running.computing and memory_watchdog.used() > self._limit:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def _fetch(self, address: str, statement: int, stage: int, givers: Sequence[int], taker: int) -> Held:
+        """What a stage gave on some shares, from the worker that has run them."""
+        if address == self._worker.address:
+            return await self._transfers.kept(await self._statements.known(statement).taken(stage, givers, taker))
+        try:
+            rows = await self._transfers.fetched(address, statement=statement, stage=stage, givers=givers, taker=taker)
+        except OSError as error:
+            raise Lost(givers[0]) from error
+        if rows is None:
+            raise Lost(givers[0])
+        return rows

@@ -1,0 +1,269 @@
+"""How many rows a node is thought to give, and of what kind: from tables' statistics up to the node.
+
+A node's profile is kept with the node, which never changes.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from math import prod
+from typing import Any, TypeVar
+
+from gpudb.plan.cost.derived import most_values
+from gpudb.plan.cost.profile import DISTINCT, ColumnProfile, Profile, table_profile, unknown, width
+from gpudb.plan.cost.selectivity import kept, share_of
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.nodes import Node
+from gpudb.plan.tree.predicates import bare
+from gpudb.plan.tree.stage_nodes import Final, Partial, Receive
+from gpudb.plan.tree.traversal import used
+from gpudb.sql import bound
+
+_KEYLIKE = 0.9
+"""A column of that many distinct values a row is taken for a key."""
+_KEPT = "profile"
+Leaf = TypeVar("Leaf", Receive, Built)
+_SET = 10.0
+"""Rows that a set-returning function is thought to give."""
+_ROUNDS = 100.0
+"""How often a recursion is thought to go round."""
+
+
+def estimate(node: Node) -> int:
+    """The estimated rows, at least 1."""
+    if isinstance(node, nodes.Scan) and node.filter is None:
+        return max(node.table.rows, 1)
+    return max(int(profile(node).rows), 1)
+
+
+def size(node: Node) -> int:
+    """The estimated bytes."""
+    return estimate(node) * width(node.types)
+
+
+def profile(node: Node) -> Profile:
+    """What is thought of a node's rows."""
+    found: Profile | None = node.__dict__.get(_KEPT)
+    if found is None:
+        found = _profile(node)
+        node.__dict__[_KEPT] = found
+    return found
+
+
+def like(leaf: Leaf, given: Node) -> Leaf:
+    """Rows from elsewhere, of which is thought what is thought of the node that gives them."""
+    leaf.__dict__[_KEPT] = profile(given)
+    return leaf
+
+
+def groups(keys: tuple[Any, ...], over: Profile) -> float:
+    """How many groups rows have by some keys."""
+    return min(prod(distinct(key, over) for key in keys), over.rows) if keys else 1.0
+
+
+def distinct(expr: Any, over: Profile) -> float:
+    """How many values an expression over rows is thought to have."""
+    inner = bare(expr)
+    if isinstance(inner, bound.Column):
+        return over.columns[inner.index].distinct
+    found = min(prod(over.columns[index].distinct for index in used(expr)), most_values(inner, over.columns) + 1)
+    return max(min(found, DISTINCT if _narrows(inner) else over.rows, over.rows), 1.0)
+
+
+def _narrows(expr: Any) -> bool:
+    """Whether an expression has fewer values than its arguments, as a rule: a year of a date, a part of a text."""
+    return isinstance(expr, bound.Call) and expr.function.name in {
+        "extract",
+        "date_part",
+        "date_trunc",
+        "substr",
+        "substring",
+    }
+
+
+@singledispatch
+def _profile(node: Any) -> Profile:
+    return profile(node.inputs[0])
+
+
+@_profile.register
+def _(node: nodes.Scan) -> Profile:
+    return kept(table_profile(node.table, node.columns), node.filter)
+
+
+@_profile.register
+def _(node: nodes.Values) -> Profile:
+    rows = float(max(len(node.rows), 1))
+    return Profile(rows, tuple(unknown(rows) for _ in node.columns), rows)
+
+
+@_profile.register
+def _(node: nodes.Filter) -> Profile:
+    return kept(profile(node.input), node.condition)
+
+
+@_profile.register
+def _(node: nodes.Project) -> Profile:
+    below = profile(node.input)
+    return Profile(below.rows, tuple(_expr(expr, below) for expr in node.exprs), below.base)
+
+
+def _expr(expr: Any, below: Profile) -> ColumnProfile:
+    inner = bare(expr)
+    if isinstance(inner, bound.Column):
+        return below.columns[inner.index]
+    values = distinct(expr, below)
+    return ColumnProfile(values, domain=values)
+
+
+@_profile.register
+def _(node: nodes.Join) -> Profile:
+    left, right = profile(node.left), profile(node.right)
+    return join_profile(node.kind, left, right, node.keys, node.condition)
+
+
+def join_profile(
+    kind: str, left: Profile, right: Profile, keys: tuple[tuple[Any, Any], ...], condition: Any | None
+) -> Profile:
+    """What a join of two inputs gives."""
+    share = 1.0
+    matched = 1.0
+    for a, b in keys:
+        domain = _domain(a, b, left, right)
+        share /= domain
+        matched *= min(distinct(b, right) / domain, 1.0)
+    if len(keys) > 1:
+        # Keys of several columns: no more values than the smaller table has rows.
+        share = max(share, 1 / max(min(left.base, right.base), 1.0))
+    both = left.columns + right.columns
+    share *= share_of(condition, both)
+    pairs = left.rows * right.rows * share
+    if kind in {"SEMI", "ANTI"}:
+        matched = matched if keys else 0.5
+        rows = left.rows * (matched if kind == "SEMI" else max(1 - matched, 0.1))
+        return left.among(rows)
+    if kind in {"LEFT", "FULL"}:
+        pairs = max(pairs, left.rows)
+    if kind == "FULL":
+        pairs = max(pairs, right.rows)
+    columns = list(both)
+    if kind == "INNER":
+        for a, b in keys:
+            _narrowed(columns, bare(a), bare(b), len(left.columns))
+    made = Profile(pairs, tuple(columns), max(left.base, right.base, pairs))
+    return made.among(pairs)
+
+
+def _narrowed(columns: list[ColumnProfile], a: Any, b: Any, width: int) -> None:
+    if isinstance(a, bound.Column) and isinstance(b, bound.Column):
+        one, other = columns[a.index], columns[b.index + width]
+        least = one if one.distinct <= other.distinct else other
+        columns[a.index] = columns[b.index + width] = least
+
+
+def _domain(a: Any, b: Any, left: Profile, right: Profile) -> float:
+    """Of how many values the two sides of a key are thought to be drawn."""
+    one, other = _column(a, left), _column(b, right)
+    keyed = [each.domain for each, over in ((one, left), (other, right)) if each.domain >= _KEYLIKE * over.base]
+    # What refers to a key has no other values than it.
+    return max(min(keyed) if keyed else max(one.domain, other.domain), 1.0)
+
+
+def _column(expr: Any, over: Profile) -> ColumnProfile:
+    return _expr(expr, over)
+
+
+@_profile.register
+def _(node: nodes.Aggregate) -> Profile:
+    return _grouped(node, profile(node.input))
+
+
+def _grouped(node: nodes.Aggregate, below: Profile) -> Profile:
+    rows = groups(node.keys, below)
+    columns = [_expr(key, below) for key in node.keys] + [unknown(rows) for _ in node.calls]
+    if len(node.keys) == 1:
+        # The one key of groups is theirs alone.
+        columns[0] = ColumnProfile(rows, columns[0].low, columns[0].high, 0.0, columns[0].domain)
+    return Profile(rows, tuple(columns), max(rows, 1.0)).among(rows)
+
+
+@_profile.register
+def _(node: Partial) -> Profile:
+    return _grouped(node.aggregate, profile(node.input))
+
+
+@_profile.register
+def _(node: Final) -> Profile:
+    below = profile(node.input)
+    return below.among(below.rows)
+
+
+@_profile.register
+def _(node: Fused) -> Profile:
+    return profile(node.root)
+
+
+@_profile.register(Built)
+@_profile.register(Receive)
+def _(node: Receive | Built) -> Profile:
+    rows = float(max(node.rows, 1))
+    return Profile(rows, tuple(unknown(rows) for _ in node.columns), rows)
+
+
+@_profile.register
+def _(node: nodes.Window) -> Profile:
+    below = profile(node.input)
+    return Profile(below.rows, below.columns + tuple(unknown(below.rows) for _ in node.calls), below.base)
+
+
+@_profile.register
+def _(node: nodes.Recursive) -> Profile:
+    rows = profile(node.left).rows * _ROUNDS
+    return Profile(rows, tuple(unknown(rows) for _ in node.types), rows)
+
+
+@_profile.register
+def _(node: nodes.Working) -> Profile:
+    return Profile(_ROUNDS, tuple(unknown(_ROUNDS) for _ in node.columns), _ROUNDS)
+
+
+@_profile.register
+def _(node: nodes.Numbered) -> Profile:
+    below = profile(node.input)
+    return Profile(below.rows, (*below.columns, ColumnProfile(below.rows, domain=below.rows)), below.base)
+
+
+@_profile.register
+def _(node: nodes.ProjectSet) -> Profile:
+    below = profile(node.input)
+    rows = below.rows * _SET
+    more = len(node.types) - len(below.columns)
+    return Profile(rows, below.columns + tuple(unknown(rows) for _ in range(more)), rows)
+
+
+@_profile.register
+def _(node: nodes.Sort) -> Profile:
+    below = profile(node.input)
+    if isinstance(node.limit, bound.Constant) and isinstance(node.limit.value, int):
+        return below.among(min(below.rows, float(node.limit.value)))
+    return below
+
+
+@_profile.register
+def _(node: nodes.DistinctOn) -> Profile:
+    below = profile(node.input)
+    return below.among(groups(node.keys, below))
+
+
+@_profile.register
+def _(node: nodes.SetOperation) -> Profile:
+    left, right = profile(node.left), profile(node.right)
+    if node.op != "UNION":
+        return left
+    rows = left.rows + right.rows
+    columns = tuple(
+        ColumnProfile(min(a.distinct + b.distinct, rows), domain=a.domain + b.domain)
+        for a, b in zip(left.columns, right.columns, strict=True)
+    )
+    return Profile(rows, columns, rows)

@@ -1,0 +1,178 @@
+"""Which share of rows a condition keeps, by what is thought of the columns; the usual guesses for all else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudb.functions.library import comparison_of
+from gpudb.plan.cost.profile import ColumnProfile, Profile, number_of
+from gpudb.plan.tree.predicates import bare
+from gpudb.plan.tree.traversal import conjuncts
+from gpudb.sql import bound
+from gpudb.types import SqlType
+
+RANGE = 1 / 3
+"""The share that a comparison keeps of which only its direction is known."""
+LIKE = 0.1
+_FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_MOMENTS = {"date", "timestamp", "timestamptz"}
+_DAY = 86_400e6
+
+
+@dataclass
+class _Range:
+    """What conditions together say of one column."""
+
+    low: float | None = None
+    high: float | None = None
+    bounds: int = 0
+
+
+def kept(profile: Profile, condition: Any | None) -> Profile:
+    """What a filter leaves of rows: fewer of them, and narrower columns where it compares one with constants."""
+    if condition is None:
+        return profile
+    ranges: dict[int, _Range] = {}
+    share = 1.0
+    columns = list(profile.columns)
+    for part in conjuncts(condition):
+        found = _comparison(part)
+        if found is None or found[1] == "<>" or found[0] >= len(columns):
+            share *= _share(part, columns)
+            if (listed := _listed(part)) is not None and listed[0] < len(columns):
+                columns[listed[0]] = _narrowed(columns[listed[0]], float(listed[1]))
+            continue
+        index, symbol, value = found
+        if symbol == "=":
+            share *= _equal(columns[index], value)
+            columns[index] = _narrowed(columns[index], 1.0)
+            continue
+        at = ranges.setdefault(index, _Range())
+        at.bounds += 1
+        if symbol in {">", ">="}:
+            at.low = value if at.low is None or value is None else max(at.low, value)
+        else:
+            at.high = value if at.high is None or value is None else min(at.high, value)
+    for index, at in ranges.items():
+        part_share, columns[index] = _between(columns[index], at)
+        share *= part_share
+    return Profile(profile.rows, tuple(columns), profile.base).among(profile.rows * share)
+
+
+def share_of(condition: Any | None, columns: Sequence[ColumnProfile]) -> float:
+    """The share of rows for which a condition is true."""
+    share = 1.0
+    for part in conjuncts(condition):
+        share *= _share(part, columns)
+    return share
+
+
+def _comparison(part: Any) -> tuple[int, str, float | None] | None:
+    """The column, the operator and the constant of `column op constant`; the constant None if only a run tells it."""
+    if not isinstance(part, bound.Call) or len(part.args) != 2:
+        return None
+    symbol = comparison_of(part.function)
+    left, right = (bare(each) for each in part.args)
+    if symbol not in _FLIPPED:
+        return None
+    if isinstance(right, bound.Column):
+        left, right, symbol = right, left, _FLIPPED[symbol]
+    if not isinstance(left, bound.Column) or not isinstance(right, bound.Constant | bound.Parameter):
+        return None
+    return left.index, symbol, _number(right, left.type) if isinstance(right, bound.Constant) else None
+
+
+def _number(constant: bound.Constant, kind: SqlType) -> float | None:
+    """A constant where a column of a type has its bounds: dates in days, other moments in microseconds."""
+    found, given = number_of(constant.value), constant.type.name
+    if found is None or given == kind.name or not {given, kind.name} <= _MOMENTS:
+        return found
+    return found / _DAY if kind.name == "date" else found * _DAY if given == "date" else found
+
+
+def _equal(column: ColumnProfile, value: float | None) -> float:
+    if value is not None and column.low is not None and column.high is not None:
+        if not column.low <= value <= column.high:
+            return 1e-9
+    return (1 - column.nulls) / max(column.distinct, 1.0)
+
+
+def _between(column: ColumnProfile, at: _Range) -> tuple[float, ColumnProfile]:
+    if column.low is None or column.high is None or (at.low is None and at.high is None):
+        return RANGE**at.bounds, _narrowed(column, column.distinct * RANGE**at.bounds)
+    low = column.low if at.low is None else max(at.low, column.low)
+    high = column.high if at.high is None else min(at.high, column.high)
+    if low > high:
+        return 1e-9, _narrowed(column, 1.0)
+    spread = column.high - column.low
+    share = min((high - low) / spread, 1.0) if spread > 0 else 1.0
+    share = max(share, 1 / max(column.distinct, 1.0))
+    narrower = _narrowed(column, column.distinct * share)
+    return share * (1 - column.nulls), replace(narrower, low=low, high=high)
+
+
+def _narrowed(column: ColumnProfile, distinct: float) -> ColumnProfile:
+    """A column of which a condition on itself leaves so many values: of those it is drawn now."""
+    left = max(min(distinct, column.distinct), 1.0)
+    return replace(column, distinct=left, domain=max(column.domain * left / max(column.distinct, 1.0), 1.0))
+
+
+def _share(part: Any, columns: Sequence[ColumnProfile]) -> float:
+    match part:
+        case bound.Constant(value=value):
+            return 1.0 if value is True else 1e-9
+        case bound.BoolOp(op="AND"):
+            return share_of(part, columns)
+        case bound.BoolOp(op="OR", args=args):
+            if _listed(part) is not None:
+                return min(sum(_share(each, columns) for each in args), 1.0)
+            missed = 1.0
+            for each in args:
+                missed *= 1 - _share(each, columns)
+            return 1 - missed
+        case bound.BoolOp(op="NOT", args=(arg,)):
+            return max(1 - _share(arg, columns), 0.001)
+        case bound.Test(arg=bound.Column(index=index), what="NULL", negated=negated) if index < len(columns):
+            return 1 - columns[index].nulls if negated else max(columns[index].nulls, 0.001)
+        case bound.Test(negated=negated):
+            return 1.0 if negated else RANGE
+        case bound.InList(arg=arg, items=items, negated=negated):
+            share = min(len(items) / _distinct(arg, columns), 0.5)
+            return 1 - share if negated else share
+        case bound.Call(args=(left, right), function=function):
+            symbol = comparison_of(function)
+            if symbol in {"=", "<>"}:
+                share = 1 / max(_distinct(left, columns), _distinct(right, columns))
+                return share if symbol == "=" else 1 - share
+            if symbol in _FLIPPED:
+                found = _comparison(part)
+                if found is None or found[0] >= len(columns):
+                    return RANGE
+                at = _Range(bounds=1)
+                setattr(at, "low" if found[1] in {">", ">="} else "high", found[2])
+                return _between(columns[found[0]], at)[0]
+            return 1 - LIKE if "nlike" in function.name else LIKE if "like" in function.name else RANGE
+        case _:
+            return RANGE
+
+
+def _listed(part: Any) -> tuple[int, int] | None:
+    """The column that a condition says to have one of so many values: by IN, or by several equalities under OR."""
+    match part:
+        case bound.InList(arg=arg, items=items, negated=False) if isinstance(column := bare(arg), bound.Column):
+            return column.index, len(items)
+        case bound.BoolOp(op="OR", args=args):
+            found = [_comparison(each) for each in args]
+            columns = {each[0] for each in found if each is not None and each[1] == "="}
+            if len(columns) == 1 and all(each is not None and each[1] == "=" for each in found):
+                return columns.pop(), len(args)
+    return None
+
+
+def _distinct(expr: Any, columns: Sequence[ColumnProfile]) -> float:
+    inner = bare(expr)
+    if isinstance(inner, bound.Column) and inner.index < len(columns):
+        return max(columns[inner.index].distinct, 1.0)
+    return 1.0 if isinstance(inner, bound.Constant | bound.Parameter) else 20.0

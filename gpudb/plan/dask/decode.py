@@ -1,0 +1,284 @@
+"""dask-sql's relational plan as our nodes: references become columns, symbols the expressions that they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.plan.dask.symbols import NOT_IN, SINGLE, Symbols
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.tree.nodes import Aggregate, Filter, Join, JoinKind, Node, Project, Scan, SetOperation, Values, column
+from gpudb.plan.tree.predicates import equals, key_type
+from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, used
+from gpudb.sql import bound
+from gpudb.types import BOOL, INT4, TEXT, SqlType
+
+_OPAQUE = re.compile(r"[eb]\d+")
+_JOINS: dict[str, JoinKind] = {
+    "INNER": "INNER",
+    "LEFT": "LEFT",
+    "FULL": "FULL",
+    "LEFTSEMI": "SEMI",
+    "LEFTANTI": "ANTI",
+}
+
+
+class Restorer:
+    """Restores one plan. `leaves` are the relations of its text, each with the columns of it that the planner was told
+    of; `symbols` are its expressions."""
+
+    def __init__(self, symbols: Symbols, leaves: Mapping[str, tuple[Node, Sequence[int]]]) -> None:
+        self._symbols = symbols
+        self._leaves = leaves
+
+    def node(self, rel: Any) -> Node:
+        """The node of a relational operator and of all below it."""
+        kind = rel.get_current_node_type()
+        match kind:
+            case "TableScan":
+                return self._scan(rel)
+            case "SubqueryAlias":
+                return self.node(rel.get_inputs()[0])
+            case "Projection":
+                below = self.node(rel.get_inputs()[0])
+                exprs = [self.expr(each, below.types) for _, each in rel.projection().getNamedProjects()]
+                return Project(below, tuple(exprs))
+            case "Filter":
+                below = self.node(rel.get_inputs()[0])
+                return Filter(below, self.expr(rel.filter().getCondition(), below.types))
+            case "Aggregate" | "Distinct":
+                return self._aggregate(rel)
+            case "Join":
+                return self._join(rel)
+            case "CrossJoin":
+                left, right = (self.node(each) for each in rel.get_inputs())
+                return Join("INNER", left, right)
+            case "EmptyRelation":
+                return Values(((),), ())
+            case "Union":
+                first, *rest = [self.node(each) for each in rel.get_inputs()]
+                for each in rest:
+                    first = SetOperation("UNION", True, first, each)
+                return first
+            case _:
+                raise NotCarried(f"the planner's {kind}")
+
+    # ------------------------------------------------------------------------------------------ nodes
+
+    def _scan(self, rel: Any) -> Node:
+        leaf, told = self._leaves[rel.getTable().getTableName()]
+        if not leaf.types:
+            # The planner has been told of a column.
+            leaf = Project(leaf, (bound.Constant(1, INT4),))
+        types = tuple(leaf.types[index] for index in told)
+        scan = rel.table_scan()
+        read = [int(name[1:]) for name in scan.getTableScanProjects()] if scan.containsProjections() else told
+        wanted = list(read)
+        filters = [self.expr(each, types) for each in scan.getFilters()]
+        filters = [moved(each, told.__getitem__) for each in filters if not _is_noise(each)]
+        own = conjuncts(leaf.filter) if isinstance(leaf, Scan) else ()
+        condition = conjunction((*own, *(part for each in filters for part in conjuncts(each))))
+        if not isinstance(leaf, Scan):
+            node = leaf if condition is None else Filter(leaf, condition)
+            every = wanted == list(range(len(leaf.types)))
+            return node if every else Project(node, tuple(column(i, leaf.types[i]) for i in wanted))
+        every_read = wanted + sorted(used(condition) - set(wanted))
+        places = {index: place for place, index in enumerate(every_read)}
+        over = moved(condition, places.__getitem__) if condition is not None else None
+        node = replace(leaf, columns=tuple(leaf.columns[index] for index in every_read), filter=over)
+        if every_read == wanted:
+            return node
+        return Project(node, tuple(column(i, node.types[i]) for i in range(len(wanted))))
+
+    def _aggregate(self, rel: Any) -> Node:
+        below = self.node(rel.get_inputs()[0])
+        part = rel.aggregate()
+        if part.isDistinctNode():
+            return Aggregate(below, tuple(column(i, kind) for i, kind in enumerate(below.types)))
+        keys = tuple(self.expr(each, below.types) for each in part.getGroupSets())
+        calls: list[Any] = []
+        for each in part.getNamedAggCalls():
+            (argument,) = part.getArgs(each)
+            calls.append(self.expr(argument, below.types))
+        if not all(isinstance(call, bound.Aggregate) for call in calls):
+            # The planner's own: a constant stood in for no aggregate at all.
+            calls = [call if isinstance(call, bound.Aggregate) else _NOTHING for call in calls]
+        return Aggregate(below, keys, tuple(calls))
+
+    def _join(self, rel: Any) -> Node:
+        left, right = (self.node(each) for each in rel.get_inputs())
+        name = rel.join().getJoinType()
+        condition = rel.join().getCondition()
+        types = left.types + right.types
+        parts = conjuncts(self.expr(condition, types)) if condition is not None else ()
+        if name in {"RIGHT", "RIGHTSEMI", "RIGHTANTI"}:
+            width = len(left.types)
+            parts = tuple(
+                moved(each, lambda index: index + len(right.types) if index < width else index - width)
+                for each in parts
+            )
+            node = _filtered_join(_JOINS[name.replace("RIGHT", "LEFT")], right, left, parts)
+            if name != "RIGHT":
+                return node
+            order = [*range(len(right.types), len(types)), *range(len(right.types))]
+            return Project(node, tuple(column(index, node.types[index]) for index in order))
+        if name not in _JOINS:
+            raise NotCarried(f"the planner's {name} join")
+        return _filtered_join(_JOINS[name], left, right, parts)
+
+    # ------------------------------------------------------------------------------------------ expressions
+
+    def expr(self, rex: Any, types: tuple[SqlType, ...]) -> Any:
+        """An expression over an input of these types."""
+        kind = str(rex.getRexType()).rpartition(".")[2]
+        match kind:
+            case "Reference":
+                index = rex.getIndex()
+                return column(index, types[index])
+            case "Alias":
+                return self.expr(rex.getOperands()[0], types)
+            case "Literal" if rex.getType() == "Utf8" and len(rex.getStringValue()) > 1:
+                return self._symbols.filled(int(rex.getStringValue()[1:]), ())
+            case "Literal":
+                return _literal(rex)
+            case "Call":
+                return self._call(rex, types)
+            case _:
+                raise NotCarried("a subquery that the planner cannot undo")
+
+    def _call(self, rex: Any, types: tuple[SqlType, ...]) -> Any:
+        name, operands = rex.getOperatorName().lower(), rex.getOperands()
+        if _OPAQUE.fullmatch(name):
+            number = int(operands[0].getStringValue()[1:])
+            return self._symbols.filled(number, tuple(self.expr(each, types) for each in operands[1:]))
+        parts = tuple(self.expr(each, types) for each in operands)
+        match name:
+            case "and" | "or":
+                return bound.BoolOp("AND" if name == "and" else "OR", parts)
+            case "not":
+                return bound.BoolOp("NOT", parts)
+            case "=" | "!=":
+                return _compared(parts[0], parts[1], negated=name == "!=")
+            case "is null" | "is not null":
+                return bound.Test(parts[0], "NULL", negated=name == "is not null")
+            case "is true" | "is not true":
+                return bound.Test(parts[0], "TRUE", negated=name == "is not true")
+            case "is false" | "is not false":
+                return bound.Test(parts[0], "FALSE", negated=name == "is not false")
+            case _:
+                raise NotCarried(f"the planner's {name}")
+
+
+_NOTHING = bound.Aggregate(SINGLE, (bound.Constant(None, TEXT),), TEXT, filter=bound.Constant(False, BOOL))
+
+
+def _filtered_join(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:
+    """A join, the conditions on one side alone being that side's where they may remove its rows."""
+    width = len(left.types)
+    lefts: list[Any] = []
+    rights: list[Any] = []
+    both: list[Any] = []
+    for part in parts:
+        places = used(part)
+        if places and min(places) >= width and kind != "FULL":
+            rights.append(moved(part, lambda index: index - width))
+        elif places and max(places) < width and kind in {"INNER", "SEMI"}:
+            lefts.append(part)
+        else:
+            both.append(part)
+    return joined(kind, _where(left, lefts), _where(right, rights), tuple(both))
+
+
+def _where(node: Node, parts: list[Any]) -> Node:
+    condition = conjunction(tuple(parts))
+    return node if condition is None else Filter(node, condition)
+
+
+def joined(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:
+    """A join whose equalities between the sides are its keys."""
+    width = len(left.types)
+    keys, rest = keys_among(parts, width)
+    aware = any(_is_not_in(part) and part not in rest for part in parts)
+    if aware and (kind != "ANTI" or len(keys) > 1 or rest):
+        # NOT IN beside a correlation: the comparison itself decides, row by row.
+        keys, rest = [], [_spelled(part) if _is_not_in(part) else part for part in parts]
+        for part in [each for each in rest if _sides(each, width) is not None]:
+            keys.append(_sides(part, width) or keys[-1])
+            rest.remove(part)
+        aware = False
+    return Join(kind, left, right, tuple(keys), conjunction(tuple(rest)), aware)
+
+
+def keys_among(parts: tuple[Any, ...], width: int) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """Of conditions on two inputs, the left of which has `width` columns, the keys and the rest."""
+    keys: list[tuple[Any, Any]] = []
+    rest: list[Any] = []
+    for part in parts:
+        pair = _sides(part, width)
+        if pair is not None:
+            keys.append(pair)
+        elif not _is_noise(part):
+            rest.append(part)
+    return keys, rest
+
+
+def _is_not_in(part: Any) -> bool:
+    return isinstance(part, bound.Call) and part.function == NOT_IN
+
+
+def _spelled(part: Any) -> Any:
+    left, right = part.args
+    return bound.Test(_compared(left, right, negated=False), "FALSE", negated=True)
+
+
+def _sides(part: Any, width: int) -> tuple[Any, Any] | None:
+    """The left and the right expression of an equality between two inputs, the left of which has `width` columns."""
+    if not isinstance(part, bound.Call) or len(part.args) != 2:
+        return None
+    if part.function != NOT_IN and part.function.name not in _equal_names():
+        return None
+    first, second = part.args
+    kind = key_type(first.type, second.type)
+    one, other = used(first), used(second)
+    if kind is None or not one or not other:
+        return None
+    if max(other) < width <= min(one):
+        first, second, one, other = second, first, other, one
+    if not (max(one) < width <= min(other)):
+        return None
+    return _as(first, kind), _as(moved(second, lambda index: index - width), kind)
+
+
+def _equal_names() -> frozenset[str]:
+    from gpudb.plan.tree.predicates import EQUALITIES
+
+    return EQUALITIES
+
+
+def _as(expr: Any, kind: SqlType) -> Any:
+    return expr if expr.type == kind or expr.type.plain == kind else bound.Cast(expr, kind)
+
+
+def _compared(left: Any, right: Any, *, negated: bool) -> Any:
+    kind = key_type(left.type, right.type)
+    if kind is None:
+        raise NotCarried(f"equality of {left.type} and {right.type}")
+    call = bound.Call(equals(kind), (_as(left, kind), _as(right, kind)), BOOL)
+    return bound.BoolOp("NOT", (call,)) if negated else call
+
+
+def _literal(rex: Any) -> Any:
+    kind = rex.getType()
+    if kind == "Boolean":
+        return bound.Constant(rex.getBoolValue(), BOOL)
+    if kind in {"Int64", "Int32", "Utf8"}:
+        # What EXISTS selects, or a column that stands for none.
+        return bound.Constant(1, INT4)
+    raise NotCarried(f"the planner's literal of {kind}")
+
+
+def _is_noise(part: Any) -> bool:
+    """A condition that is always true."""
+    return isinstance(part, bound.Constant) and part.value is True

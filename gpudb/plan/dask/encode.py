@@ -1,0 +1,339 @@
+"""Writes a bound query as the text that the planner reads: relations `r7` with columns `c0`, `c1`, … and symbols.
+
+Joins, WHERE, GROUP BY and DISTINCT are the text's own, and subqueries are joins of it (`unnest`). What it cannot carry
+(windows, limits, grouping sets, set operations, shared WITH queries) is planned by itself, through `Blocks.block`, and
+is a table here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudb.plan.dask.joins import COLUMNS, Joins
+from gpudb.plan.dask.scalar_subqueries import pulled_out
+from gpudb.plan.dask.symbols import NOT_IN, Symbols
+from gpudb.plan.dask.unnest import Unnesting
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.logical.dependent_joins import Blocks, Ctes
+from gpudb.plan.tree.nodes import Filter, Node, Scan, Values, column
+from gpudb.plan.tree.predicates import factored, is_plain_core, plain_equality
+from gpudb.plan.tree.traversal import conjunction, conjuncts, transform
+from gpudb.sql import bound
+from gpudb.sql.bound import Expr
+from gpudb.sql.traverse import outer_columns, walk
+from gpudb.types import BOOL
+
+_NOT_TAKEN = (*bound.SUBQUERIES, bound.Aggregate, bound.Window, bound.SetReturning, bound.Default)
+_OUTSIDE = "a condition on columns from outside"
+
+
+@dataclass
+class Leaf:
+    """A relation of the text: a table, or a part that was planned by itself; `rows` is what it is thought to have."""
+
+    node: Node
+    rows: int
+
+    def keep(self, condition: Expr) -> None:
+        """Keeps only the rows for which a condition over this relation is true."""
+
+        def change(each: Any) -> Any:
+            return column(each.index, each.type, each.name) if isinstance(each, bound.Column) else None
+
+        part = transform(condition, change)
+        if isinstance(self.node, Scan):
+            self.node = replace(self.node, filter=conjunction((*conjuncts(self.node.filter), part)))
+        else:
+            self.node = Filter(self.node, part)
+
+
+class Carrier:
+    """Carries one block, in which the queries `ctes` have names; `blocks` plans what is planned by itself."""
+
+    def __init__(self, blocks: Blocks, estimate: Callable[[Node], int], ctes: Ctes) -> None:
+        self.symbols = Symbols()
+        self.leaves: dict[str, Leaf] = {}
+        self.blocks = blocks
+        self.ctes = ctes
+        self.fresh = blocks.fresh
+        self._estimate = estimate
+        self._unnesting = Unnesting(self)
+        self._joins: Joins | None = None
+        self._inside: set[int] = set()
+        self._renamed: dict[tuple[int, int], str] = {}
+
+    def read(self, text: str) -> dict[str, list[int]]:
+        """By relation, the columns of it that a text reads: one at least, since the planner has no tables of none."""
+        found: dict[str, set[int]] = {}
+        for name, number in COLUMNS.findall(text):
+            found.setdefault(name, set()).add(int(number))
+        return {name: sorted(found.get(name, ())) or [0] for name in self.leaves}
+
+    # ------------------------------------------------------------------------------------------ queries
+
+    def core(self, query: bound.Select, outputs: list[Expr]) -> str:
+        """The text of a SELECT without what stands above its groups, giving `outputs` as c0, c1, …
+
+        Of a grouped query the outputs are over its groups.
+        """
+        self.add_ctes(query.ctes)
+        with self.over(self.joins(query.source)) as joins:
+            if self.kept(query.where, query.source):
+                raise NotCarried(_OUTSIDE)
+            return self._grouped(query, outputs, joins) if query.grouped else self._selected(outputs, joins)
+
+    def _selected(self, outputs: list[Expr], joins: Joins) -> str:
+        texts = ", ".join(f"{self.value(each)} AS c{n}" for n, each in enumerate(outputs)) or "'§' AS c0"
+        return f"SELECT {texts}{joins.body}"
+
+    def _grouped(self, query: bound.Select, outputs: list[Expr], joins: Joins) -> str:
+        keys = list(query.group_by)
+        calls: list[bound.Aggregate] = []
+        above = [*outputs, *conjuncts(query.having)]
+        for each in above:
+            for node in walk(each):
+                if isinstance(node, bound.Aggregate) and node not in calls and self._own(node):
+                    calls.append(node)
+        # Columns that the primary key among the keys determines.
+        for each in above:
+            for loose in _loose_columns(each, tuple(keys)):
+                if loose.rel in self._inside:
+                    keys.append(loose)
+        rel = self.fresh()
+        texts = [self.value(key) for key in keys]
+        if any(isinstance(each, bound.SUBQUERIES) for call in calls for each in walk(call)):
+            raise NotCarried("a subquery inside an aggregate")
+        texts += [f"max({self.symbols.call(call, self._leaf_text, 'e')})" for call in calls]
+        if not texts:
+            texts = ["max('§')"]
+        selected = ", ".join(f"{text} AS c{number}" for number, text in enumerate(texts))
+        by = f" GROUP BY {', '.join(texts[: len(keys)])}" if keys else ""
+        groups = Joins()
+        groups.add("CROSS", f"(SELECT {selected}{joins.body}{by}) AS r{rel}", {f"r{rel}"})
+        parts: list[Any] = [*keys, *calls]
+        for number, part in enumerate(parts):
+            if isinstance(part, bound.Column):
+                self._renamed[part.rel, part.index] = f"r{rel}.c{number}"
+        self._inside.add(rel)
+
+        def over(expr: Any) -> Any:
+            def place(each: Any) -> Any:
+                if isinstance(each, bound.Constant) or each not in parts:
+                    return None
+                return bound.Column(rel, parts.index(each), each.type, getattr(each, "name", ""))
+
+            return transform(expr, place)
+
+        with self.over(groups):
+            if self.kept(over(query.having) if query.having is not None else None, None):
+                raise NotCarried(_OUTSIDE)
+            return self._selected([over(each) for each in outputs], groups)
+
+    def _own(self, call: bound.Aggregate) -> bool:
+        columns = [node for node in walk(call) if isinstance(node, bound.Column)]
+        return not columns or any(column.rel in self._inside for column in columns)
+
+    def add_ctes(self, ctes: Ctes) -> None:
+        """Queries that have names from here on."""
+        self.ctes = (*self.ctes, *ctes)
+
+    # ------------------------------------------------------------------------------------------ relations
+
+    def joins(self, source: Any | None) -> Joins:
+        """The relations of a FROM."""
+        made = Joins()
+        if source is not None:
+            self._add(made, source)
+        return made
+
+    @contextmanager
+    def over(self, joins: Joins | None) -> Iterator[Joins]:
+        """Within it subqueries in expressions join these relations; there may be none without any."""
+        before, self._joins = self._joins, joins
+        try:
+            yield joins if joins is not None else Joins()
+        finally:
+            self._joins = before
+
+    def joined(self, *, alone: bool = False) -> Joins:
+        """The relations that a subquery is to join: one of a single row where there is none yet, unless the subquery's
+        may stand `alone`."""
+        if self._joins is None:
+            raise NotCarried("a subquery in ON")
+        if not self._joins.parts and not alone:
+            name = self.table(self.fresh(), Values(((),), ()))
+            self._joins.add("CROSS", name, {name})
+        return self._joins
+
+    def _add(self, joins: Joins, source: Any) -> None:
+        match source:
+            case bound.Join():
+                self._add(joins, source.left)
+                self._add_right(joins, source)
+            case bound.Scan(row_ids=False):
+                name = self.table(source.rel, Scan(source.table, tuple(range(len(source.table.columns)))))
+                joins.add("CROSS", name, {name})
+            case bound.Derived():
+                joins.add("CROSS", self.derived(source.rel, source.query), {f"r{source.rel}"})
+            case bound.CteScan():
+                found = self.blocks.with_query(source, self.ctes)
+                text = self.table(source.rel, found) if isinstance(found, Node) else self.derived(source.rel, found)
+                joins.add("CROSS", text, {f"r{source.rel}"})
+            case bound.Scan():
+                raise NotCarried("row identifiers")
+            case bound.FunctionScan():
+                raise NotCarried(f"function {source.function.name} in FROM")
+            case bound.SystemScan():
+                raise NotCarried("the system catalog")
+            case bound.FrameScan():
+                raise NotCarried("a registered frame")
+            case _:
+                raise NotCarried(type(source).__name__)
+
+    def _add_right(self, joins: Joins, source: bound.Join) -> None:
+        right = self.joins(source.right)
+        inner = _inner(source) if source.kind in {"CROSS", "INNER"} else frozenset[int]()
+        with self.over(None):
+            on = self._conditions(source.on, inner, joins)
+        joins.add(source.kind, right.bracketed, right.seen, on)
+
+    def table(self, rel: int, node: Node) -> str:
+        """The name of a relation that is a table here."""
+        self._inside.add(rel)
+        self.leaves[f"r{rel}"] = Leaf(node, max(self._estimate(node), 1))
+        return f"r{rel}"
+
+    def derived(self, rel: int, query: bound.Query) -> str:
+        """A query in FROM: the text's own if that can say it, else a table; NotCarried for one that reads columns from
+        outside."""
+        # Who reads rows in an order, array_agg say, is to find them in it.
+        if is_plain_core(query) and not (isinstance(query, bound.Select) and query.order_by):
+            assert isinstance(query, bound.Select)
+            text = self.core(query, list(query.targets))
+            if query.distinct is True:
+                text = "SELECT DISTINCT" + text.removeprefix("SELECT")
+            self._inside.add(rel)
+            return f"({text}) AS r{rel}"
+        if outer_columns(query):
+            raise NotCarried("LATERAL")
+        return self.table(rel, self.blocks.block(query, self.ctes))
+
+    # ------------------------------------------------------------------------------------------ conditions
+
+    def kept(self, condition: Expr | None, source: Any | None) -> list[str]:
+        """Puts a WHERE above a FROM to the relations joined; the conditions that read what is not of them."""
+        joins = self._joins
+        assert joins is not None
+        conditions = self._conditions(condition, _inner(source), joins)
+        return [each for each in conditions if not joins.keep(each)]
+
+    def _conditions(self, condition: Expr | None, inner: frozenset[int], joins: Joins) -> list[str]:
+        """The texts of a condition's parts, without what is of one of the `inner` relations alone, and without
+        subqueries that are joins of their own."""
+        texts: list[str] = []
+        for part in (part for each in conjuncts(condition) for part in factored(each)):
+            if not self._taken(part, inner) and not self._unnesting.filters(part):
+                self.symbols.some_column = joins.some_column
+                texts.append(self._predicate(part))
+        return texts
+
+    def _taken(self, part: Expr, inner: frozenset[int]) -> bool:
+        """Whether a condition is of one relation alone. It is that relation's then: the planner is not told of it."""
+        nodes = list(walk(part))
+        read = {node.rel for node in nodes if isinstance(node, bound.Column)}
+        if len(read) != 1 or not read <= inner or any(isinstance(node, _NOT_TAKEN) for node in nodes):
+            return False
+        if isinstance(part, bound.Call) and part.function == NOT_IN:  # which a join alone understands
+            return False
+        leaf = self.leaves.get(f"r{read.pop()}")
+        if leaf is not None:
+            leaf.keep(part)
+        return leaf is not None
+
+    def _predicate(self, expr: Expr) -> str:
+        """A boolean: what the planner may look into stays, the rest is opaque."""
+        match expr:
+            case bound.BoolOp(op="AND" | "OR"):
+                return "(" + f" {expr.op} ".join(self._predicate(each) for each in expr.args) + ")"
+            case bound.Call() if (sides := plain_equality(expr)) is not None:
+                return f"{self.value(sides[0])} = {self.value(sides[1])}"
+            case _:
+                return self.symbols.call(self._prepared(expr), self._leaf_text, "b")
+
+    def value(self, expr: Expr) -> str:
+        """An expression as the planner's text: a column as itself, all else opaque."""
+        expr = self._prepared(expr)
+        return self._leaf_text(expr) or self.symbols.call(expr, self._leaf_text)
+
+    def true(self, joins: Joins) -> str:
+        """A condition that is true, for a join of these relations that has no other."""
+        self.symbols.some_column = joins.some_column
+        return self._predicate(bound.Constant(True, BOOL))
+
+    def aggregate(self, call: bound.Aggregate) -> str:
+        """An aggregate's call."""
+        return f"max({self.symbols.call(call, self._leaf_text)})"
+
+    def _prepared(self, expr: Any) -> Any:
+        """An expression whose subqueries are all scalar ones, correlated ones each over one aggregate."""
+
+        def change(each: Any) -> Any:
+            match each:
+                case bound.Exists() | bound.AnySubquery() | bound.ArraySubquery():
+                    raise NotCarried("EXISTS, ANY, ALL or ARRAY of a subquery as a value")
+                case bound.ScalarSubquery() if outer_columns(each.query):
+                    pulled = pulled_out(each)
+                    return pulled if pulled is each else self._prepared(pulled)
+                case bound.ScalarSubquery() | bound.Aggregate():
+                    return each
+                case bound.SetReturning():
+                    raise NotCarried("a set-returning function")
+                case bound.Default():
+                    raise NotCarried("DEFAULT")
+                case _:
+                    return None
+
+        return transform(expr, change)
+
+    def _leaf_text(self, each: Any) -> str | None:
+        if isinstance(each, bound.Column):
+            found = self._renamed.get((each.rel, each.index))
+            if found is not None:
+                return found
+            return f"r{each.rel}.c{each.index}"
+        if isinstance(each, bound.ScalarSubquery):
+            return self._unnesting.value(each)
+        return None
+
+
+def _inner(source: Any) -> frozenset[int]:
+    """The relations whose rows alone a condition above a FROM removes: those that no outer join fills up."""
+    match source:
+        case bound.Join(kind="CROSS" | "INNER"):
+            return _inner(source.left) | _inner(source.right)
+        case bound.Join(kind="LEFT"):
+            return _inner(source.left)
+        case bound.Join(kind="RIGHT"):
+            return _inner(source.right)
+        case bound.Scan() | bound.CteScan() | bound.Derived():
+            return frozenset({source.rel})
+        case _:
+            return frozenset()
+
+
+def _loose_columns(expr: Any, keys: tuple[Any, ...]) -> list[bound.Column]:
+    """The columns of an expression over groups that are in no key and no aggregate."""
+    found: list[bound.Column] = []
+
+    def look(each: Any) -> Any:
+        if each in keys or isinstance(each, bound.Aggregate):
+            return each
+        if isinstance(each, bound.Column):
+            found.append(each)
+        return None
+
+    transform(expr, look)
+    return found

@@ -1,0 +1,182 @@
+"""Subqueries as joins of the planner's text: semi-joins, anti-joins, single rows, and groups by what correlates them.
+
+EXISTS, IN and their negations are conditions here, scalar subqueries values. One that is correlated is a left join with
+its groups by the columns that the outer ones equal: a group that is not there is NULL, as an aggregate over no rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gpudb.plan.dask.joins import relations_in
+from gpudb.plan.dask.symbols import NOT_IN, SINGLE
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.tree.nodes import Aggregate, Node, Project, column
+from gpudb.plan.tree.predicates import equality, is_plain_core, plain_equality
+from gpudb.plan.tree.traversal import conjunction, conjuncts
+from gpudb.sql import bound
+from gpudb.sql.bound import Expr
+from gpudb.sql.traverse import outer_columns, walk
+from gpudb.types import BOOL
+
+if TYPE_CHECKING:
+    from gpudb.plan.dask.encode import Carrier
+
+_SHAPE = "a correlated subquery of this shape"
+_Match = Callable[[tuple[Expr, ...]], Expr]
+"""The condition on the columns of a subquery under which one of its rows counts."""
+
+
+class Unnesting:
+    """Joins the subqueries of one block to the relations that its `carrier` is at."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self._carrier = carrier
+
+    # ------------------------------------------------------------------------------------------ conditions
+
+    def filters(self, expr: Expr) -> bool:
+        """Whether a condition is a subquery that keeps or removes rows: it has been joined then."""
+        match expr:
+            case bound.Exists():
+                self._exists(expr.query)
+            case bound.BoolOp(op="NOT", args=(bound.Exists() as inner,)):
+                self._exists(inner.query, anti=True)
+            case bound.AnySubquery(all=False):
+                self._exists(expr.query, _matches(expr))
+            case bound.AnySubquery(all=True, functions=(_,)):
+                self._exists(expr.query, _missed(expr), anti=True)
+            case bound.BoolOp(op="NOT", args=(bound.AnySubquery(all=False) as inner,)):
+                self._exists(inner.query, _unmatched(inner), anti=True)
+            case _:
+                return False
+        return True
+
+    def _exists(self, query: bound.Query, match: _Match | None = None, *, anti: bool = False) -> None:
+        carrier = self._carrier
+        outer = carrier.joined()
+        if is_plain_core(query) and isinstance(query, bound.Select) and not query.grouped:
+            # DISTINCT changes nothing of whether there is a row.
+            if query.source is None:
+                raise NotCarried("EXISTS over a subquery without FROM")
+            carrier.add_ctes(query.ctes)
+            inner, source = carrier.joins(query.source), query.source
+            condition = conjunction((*conjuncts(query.where), *_of(match, query.targets)))
+        else:
+            rel = carrier.fresh()
+            source = bound.Derived(rel, query)
+            inner = carrier.joins(source)
+            columns = tuple(bound.Column(rel, i, each.type) for i, each in enumerate(query.columns))
+            condition = conjunction(_of(match, columns))
+        with carrier.over(inner):
+            outside = carrier.kept(condition, source)
+        on = [*inner.where, *outside] or [carrier.true(outer)]
+        if not all(relations_in(each) <= outer.seen | inner.seen for each in on):
+            raise NotCarried(_SHAPE)
+        outer.add("LEFT ANTI" if anti else "LEFT SEMI", inner.bracketed, on=on)
+
+    # ------------------------------------------------------------------------------------------ values
+
+    def value(self, subquery: bound.ScalarSubquery) -> str:
+        """The text of a scalar subquery's value, which has been joined."""
+        query = subquery.query
+        if outer_columns(query):
+            return self._correlated(query)
+        carrier = self._carrier
+        node = carrier.blocks.block(query, carrier.ctes)
+        if not _is_single(node):
+            only = column(0, node.types[0])
+            node = Aggregate(node, (), (bound.Aggregate(SINGLE, (only,), subquery.type),))
+        name = carrier.table(carrier.fresh(), node)
+        carrier.joined(alone=True).add("CROSS", name, {name})
+        return f"{name}.c0"
+
+    def _correlated(self, query: bound.Query) -> str:
+        if not isinstance(query, bound.Select) or query.group_by or query.having is not None:
+            raise NotCarried(_SHAPE)
+        if query.distinct or query.limit is not None or query.offset is not None or query.grouping_sets is not None:
+            raise NotCarried(_SHAPE)
+        call = query.targets[0]
+        if query.source is None or not isinstance(call, bound.Aggregate):
+            raise NotCarried(_SHAPE)
+        if any(isinstance(each, bound.SUBQUERIES) for each in walk(call)):
+            raise NotCarried("a subquery inside a correlated aggregate")
+        carrier = self._carrier
+        outer = carrier.joined()
+        carrier.add_ctes(query.ctes)
+        inner = carrier.joins(query.source)
+        inside = {node.rel for node in walk(query) if hasattr(node, "rel") and not isinstance(node, bound.Column)}
+        own: list[Expr] = []
+        pairs: list[tuple[bound.Column, bound.Column]] = []
+        for part in conjuncts(query.where):
+            if _is_inside(part, inside):
+                own.append(part)
+            else:
+                pairs.append(_correlation(part, inside))
+        with carrier.over(inner):
+            if carrier.kept(conjunction(tuple(own)), query.source):
+                raise NotCarried(_SHAPE)
+            keys = list(dict.fromkeys(carrier.value(each) for each, _ in pairs))
+            held = carrier.aggregate(call)
+        name = f"r{carrier.fresh()}"
+        on = [f"{carrier.value(other)} = {name}.c{keys.index(carrier.value(each))}" for each, other in pairs]
+        if not all(relations_in(each) <= {*outer.seen, name} for each in on):
+            raise NotCarried(_SHAPE)
+        columns = ", ".join(f"{text} AS c{number}" for number, text in enumerate((*keys, held)))
+        text = f"(SELECT {columns}{inner.body} GROUP BY {', '.join(keys)}) AS {name}"
+        outer.add("LEFT", text, {name}, on)
+        return f"{name}.c{len(keys)}"
+
+
+def _of(match: _Match | None, columns: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    return () if match is None else conjuncts(match(columns))
+
+
+def _matches(expr: bound.AnySubquery) -> _Match:
+    def match(targets: tuple[Expr, ...]) -> Expr:
+        pairs = zip(expr.functions, expr.left, targets, strict=True)
+        calls = tuple(bound.Call(function, (left, right), BOOL) for function, left, right in pairs)
+        return calls[0] if len(calls) == 1 else bound.BoolOp("AND", calls)
+
+    return match
+
+
+def _missed(expr: bound.AnySubquery) -> _Match:
+    return lambda targets: bound.Test(_matches(expr)(targets), "TRUE", negated=True)
+
+
+def _unmatched(expr: bound.AnySubquery) -> _Match:
+    def match(targets: tuple[Expr, ...]) -> Expr:
+        if len(targets) == 1 and equality(_matches(expr)(targets)) is not None:
+            return bound.Call(NOT_IN, (expr.left[0], targets[0]), BOOL)
+        return bound.Test(_matches(expr)(targets), "FALSE", negated=True)
+
+    return match
+
+
+def _is_single(node: Node) -> bool:
+    """Whether a node has one row always."""
+    while isinstance(node, Project):
+        node = node.input
+    return isinstance(node, Aggregate) and not node.keys
+
+
+def _is_inside(part: Any, inside: set[int]) -> bool:
+    """Whether a condition of a subquery reads no column from outside; NotCarried for one over outer aggregates."""
+    nodes = list(walk(part))
+    if any(isinstance(node, bound.Column) and node.rel not in inside for node in nodes):
+        return False
+    aggregates = any(isinstance(node, bound.Aggregate) for node in nodes)
+    if aggregates and not any(isinstance(node, bound.Select) for node in nodes):
+        raise NotCarried("a subquery correlated by more than equalities")
+    return True
+
+
+def _correlation(part: Any, inside: set[int]) -> tuple[bound.Column, bound.Column]:
+    """The inner and the outer column that a condition equates."""
+    sides = plain_equality(part)
+    if sides is None or sum(side.rel in inside for side in sides) != 1:
+        raise NotCarried("a subquery correlated by more than equalities")
+    one, other = sides
+    return (one, other) if one.rel in inside else (other, one)

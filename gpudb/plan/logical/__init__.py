@@ -1,0 +1,3 @@
+"""A bound query as a logical plan, block by block."""
+
+from __future__ import annotations

@@ -1,0 +1,345 @@
+"""FROM, WHERE and subqueries of the blocks that the planner's text cannot say: by joins with a subquery's domain.
+
+A relation that reads columns of those to its left (LATERAL), and a subquery as a value, are planned once over the
+distinct rows of what they read (`rows.Domain`), and joined back to the rows that they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Protocol
+
+from gpudb.plan.dask.decode import joined
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.logical import subquery_forms
+from gpudb.plan.logical.rows import Domain, Rows, domain_of, joined_back, numbered_rows
+from gpudb.plan.logical.table_functions import called
+from gpudb.plan.tree.nodes import Filter, Join, JoinKind, Node, Scan, Shared, Values, column
+from gpudb.plan.tree.traversal import conjunction, conjuncts, transform
+from gpudb.sql import bound
+from gpudb.sql.traverse import outer_columns, walk
+from gpudb.types import SqlType
+
+Ctes = tuple[bound.Cte, ...]
+NOTHING = Rows(Values(((),), ()), ())
+"""What a block without FROM is over: one row of no columns."""
+
+
+class Blocks(Protocol):
+    """What plans whole queries, and gives fresh numbers."""
+
+    def block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
+        """A query's node: the domain's columns first, then the query's own."""
+
+    def with_query(self, source: bound.CteScan, ctes: Ctes) -> Node | bound.Query:
+        """A reference to a WITH query: its shared node, or the query itself where it stands in its place."""
+
+    def outer_columns_of(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
+        """The columns that a WITH query reads from outside itself."""
+
+    def fresh(self) -> int:
+        """A number that no relation has."""
+
+
+class Dependent:
+    """Plans parts of one block, in which the queries `ctes` have names."""
+
+    def __init__(self, blocks: Blocks, ctes: Ctes) -> None:
+        self._blocks = blocks
+        self._ctes = ctes
+        self.fresh = blocks.fresh
+        # Of WHERE, what has not been applied while FROM is planned.
+        self._waiting: tuple[Any, ...] = ()
+
+    # ------------------------------------------------------------------------------------------ FROM
+
+    def rows(self, query: bound.Select, domain: Domain | None) -> Rows:
+        """The rows of FROM for which WHERE is true; under a domain, of each of its rows, whose columns come first.
+
+        What reads columns to its left is computed for those rows alone that conditions on them leave.
+        """
+        self._waiting = tuple(each for each in conjuncts(query.where) if not _has_subquery(each))
+        rows = self._source(query.source, domain)
+        rest = (*self._waiting, *(each for each in conjuncts(query.where) if _has_subquery(each)))
+        return self.filtered(rows, conjunction(rest))
+
+    def _left(self, rows: Rows) -> Rows:
+        """Rows under the conditions of WHERE that are on them alone."""
+        own = tuple(each for each in self._waiting if _is_over(each, rows))
+        self._waiting = tuple(each for each in self._waiting if each not in own)
+        return self.filtered(rows, conjunction(own))
+
+    def _unfiltered(self, source: Any, outside: Rows | None = None) -> Rows:
+        """A side of an outer join that may be filled up with NULLs, which is what WHERE looks at then."""
+        waiting, self._waiting = self._waiting, ()
+        made = self._side(source, outside)
+        self._waiting = waiting
+        return made
+
+    def _side(self, source: Any, outside: Rows | None) -> Rows:
+        return self._alone(source) if outside is None else self._beside(outside, source)
+
+    def _source(self, source: Any | None, domain: Domain | None) -> Rows:
+        outside = domain.rows if domain is not None else NOTHING
+        if source is None:
+            return outside
+        if domain is None:
+            return self._alone(source)
+        if isinstance(source, bound.Derived) and self._reads(outside, source.query):
+            # All of FROM is over the domain itself: nothing to join it back to, and its order is the rows'.
+            return self._under(domain, source.rel, source.query)
+        return self._beside(outside, source)
+
+    def _beside(self, outside: Rows, source: Any) -> Rows:
+        """Rows, and for each of them those of a relation that may read their columns."""
+        reads = self._outer_columns(source)
+        if not any(outside.found(*each) is not None for each in reads):
+            other = self._alone(source)
+            return Rows(Join("INNER", outside.node, other.node), (*outside.places, *other.places))
+        match source:
+            case bound.Join(kind="CROSS" | "INNER"):
+                both = self._beside(self._beside(outside, source.left), source.right)
+                return self.filtered(both, source.on)
+            case bound.Join():
+                return self._outer(source, outside)
+            case bound.FunctionScan():
+                return self._function(outside, source)
+            case bound.Derived() | bound.CteScan():
+                return self._lateral("INNER", outside, source)
+            case _:
+                raise NotCarried(f"LATERAL {type(source).__name__}")
+
+    def _alone(self, source: Any) -> Rows:
+        match source:
+            case bound.Scan(row_ids=False):
+                table = source.table
+                return _relation(source.rel, Scan(table, tuple(range(len(table.columns)))))
+            case bound.Derived():
+                return _relation(source.rel, self._blocks.block(source.query, self._ctes))
+            case bound.CteScan():
+                found = self._blocks.with_query(source, self._ctes)
+                node = found if isinstance(found, Node) else self._blocks.block(found, self._ctes)
+                return _relation(source.rel, node)
+            case bound.Join(kind="CROSS" | "INNER"):
+                both = self._beside(self._alone(source.left), source.right)
+                return self.filtered(both, source.on)
+            case bound.Join():
+                return self._outer(source, None)
+            case bound.FunctionScan():
+                return self._function(NOTHING, source)
+            case bound.Scan():
+                raise NotCarried("row identifiers")
+            case bound.SystemScan():
+                raise NotCarried("the system catalog")
+            case bound.FrameScan():
+                raise NotCarried("a registered frame")
+            case _:
+                raise NotCarried(type(source).__name__)
+
+    def _outer(self, source: bound.Join, outside: Rows | None) -> Rows:
+        """LEFT, RIGHT or FULL JOIN."""
+        first, second = (source.right, source.left) if source.kind == "RIGHT" else (source.left, source.right)
+        kind: JoinKind = "FULL" if source.kind == "FULL" else "LEFT"
+        left = self._side(first, outside) if kind == "LEFT" else self._unfiltered(first, outside)
+        if any(left.found(*each) is not None for each in self._outer_columns(second)):
+            if kind == "FULL":
+                raise NotCarried("a FULL JOIN that reads columns from outside")
+            return self._lateral(kind, left, second, source.on)
+        if kind == "FULL" and outside is not None:
+            raise NotCarried("a FULL JOIN that reads columns from outside")
+        right = self._unfiltered(second)
+        both = (*left.places, *right.places)
+        if source.on is None or not _has_subquery(source.on):
+            parts = conjuncts(Rows(Join("INNER", left.node, right.node), both).over(source.on))
+            return Rows(joined(kind, left.node, right.node, parts), both)
+        if kind == "FULL":
+            raise NotCarried("a subquery in ON of a FULL JOIN")
+        # Which pairs there are is found out first.
+        rows = numbered_rows(left, self.fresh())
+        pairs = Rows(Join("INNER", rows.node, right.node), (*rows.places, *right.places))
+        pairs = self.filtered(pairs, source.on)
+        last = len(left.places)
+        made = pairs.only(range(last, last + 1 + len(right.places)))
+        node = Join(kind, rows.node, made.node, ((rows.at(last), made.at(0)),))
+        places = (*rows.places, *made.places)
+        return Rows(node, places).only(_but(last, last + 2, len(places)))
+
+    def _lateral(self, kind: JoinKind, left: Rows, source: Any, on: Any | None = None) -> Rows:
+        """Rows joined with a relation that reads their columns, planned over what it reads."""
+        left = self._left(left)
+        domain = self._domain(left, self._outer_columns(source))
+        match source:
+            case bound.Derived():
+                made = self._under(domain, source.rel, source.query)
+            case bound.CteScan():
+                found = self._blocks.with_query(source, self._ctes)
+                if isinstance(found, Node):
+                    raise NotCarried("a WITH query that reads columns from outside")
+                made = self._under(domain, source.rel, found)
+            case _:
+                made = self._beside(domain.rows, source)
+        places = (*domain.outside.places, *made.places)
+        width = len(domain.outside.places)
+        condition = None
+        if on is not None:
+            # The domain's columns are there twice, with the same values.
+            if _has_subquery(on):
+                raise NotCarried("a subquery in ON of a LATERAL join")
+            condition = Rows(Join("INNER", domain.outside.node, made.node), places).over(on)
+        assert kind in {"INNER", "LEFT"}
+        node = joined_back(kind, domain, made.node, condition=condition)
+        return Rows(node, places).only(_but(len(left.places), width + domain.width, len(places)))
+
+    def _under(self, domain: Domain, rel: int, query: bound.Query) -> Rows:
+        node = self._blocks.block(query, self._ctes, domain)
+        own = tuple(bound.Column(rel, i, c.type, c.name) for i, c in enumerate(query.columns))
+        return Rows(node, (*domain.rows.places, *own))
+
+    def _function(self, outside: Rows, source: bound.FunctionScan) -> Rows:
+        return called(self.valued(self._left(outside), source.args), source)
+
+    # ------------------------------------------------------------------------------------------ conditions
+
+    def filtered(self, rows: Rows, condition: Any | None) -> Rows:
+        """The rows for which a condition is true; subqueries are looked at for those that the rest leaves."""
+        parts = conjuncts(condition)
+        plain = conjunction(tuple(rows.over(each) for each in parts if not _has_subquery(each)))
+        if plain is not None:
+            rows = replace(rows, node=Filter(rows.node, plain))
+        for each in parts:
+            if _has_subquery(each):
+                rows = self._tested(rows, each)
+        return rows
+
+    def _tested(self, rows: Rows, condition: Any) -> Rows:
+        inner, negated = condition, False
+        while isinstance(inner, bound.BoolOp) and inner.op == "NOT":
+            inner, negated = inner.args[0], not negated
+        if isinstance(inner, bound.Exists) and self._reads(rows, inner.query):
+            domain = self._domain(rows, self._outer_columns(inner.query))
+            made = self._blocks.block(_any_row(inner.query), self._ctes, domain)
+            node = joined_back("ANTI" if negated else "SEMI", domain, made)
+            return Rows(node, domain.outside.places).only(range(len(rows.places)))
+        held = self.valued(rows, (condition,))
+        return Rows(Filter(held.node, held.over(condition)), held.places).only(range(len(rows.places)))
+
+    # ------------------------------------------------------------------------------------------ subqueries
+
+    def valued(self, rows: Rows, exprs: Iterable[Any]) -> Rows:
+        """The rows with a column more for every subquery in some expressions."""
+        found: list[Any] = []
+
+        def look(each: Any) -> Any:
+            if each in rows.places and not isinstance(each, bound.Constant):
+                return each
+            if isinstance(each, bound.SUBQUERIES):
+                if each not in found:
+                    found.append(each)
+                return each
+            return None
+
+        for each in exprs:
+            transform(each, look)
+        for each in found:
+            rows = self._value(rows, each)
+        return rows
+
+    def _value(self, rows: Rows, subquery: Any) -> Rows:
+        match subquery:
+            case bound.ScalarSubquery():
+                return self._joined(rows, subquery.query, subquery, subquery_forms.Single(subquery.type))
+            case bound.Exists():
+                return self._joined(rows, _any_row(subquery.query), subquery, subquery_forms.Some())
+            case bound.ArraySubquery():
+                query, ordered = subquery_forms.in_order(subquery.query, self.fresh)
+                return self._joined(rows, query, subquery, subquery_forms.Listed(subquery.type, ordered))
+            case _:
+                kind = subquery_forms.membership_type(subquery)
+                if kind is not None:
+                    return self._membership(rows, subquery, kind)
+                query = subquery_forms.tests(subquery, self.fresh)
+                return self._joined(rows, query, subquery, subquery_forms.Verdict(subquery.all))
+
+    def _joined(self, rows: Rows, query: bound.Query, what: Any, form: subquery_forms.Form) -> Rows:
+        """The rows with a subquery's value, as `form` makes it of the subquery's rows, in a last column."""
+        own = len(rows.places)
+        if not self._reads(rows, query):
+            made = form.of(self._blocks.block(query, self._ctes), 0)
+            node: Node = Join("INNER", rows.node, made)
+            at = own
+        else:
+            domain = self._domain(rows, self._outer_columns(query))
+            domain, below = domain.narrowed(self._blocks.block(query, self._ctes, domain))
+            made = form.of(below, domain.width)
+            node = joined_back("LEFT", domain, made)
+            at = len(domain.outside.places) + domain.width
+        value = form.value(tuple(column(index, node.types[index]) for index in range(at, len(node.types))))
+        return Rows(node, rows.places).with_values(((what, value),))
+
+    def _membership(self, rows: Rows, subquery: bound.AnySubquery, kind: SqlType) -> Rows:
+        """`x = ANY (subquery)`: a join with the rows that equal x, and one with how many rows and NULLs there are."""
+        own = len(rows.places)
+        rows = self.valued(rows, subquery.left)
+        left = rows.over(subquery.left[0])
+        domain = self._domain(rows, self._outer_columns(subquery.query)) if self._reads(rows, subquery.query) else None
+        node = self._blocks.block(subquery.query, self._ctes, domain)
+        if domain is not None:
+            domain, node = domain.narrowed(node)
+        width = 0 if domain is None else domain.width
+        member = Shared(node, -self.fresh())
+        marked, counted = subquery_forms.members(member, width, kind)
+        key = (subquery_forms.as_type(left, kind), column(width, kind))
+        if domain is None:
+            first = Join("LEFT", rows.node, marked, (key,))
+            second = Join("INNER", first, counted)
+        else:
+            first = joined_back("LEFT", domain, marked, key)
+            second = joined_back("LEFT", replace(domain, outside=Rows(first, domain.outside.places)), counted)
+        at = len(first.types)
+        mark, total, known = (column(index, second.types[index]) for index in (at - 1, at + width, at + width + 1))
+        made = Rows(second, rows.places).with_values(
+            ((subquery, subquery_forms.member_verdict(mark, total, known, left)),)
+        )
+        return made.only([*range(own), len(made.places) - 1])
+
+    def _reads(self, rows: Rows, query: Any) -> bool:
+        return any(rows.found(*each) is not None for each in self._outer_columns(query))
+
+    def _outer_columns(self, node: Any) -> set[tuple[int, int]]:
+        """The columns that a query or relation reads from outside, by the WITH queries too that it names."""
+        found = outer_columns(node)
+        inside = {each.number for each in walk(node) if isinstance(each, bound.Cte)}
+        for each in walk(node):
+            if isinstance(each, bound.CteScan) and each.cte not in inside:
+                found |= self._blocks.outer_columns_of(each.cte, self._ctes)
+        return found
+
+    def _domain(self, rows: Rows, reads: set[tuple[int, int]]) -> Domain:
+        wanted = sorted({place for each in reads if (place := rows.found(*each)) is not None})
+        return domain_of(rows.shared(self.fresh()), wanted, self.fresh())
+
+
+def _relation(rel: int, node: Node) -> Rows:
+    return Rows(node, tuple(bound.Column(rel, i, t, n) for i, (t, n) in enumerate(zip(node.types, node.names))))
+
+
+def _any_row(query: bound.Query) -> bound.Query:
+    """A query of which only matters whether it has rows: its order does not."""
+    if isinstance(query, bound.Select) and query.limit is None and query.offset is None and query.order_by:
+        return replace(query, order_by=())
+    return query
+
+
+def _has_subquery(expr: Any) -> bool:
+    return any(isinstance(each, bound.SUBQUERIES) for each in walk(expr))
+
+
+def _is_over(expr: Any, rows: Rows) -> bool:
+    """Whether an expression reads columns, and these rows' alone."""
+    read = [each for each in walk(expr) if isinstance(each, bound.Column) and each.rel >= 0]
+    return bool(read) and all(rows.found(each.rel, each.index) is not None for each in read)
+
+
+def _but(start: int, end: int, width: int) -> list[int]:
+    return [*range(start), *range(end, width)]

@@ -1,0 +1,186 @@
+"""GROUP BY, GROUPING SETS, aggregates and HAVING over rows, where the planner's text does not have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.plan.dask.scalar_subqueries import COUNTS
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.logical.dependent_joins import Dependent
+from gpudb.plan.logical.rows import Domain, Rows, joined_back, placed
+from gpudb.plan.tree.nodes import Aggregate, Node, Project, SetOperation, Shared, column
+from gpudb.plan.tree.traversal import transform
+from gpudb.sql import bound
+from gpudb.sql.traverse import mapped, reads_columns, walk
+
+
+def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Dependent) -> tuple[Rows, bound.Select]:
+    """The groups of a query's rows, HAVING applied; and the query, what stands above its groups over their columns."""
+    keys = list(query.group_by)
+    sets = query.grouping_sets
+    if sets is not None and any(isinstance(key, bound.Constant) for key in keys):
+        raise NotCarried("GROUPING SETS of constants")
+    inside = {each.rel for each in rows.places if isinstance(each, bound.Column)}
+    inside -= {each.rel for each in (domain.rows.places if domain is not None else ()) if hasattr(each, "rel")}
+    above = [*query.targets, *query.order_by, *_distinct(query), *([query.having] if query.having is not None else [])]
+    calls = _calls(above, inside)
+    groupings: list[bound.Grouping] = []
+    for each in (node for part in above for node in walk(part)):
+        if isinstance(each, bound.Grouping) and each not in groupings and all(arg in keys for arg in each.args):
+            groupings.append(each)
+    rel = parts.fresh()
+
+    def over(expr: Any) -> Any:
+        """An expression above the groups as one over the relation `rel` of their columns, in its subqueries too."""
+
+        def change(each: Any) -> Any:
+            found = at(each)
+            if found is None and isinstance(each, bound.SUBQUERIES):
+                # An aggregate over no columns is the subquery's own there, though it be written as one out here.
+                kept = replace(each, query=mapped(each.query, within))
+                return replace(kept, left=tuple(map(over, kept.left))) if isinstance(kept, bound.AnySubquery) else kept
+            return found
+
+        def within(each: Any) -> Any:
+            if isinstance(each, bound.Aggregate) and not reads_columns(each):
+                return None
+            return at(each)
+
+        def at(each: Any) -> Any:
+            if isinstance(each, bound.Constant):
+                return None
+            for number, what in enumerate((*keys, *calls, *groupings)):
+                if each == what or _is_same_column(each, what):
+                    return bound.Column(rel, number, each.type, getattr(each, "name", ""))
+            return None
+
+        return mapped(expr, change)
+
+    # Columns that a primary key among the keys determines are keys too.
+    for part in above:
+        for loose in _loose(over(part), inside):
+            if loose not in keys:
+                keys.append(loose)
+                sets = sets if sets is None else tuple((*each, len(keys) - 1) for each in sets)
+    rows = parts.valued(rows, [*keys, *(each for call in calls for each in _parts_of(call))])
+    made = _made(rows, keys, calls, groupings, sets, domain, parts)
+    own = domain.rows.places if domain is not None else ()
+    columns = tuple(
+        bound.Column(rel, number, each.type, getattr(each, "name", ""))
+        for number, each in enumerate((*keys, *calls, *groupings))
+    )
+    result = Rows(made, (*own, *columns))
+    if query.having is not None:
+        result = parts.filtered(result, over(query.having))
+    distinct = query.distinct if isinstance(query.distinct, bool) else tuple(map(over, query.distinct))
+    changed = replace(
+        query,
+        targets=tuple(map(over, query.targets)),
+        order_by=tuple(map(over, query.order_by)),
+        distinct=distinct,
+        having=None,
+    )
+    return result, changed
+
+
+def _made(
+    rows: Rows,
+    keys: list[Any],
+    calls: list[bound.Aggregate],
+    groupings: list[bound.Grouping],
+    sets: tuple[tuple[int, ...], ...] | None,
+    domain: Domain | None,
+    parts: Dependent,
+) -> Node:
+    """The groups: a domain's columns, keys, calls and groupings; of several sets one after the other."""
+    width = domain.width if domain is not None else 0
+    if sets is not None and len(sets) > 1:
+        rows = Rows(Shared(rows.node, -parts.fresh()), rows.places)
+    made: Node | None = None
+    for each in sets if sets is not None else (tuple(range(len(keys))),):
+        # A key that stands twice in GROUP BY is one.
+        kept = [number for number, key in enumerate(keys) if any(keys[other] == key for other in each)]
+        marks = [index for _, index in domain.keys] if domain is not None else []
+        group: Node = Aggregate(
+            rows.node,
+            (*(rows.at(index) for index in marks), *(rows.over(keys[number]) for number in kept)),
+            tuple(placed(call, rows.places, whole=False) for call in calls),
+        )
+        start = len(marks)
+        # A row of the domain without rows has its group all the same.
+        single = not kept and (sets is not None or not keys)
+        if domain is not None and (single or start < width):
+            keyed = tuple((index, place) for place, index in enumerate(marks))
+            itself = replace(domain, outside=domain.rows, keys=keyed)
+            group, start = joined_back("LEFT" if single else "INNER", itself, group), width + start
+        else:
+            single = False
+        held: list[Any] = [column(index, group.types[index]) for index in range(width)]
+        held += [
+            column(start + kept.index(number), key.type) if number in kept else bound.Constant(None, key.type)
+            for number, key in enumerate(keys)
+        ]
+        for number, call in enumerate(calls):
+            value: Any = column(start + len(kept) + number, call.type)
+            if single and call.function.name in COUNTS:
+                value = bound.Choice("COALESCE", (value, bound.Constant(0, call.type)), call.type)
+            held.append(value)
+        held += [bound.Constant(_mask(grouping, keys, kept), grouping.type) for grouping in groupings]
+        part = Project(group, tuple(held))
+        made = part if made is None else SetOperation("UNION", True, made, part)
+    assert made is not None
+    return made
+
+
+def _is_same_column(one: Any, other: Any) -> bool:
+    columns = isinstance(one, bound.Column) and isinstance(other, bound.Column)
+    return columns and (one.rel, one.index) == (other.rel, other.index)
+
+
+def _distinct(query: bound.Select) -> tuple[Any, ...]:
+    return () if isinstance(query.distinct, bool) else query.distinct
+
+
+def _parts_of(call: bound.Aggregate) -> list[Any]:
+    keys = [key.expr for key in (*call.order_by, *call.within_group)]
+    return [*call.args, *keys, *([call.filter] if call.filter is not None else [])]
+
+
+def _calls(above: list[Any], inside: set[int]) -> list[bound.Aggregate]:
+    """The aggregates of a query whose relations are `inside`: outside its subqueries all, in them those over its own
+    columns alone."""
+    found: list[bound.Aggregate] = []
+
+    def add(call: bound.Aggregate) -> None:
+        if call not in found:
+            found.append(call)
+
+    def look(each: Any) -> Any:
+        if isinstance(each, bound.Aggregate):
+            add(each)
+            return each
+        if isinstance(each, bound.SUBQUERIES):
+            for node in walk(each):
+                if isinstance(node, bound.Aggregate):
+                    reads = {below.rel for below in walk(node) if isinstance(below, bound.Column)}
+                    if reads and reads <= inside:
+                        add(node)
+        return None
+
+    for each in above:
+        transform(each, look)
+    return found
+
+
+def _loose(expr: Any, inside: set[int]) -> list[bound.Column]:
+    """The columns of an expression over groups that still are of the rows below them."""
+    return [node for node in walk(expr) if isinstance(node, bound.Column) and node.rel in inside]
+
+
+def _mask(grouping: bound.Grouping, keys: list[Any], kept: list[int]) -> int:
+    """GROUPING(…) of a set: a bit for each argument, 1 for one that the set leaves out."""
+    made = 0
+    for arg in grouping.args:
+        made = made * 2 + (keys.index(arg) not in kept)
+    return made

@@ -1,0 +1,342 @@
+"""A bound query as a plan: the planner's part of each block, and what stands above it.
+
+A block is a SELECT's joins, conditions and groups. Above it come, in this order, its windows, its sets, its select
+list, DISTINCT, and ORDER BY with LIMIT. Under a domain (a subquery that reads columns from outside: `rows`) each node
+gives the domain's columns first, and groups, windows, DISTINCT and LIMIT are by them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from gpudb.plan.dask.decode import Restorer
+from gpudb.plan.dask.encode import Carrier
+from gpudb.plan.dask.planner import relational_plan
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.logical.dependent_joins import NOTHING, Ctes, Dependent
+from gpudb.plan.logical.groups import grouped
+from gpudb.plan.logical.limits import is_known, limited
+from gpudb.plan.logical.rows import Domain, Rows, placed
+from gpudb.plan.logical.subquery_forms import as_type
+from gpudb.plan.tree.nodes import (
+    Aggregate,
+    DistinctOn,
+    Node,
+    Plan,
+    Project,
+    ProjectSet,
+    Recursive,
+    SetOperation,
+    Shared,
+    Values,
+    Window,
+    Working,
+    column,
+)
+from gpudb.plan.tree.relabels import without_relabels
+from gpudb.plan.tree.traversal import transform
+from gpudb.sql import bound
+from gpudb.sql.rewrite.plain_subqueries import put_in_place
+from gpudb.sql.traverse import outer_columns, walk
+from gpudb.types import INT4
+
+
+def plan_query(query: bound.Query, estimate: Callable[[Node], int], *, optimize: bool = False) -> Plan:
+    """The plan of a whole query, not yet optimised; NotCarried names what no worker runs.
+
+    `estimate` says how many rows a node is thought to give. dask-sql's own optimiser runs with `optimize` alone: the
+    text has no subqueries for it to undo, and `plan/optimize` does the rest of what it would.
+    """
+    query = put_in_place(without_relabels(query))
+    return _Builder(query, estimate, optimize).plan(query)
+
+
+class _Builder:
+    def __init__(self, query: bound.Query, estimate: Callable[[Node], int], optimize: bool) -> None:
+        nodes = list(walk(query))
+        highest = max((node.rel for node in nodes if hasattr(node, "rel")), default=0)
+        self._numbers = count(highest + 1)
+        self._uses = Counter(node.cte for node in nodes if isinstance(node, bound.CteScan))
+        self._shared: dict[int, Node] = {}
+        self._working: dict[int, Working] = {}
+        self._estimate = estimate
+        self._optimize = optimize
+
+    def plan(self, query: bound.Query) -> Plan:
+        if not query.columns:
+            raise NotCarried("a result without columns")
+        root = self.block(query, ())
+        return Plan(Project(root, root_columns(root), tuple(c.name for c in query.columns)), query.columns)
+
+    def fresh(self) -> int:
+        """A number that no relation has."""
+        return next(self._numbers)
+
+    def block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
+        """The node of a query; under a domain, of a query that reads its columns."""
+        match query:
+            case bound.Select():
+                return self._select(query, (*ctes, *query.ctes), domain)
+            case bound.SetOperation():
+                return self._set_operation(query, (*ctes, *query.ctes), domain)
+            case bound.Values():
+                return self._values(query, (*ctes, *query.ctes), domain)
+
+    # ------------------------------------------------------------------------------------------ WITH
+
+    def with_query(self, source: bound.CteScan, ctes: Ctes) -> Node | bound.Query:
+        """A reference to a WITH query: its shared node, or the query itself where it stands in its place."""
+        if source.cte in self._working:
+            return self._working[source.cte]
+        cte = next(each for each in ctes if each.number == source.cte)
+        if cte.recursive and any(isinstance(each, bound.CteScan) and each.cte == cte.number for each in walk(cte)):
+            if cte.number not in self._shared:
+                self._shared[cte.number] = Shared(self._recursive(cte, ctes), cte.number)
+            return self._shared[cte.number]
+        once = self._uses.get(source.cte, 0) < 2 and not cte.materialized
+        if once or self.outer_columns_of(cte.number, ctes):
+            return cte.query
+        if cte.number not in self._shared:
+            self._shared[cte.number] = Shared(self.block(cte.query, ctes), cte.number)
+        return self._shared[cte.number]
+
+    def _recursive(self, cte: bound.Cte, ctes: Ctes) -> Node:
+        query = cte.query
+        if not isinstance(query, bound.SetOperation) or query.op != "UNION":
+            raise NotCarried("WITH RECURSIVE of this shape")
+        if self.outer_columns_of(cte.number, ctes):
+            raise NotCarried("WITH RECURSIVE that reads columns from outside")
+        names = (*ctes, *query.ctes)
+        first = _as_columns(self.block(query.left, names), query.columns)
+        working = Working(cte.number, tuple((column.name, column.type) for column in query.columns))
+        self._working[cte.number] = working
+        try:
+            second = _as_columns(self.block(query.right, names), query.columns)
+        finally:
+            del self._working[cte.number]
+        return self._ordered(query, Recursive(first, second, cte.number, not query.all), names, None)
+
+    def outer_columns_of(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
+        """The columns that a WITH query reads from outside itself, by other WITH queries too."""
+        query = next(each.query for each in ctes if each.number == cte)
+        found = outer_columns(query)
+        inside = {each.number for each in walk(query) if isinstance(each, bound.Cte)} | {cte}
+        for each in walk(query):
+            if isinstance(each, bound.CteScan) and each.cte not in inside:
+                found |= self.outer_columns_of(each.cte, ctes)
+        return found
+
+    # ------------------------------------------------------------------------------------------ SELECT
+
+    def _select(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> Node:
+        rows, query = self._block_rows(query, ctes, domain)
+        own = [*rows.places[: domain.width]] if domain is not None else []
+        above = _above(query)
+        rows = _with_sets(_with_windows(rows, above, len(own)), above)
+        given = [rows.at(index) for index in range(len(own))]
+        targets = [rows.over(each) for each in query.targets]
+        keys = [bound.SortKey(rows.over(key.expr), key.descending, key.nulls_first) for key in query.order_by]
+        limit, offset = (each if is_known(each) else rows.over(each) for each in (query.limit, query.offset))
+        labels = (*("",) * len(given), *(column.name for column in query.columns))
+        if query.distinct is True:
+            wide: Node = Project(rows.node, (*given, *targets), labels)
+            wide, held = Aggregate(wide, root_columns(wide)), [*given, *targets]
+        else:
+            node = rows.node
+            if query.distinct:
+                node = DistinctOn(node, (*given, *(rows.over(each) for each in query.distinct)), tuple(keys))
+            # ORDER BY and LIMIT may want what the select list does not have.
+            wanted = [*(key.expr for key in keys), *(each for each in (limit, offset) if not is_known(each))]
+            extra = [each for n, each in enumerate(wanted) if each not in targets and each not in wanted[:n]]
+            held = [*given, *targets, *extra]
+            wide = Project(node, tuple(held), labels + ("",) * len(extra))
+        order = tuple(
+            bound.SortKey(_at(held.index(key.expr), key.expr), key.descending, key.nulls_first) for key in keys
+        )
+        limit, offset = (each if is_known(each) else placed(each, held) for each in (limit, offset))
+        made = limited(wide, len(given), order, limit, offset)
+        if len(held) == len(given) + len(targets):
+            return made
+        return Project(made, root_columns(made)[: len(given) + len(targets)], labels)
+
+    def _block_rows(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> tuple[Rows, bound.Select]:
+        """The block's rows, and the query with what stands above them over what they hold."""
+        parts = Dependent(self, ctes)
+        if domain is None and all(is_known(each) for each in (query.limit, query.offset)):
+            try:
+                if query.grouping_sets is None:
+                    return self._core(query, ctes, _above(query)), query
+                plain = replace(query, grouped=False, group_by=(), grouping_sets=None, having=None)
+                rows, made = grouped(self._core(plain, ctes, _grouping_parts(query)), query, None, parts)
+                return parts.valued(rows, _above(made)), made
+            except NotCarried:
+                # What the planner's text cannot say, or what it does not undo.
+                pass
+        rows = parts.rows(query, domain)
+        if query.grouped:
+            rows, query = grouped(rows, query, domain, parts)
+        return parts.valued(rows, (*_above(query), query.limit, query.offset)), query
+
+    def _core(self, query: bound.Select, ctes: Ctes, above: list[Any]) -> Rows:
+        """The block's rows as dask-sql plans them."""
+        carrier = Carrier(self, self._estimate, ctes)
+        # What stands above sees values: columns, groups' keys and aggregates, scalar subqueries.
+        values: list[Any] = []
+        keys = query.group_by
+
+        def leaf(each: Any) -> Any:
+            is_value = isinstance(each, bound.Column | bound.Aggregate) or each in keys
+            if isinstance(each, bound.SUBQUERIES):
+                is_value = True
+            if not is_value or isinstance(each, bound.Constant):
+                return None
+            if each not in values:
+                values.append(each)
+            return each
+
+        for each in above:
+            if any(isinstance(node, bound.Grouping) for node in walk(each)):
+                raise NotCarried("GROUPING")
+            transform(each, leaf)
+        text = carrier.core(query, values)
+        if not values:
+            # The planner gives one column at least, and what stands above it counts it.
+            values.append(bound.Constant(1, INT4))
+        # Of what the text does not read the planner is not told: each column costs it time.
+        read = carrier.read(text)
+        relations = {name: (read[name], found.rows) for name, found in carrier.leaves.items()}
+        rel = relational_plan(text, relations, optimize=self._optimize)
+        restorer = Restorer(carrier.symbols, {name: (found.node, read[name]) for name, found in carrier.leaves.items()})
+        try:
+            return Rows(restorer.node(rel), tuple(values))
+        except TypeError as error:
+            # What the planner's accessors raise for parts that they do not know.
+            raise NotCarried("a subquery that the planner cannot undo") from error
+
+    # ------------------------------------------------------------------------------------------ the others
+
+    def _set_operation(self, query: bound.SetOperation, ctes: Ctes, domain: Domain | None) -> Node:
+        sides = (self.block(query.left, ctes, domain), self.block(query.right, ctes, domain))
+        left, right = (_as_columns(side, query.columns) for side in sides)
+        node: Node = SetOperation(query.op, query.all or query.op == "UNION", left, right)
+        if query.op == "UNION" and not query.all:
+            node = Aggregate(node, root_columns(node))
+        return self._ordered(query, node, ctes, domain)
+
+    def _values(self, query: bound.Values, ctes: Ctes, domain: Domain | None) -> Node:
+        if domain is None and not any(
+            isinstance(node, bound.SUBQUERIES) for row in query.rows for node in _all_below(row)
+        ):
+            values = Values(query.rows, tuple(column.type for column in query.columns))
+            return self._ordered(query, values, ctes, domain)
+        parts = Dependent(self, ctes)
+        made: Node | None = None
+        outside = domain.rows if domain is not None else NOTHING
+        for row in query.rows:
+            rows = parts.valued(outside, row)
+            own = (rows.at(index) for index in range(len(outside.places)))
+            one = Project(rows.node, (*own, *(rows.over(each) for each in row)))
+            made = one if made is None else SetOperation("UNION", True, made, one)
+        assert made is not None
+        return self._ordered(query, made, ctes, domain)
+
+    def _ordered(self, query: bound.SetOperation | bound.Values, node: Node, ctes: Ctes, domain: Domain | None) -> Node:
+        width = domain.width if domain is not None else 0
+        keys = tuple(
+            bound.SortKey(column(width + i, node.types[width + i]), down, first) for i, down, first in query.order_by
+        )
+        counts = (query.limit, query.offset)
+        rows = Rows(node, domain.rows.places if domain is not None else ())
+        if not all(map(is_known, counts)):
+            rows = Rows(node, (*rows.places, *(bound.Column(self.fresh(), 0, c.type, c.name) for c in query.columns)))
+            rows = Dependent(self, ctes).valued(rows, counts)
+        made = limited(rows.node, width, keys, *(each if is_known(each) else rows.over(each) for each in counts))
+        return Rows(made, rows.places).only(range(width + len(query.columns))).node
+
+
+def _as_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
+    """A node's last columns as the types that a query declares; those before them are a domain's."""
+    own, made = node.types[-len(columns) :], root_columns(node)
+    if not columns or all(kind == declared.type for kind, declared in zip(own, columns, strict=True)):
+        return node
+    given, made = made[: -len(columns)], made[-len(columns) :]
+    return Project(node, (*given, *(as_type(each, c.type) for each, c in zip(made, columns, strict=True))))
+
+
+def root_columns(node: Node) -> tuple[bound.Column, ...]:
+    """A node's columns as expressions over it."""
+    return tuple(
+        column(index, kind, name) for index, (kind, name) in enumerate(zip(node.types, node.names, strict=True))
+    )
+
+
+def _at(index: int, expr: Any) -> bound.Column:
+    return column(index, expr.type, getattr(expr, "name", ""))
+
+
+def _above(query: bound.Select) -> list[Any]:
+    """What stands above a block's rows."""
+    distinct = [] if isinstance(query.distinct, bool) else list(query.distinct)
+    return [*query.targets, *(key.expr for key in query.order_by), *distinct]
+
+
+def _grouping_parts(query: bound.Select) -> list[Any]:
+    """What GROUPING SETS read of the rows that they group."""
+    parts: list[Any] = list(query.group_by)
+    for each in (*_above(query), query.having):
+        for call in walk(each) if each is not None else ():
+            if isinstance(call, bound.Aggregate):
+                parts += [*call.args, *(key.expr for key in (*call.order_by, *call.within_group))]
+                parts += [call.filter] if call.filter is not None else []
+    return parts
+
+
+def _with_windows(rows: Rows, above: list[Any], width: int) -> Rows:
+    """The rows with their window calls' values; a domain's columns, the first `width`, part them too."""
+    calls: list[bound.Window] = []
+
+    def look(each: Any) -> Any:
+        if isinstance(each, bound.Window) and each not in calls:
+            calls.append(each)
+        return None
+
+    for each in above:
+        transform(each, look)
+    # Calls that share a PARTITION BY share the node, and so the exchange.
+    groups: dict[Any, list[bound.Window]] = {}
+    for call in calls:
+        groups.setdefault(repr(call.partition_by), []).append(call)
+    domain = tuple(rows.at(index) for index in range(width))
+    for group in groups.values():
+        made = [placed(call, rows.places, whole=False) for call in group]
+        parted = tuple(replace(call, partition_by=(*domain, *call.partition_by)) for call in made)
+        rows = Rows(Window(rows.node, parted), (*rows.places, *group))
+    return rows
+
+
+def _with_sets(rows: Rows, above: list[Any]) -> Rows:
+    """The rows for each row of the select list's sets, which stand side by side."""
+    calls: list[bound.SetReturning] = []
+
+    def look(each: Any) -> Any:
+        if isinstance(each, bound.SetReturning):
+            if each not in calls:
+                calls.append(each)
+            return each
+        return None
+
+    for each in above:
+        transform(each, look)
+    if not calls:
+        return rows
+    made = tuple(placed(call, rows.places, whole=False) for call in calls)
+    return Rows(ProjectSet(rows.node, made), (*rows.places, *calls))
+
+
+def _all_below(exprs: tuple[Any, ...]) -> list[Any]:
+    """Expressions and all below them."""
+    return [node for each in exprs for node in walk(each)]

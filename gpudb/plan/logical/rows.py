@@ -1,0 +1,172 @@
+"""Nodes while a block is planned: what each of their columns holds, and rows joined back to those they belong to.
+
+A domain is the distinct rows of the columns that a subquery reads from outside. The subquery is planned once over all
+of it and gives, beside its own columns, the domain's row to which each of its rows belongs (Neumann and Kemper,
+"Unnesting Arbitrary Queries", 2015).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.tree.nodes import Aggregate, Join, Node, Numbered, Project, Shared, column
+from gpudb.plan.tree.traversal import transform
+from gpudb.sql import bound
+from gpudb.types import INT8, SqlType
+
+_ABSENT: dict[str, object] = {
+    **dict.fromkeys(("int2", "int4", "int8", "oid"), 0),
+    **dict.fromkeys(("text", "varchar", "name"), ""),
+    "bool": False,
+    "numeric": Decimal(0),
+    "date": dt.date(2000, 1, 1),
+    "timestamp": dt.datetime(2000, 1, 1),
+    "timestamptz": dt.datetime(2000, 1, 1, tzinfo=dt.UTC),
+}
+"""Types whose equal values are the same, and a value that stands for NULL where NULL is to equal NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A node, and the bound expression that each of its columns holds."""
+
+    node: Node
+    places: tuple[Any, ...]
+
+    def at(self, index: int) -> bound.Column:
+        """A column of the node."""
+        return column(index, self.node.types[index], self.node.names[index])
+
+    def over(self, expr: Any) -> Any:
+        """An expression of the block as one over the node."""
+        return placed(expr, self.places)
+
+    def found(self, rel: int, index: int) -> int | None:
+        """Where a relation's column lies, if it does."""
+        return _column_at(self.places, rel, index)
+
+    def with_values(self, values: Iterable[tuple[Any, Any]]) -> Rows:
+        """The rows with more columns: what each holds, and an expression over the node."""
+        pairs = list(values)
+        if not pairs:
+            return self
+        every = (*(self.at(index) for index in range(len(self.places))), *(made for _, made in pairs))
+        names = tuple(each.name for each in every[: len(self.places)]) + ("",) * len(pairs)
+        return Rows(Project(self.node, every, names), (*self.places, *(what for what, _ in pairs)))
+
+    def only(self, wanted: Sequence[int]) -> Rows:
+        """The rows with some of their columns."""
+        if list(wanted) == list(range(len(self.node.types))):
+            return self
+        exprs = tuple(self.at(index) for index in wanted)
+        return Rows(Project(self.node, exprs), tuple(self.places[index] for index in wanted))
+
+    def shared(self, number: int) -> Rows:
+        """The same rows, computed once for several uses."""
+        return self if isinstance(self.node, Shared) else Rows(Shared(self.node, -number), self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The rows of the outside over which a subquery is planned, its first columns, and how to join back to them."""
+
+    rows: Rows
+    outside: Rows
+    keys: tuple[tuple[int, int], ...]
+    """Columns of the outside, and those of the domain that are equal to them."""
+    numbered: bool = False
+    """Whether the key is a number of the outside's row, as it is where values alone do not tell rows apart."""
+
+    @property
+    def width(self) -> int:
+        """The domain's number of columns."""
+        return len(self.rows.places)
+
+    def narrowed(self, node: Node) -> tuple[Domain, Node]:
+        """The domain of the keys alone, and a node under the domain as one under that."""
+        marks = [index for _, index in self.keys]
+        if len(marks) == self.width:
+            return self, node
+        wanted = [*marks, *range(self.width, len(node.types))]
+        made = Project(node, tuple(column(index, node.types[index]) for index in wanted))
+        keys = tuple((place, number) for number, (place, _) in enumerate(self.keys))
+        return Domain(self.rows.only(marks), self.outside, keys, self.numbered), made
+
+
+def placed(expr: Any, places: Sequence[Any], *, whole: bool = True) -> Any:
+    """An expression over a node whose columns hold `places`; with `whole` the expression itself may be one of them."""
+
+    def change(each: Any) -> Any:
+        if isinstance(each, bound.Constant) or (not whole and each is expr):
+            return None
+        if isinstance(each, bound.Column):
+            found = _column_at(places, each.rel, each.index)
+            if found is None and each.rel >= 0:
+                raise NotCarried("a column that stands in no group")
+            return None if found is None else column(found, each.type, each.name)
+        return column(places.index(each), each.type) if each in places else None
+
+    return transform(expr, change)
+
+
+def _column_at(places: Sequence[Any], rel: int, index: int) -> int | None:
+    for place, each in enumerate(places):
+        # By another name it is the same column.
+        if isinstance(each, bound.Column) and (each.rel, each.index) == (rel, index):
+            return place
+    return None
+
+
+def domain_of(rows: Rows, wanted: Sequence[int], number: int) -> Domain:
+    """The domain of some columns of rows that have been shared; no relation or shared node has its `number` yet."""
+    if all(_is_keyed(rows.node.types[place]) for place in wanted):
+        project = Project(rows.node, tuple(rows.at(place) for place in wanted))
+        keys = tuple(column(index, kind) for index, kind in enumerate(project.types))
+        held = Rows(Shared(Aggregate(project, keys), -number), tuple(rows.places[place] for place in wanted))
+        return Domain(held, rows, tuple((place, index) for index, place in enumerate(wanted)))
+    # Equal values may differ in what they show, or have no equality: rows are told apart by a number.
+    numbered = numbered_rows(rows, number)
+    last = len(rows.places)
+    project = Project(numbered.node, (*(numbered.at(place) for place in wanted), numbered.at(last)))
+    held = Rows(project, (*(rows.places[place] for place in wanted), numbered.places[last]))
+    return Domain(held, numbered, ((last, len(wanted)),), numbered=True)
+
+
+def numbered_rows(rows: Rows, number: int) -> Rows:
+    """The rows, shared, with a last column that tells them apart."""
+    return Rows(Shared(Numbered(rows.node), -number), (*rows.places, bound.Column(number, 0, INT8, "row")))
+
+
+def joined_back(
+    kind: Literal["INNER", "LEFT", "SEMI", "ANTI"],
+    domain: Domain,
+    made: Node,
+    *more: tuple[Any, Any],
+    condition: Any | None = None,
+) -> Join:
+    """The outside's rows joined with what was made for the domain, whose columns come first in `made`.
+
+    `more` are further keys.
+    """
+    keys: list[tuple[Any, Any]] = []
+    for place, index in domain.keys:
+        one, other = domain.outside.at(place), column(index, made.types[index])
+        if domain.numbered:
+            keys.append((one, other))
+            continue
+        # NULL equals NULL here, which a join's keys never do.
+        keys.append((bound.Test(one, "NULL"), bound.Test(other, "NULL")))
+        absent = bound.Constant(_ABSENT[one.type.name], one.type)
+        keys.append(
+            (bound.Choice("COALESCE", (one, absent), one.type), bound.Choice("COALESCE", (other, absent), one.type))
+        )
+    return Join(kind, domain.outside.node, made, (*keys, *more), condition)
+
+
+def _is_keyed(kind: SqlType) -> bool:
+    return kind.name in _ABSENT and not kind.carried and kind.element is None and not kind.fields

@@ -1,0 +1,185 @@
+"""Subqueries in expressions: what each kind wants of its rows, as an aggregate, and the value that it makes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from gpudb.functions import library
+from gpudb.plan.dask.symbols import SINGLE
+from gpudb.plan.tree.nodes import Aggregate, Filter, Node, Project, column
+from gpudb.plan.tree.predicates import key_type
+from gpudb.sql import bound
+from gpudb.types import BOOL, INT8, SqlType
+
+
+def function(name: str, *args: SqlType) -> library.Function:
+    """One of PostgreSQL's functions, by the types of its arguments."""
+    for each in library.functions_by_name()[name]:
+        if tuple(arg.name for arg in each.args) == tuple(arg.name for arg in args):
+            return each
+    raise LookupError(name)
+
+
+def count(condition: Any | None = None) -> bound.Aggregate:
+    """count(*), or of it the rows for which a condition is true."""
+    return bound.Aggregate(function("count"), (), INT8, filter=condition, star=True)
+
+
+class Form(Protocol):
+    """A kind of subquery. `of` aggregates its rows by the domain's columns, which are the first `width`; `value` makes
+    the subquery's value of that aggregate's columns, which are NULL where the domain's row has no group."""
+
+    def of(self, node: Node, width: int) -> Aggregate:
+        """The aggregate."""
+
+    def value(self, held: tuple[bound.Column, ...]) -> Any:
+        """The value."""
+
+
+def _keys(node: Node, width: int) -> tuple[bound.Column, ...]:
+    return tuple(column(index, kind) for index, kind in enumerate(node.types[:width]))
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """(SELECT …): the one row's value, NULL without any, 21000 for more."""
+
+    type: SqlType
+
+    def of(self, node: Node, width: int) -> Aggregate:
+        call = bound.Aggregate(SINGLE, (column(width, node.types[width]),), self.type)
+        return Aggregate(node, _keys(node, width), (call,))
+
+    def value(self, held: tuple[bound.Column, ...]) -> Any:
+        return held[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """EXISTS (SELECT …)."""
+
+    def of(self, node: Node, width: int) -> Aggregate:
+        return Aggregate(node, _keys(node, width), (count(),))
+
+    def value(self, held: tuple[bound.Column, ...]) -> Any:
+        return _positive(held[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """ANY or ALL over rows of tests: whether one decides, else whether one is unknown."""
+
+    all: bool
+
+    def of(self, node: Node, width: int) -> Aggregate:
+        test = column(width, BOOL)
+        decides = bound.Test(test, "FALSE" if self.all else "TRUE")
+        return Aggregate(node, _keys(node, width), (count(decides), count(bound.Test(test, "NULL"))))
+
+    def value(self, held: tuple[bound.Column, ...]) -> Any:
+        decided = bound.Constant(not self.all, BOOL)
+        branches = ((_positive(held[0]), decided), (_positive(held[1]), bound.Constant(None, BOOL)))
+        return bound.Case(branches, bound.Constant(self.all, BOOL), BOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """ARRAY(SELECT …): the values of the first column, by the second where there is one."""
+
+    type: SqlType
+    ordered: bool
+
+    def of(self, node: Node, width: int) -> Aggregate:
+        order = (bound.SortKey(column(width + 1, INT8), False, False),) if self.ordered else ()
+        # Arrays become an array of one dimension more, which wants them alike.
+        taken = "anyarray" if node.types[width].element is not None else "anynonarray"
+        (aggregate,) = (each for each in library.functions_by_name()["array_agg"] if each.args[0].name == taken)
+        call = bound.Aggregate(aggregate, (column(width, node.types[width]),), self.type, order_by=order)
+        return Aggregate(node, _keys(node, width), (call,))
+
+    def value(self, held: tuple[bound.Column, ...]) -> Any:
+        return bound.Choice("COALESCE", (held[0], bound.Array((), self.type)), self.type)
+
+
+def _positive(number: Any) -> Any:
+    zero = bound.Constant(0, INT8)
+    return bound.Call(function("int8gt", INT8, INT8), (bound.Choice("COALESCE", (number, zero), INT8), zero), BOOL)
+
+
+def tests(subquery: bound.AnySubquery, fresh: Callable[[], int]) -> bound.Select:
+    """The query of an ANY or ALL, with the comparison in the place of its columns."""
+    rel = fresh()
+    calls = tuple(
+        bound.Call(each, (left, bound.Column(rel, index, found.type)), BOOL)
+        for index, (each, left, found) in enumerate(
+            zip(subquery.functions, subquery.left, subquery.query.columns, strict=True)
+        )
+    )
+    # Rows differ (<> ALL) where one of their columns does, and are equal (= ANY) where all are.
+    test = calls[0] if len(calls) == 1 else bound.BoolOp("OR" if subquery.all else "AND", calls)
+    return bound.Select((bound.OutputColumn("test", BOOL),), (test,), bound.Derived(rel, subquery.query))
+
+
+def in_order(query: bound.Query, fresh: Callable[[], int]) -> tuple[bound.Query, bool]:
+    """A query of one column with each row's number in its order as a second one; itself where it has no order."""
+    if not query.order_by:
+        return query, False
+    (number,) = library.functions_by_name()["row_number"]
+    if isinstance(query, bound.Select) and not query.distinct:
+        place: Any = bound.Window(number, (), INT8, order_by=query.order_by)
+        columns = (*query.columns, bound.OutputColumn("place", INT8))
+        return replace(query, columns=columns, targets=(*query.targets, place)), True
+    rel = fresh()
+    only = bound.Column(rel, 0, query.columns[0].type)
+    down, first = (
+        (query.order_by[0].descending, query.order_by[0].nulls_first)
+        if isinstance(query, bound.Select)
+        else query.order_by[0][1:]
+    )
+    # Of one distinct column, or of a set operation's one column, the order can only be its own.
+    place = bound.Window(number, (), INT8, order_by=(bound.SortKey(only, down, first),))
+    columns = (*query.columns, bound.OutputColumn("place", INT8))
+    return bound.Select(columns, (only, place), bound.Derived(rel, query)), True
+
+
+# ------------------------------------------------------------------------------------------ = ANY by keys
+
+
+def membership_type(subquery: bound.AnySubquery) -> SqlType | None:
+    """The type under which `x = ANY (subquery)` is a join's key; None for another comparison."""
+    from gpudb.plan.tree.predicates import EQUALITIES
+
+    if subquery.all or len(subquery.left) != 1 or subquery.functions[0].name not in EQUALITIES:
+        return None
+    return key_type(subquery.left[0].type, subquery.query.columns[0].type)
+
+
+def as_type(expr: Any, kind: SqlType) -> Any:
+    """An expression, cast if need be."""
+    return expr if expr.type == kind or expr.type.plain == kind else bound.Cast(expr, kind)
+
+
+def members(node: Node, width: int, kind: SqlType) -> tuple[Node, Node]:
+    """The distinct values of a subquery, with TRUE beside them, and how many rows and values there are."""
+    own = column(width, node.types[width])
+    keys = _keys(node, width)
+    known = Project(Filter(node, bound.Test(own, "NULL", negated=True)), (*keys, as_type(own, kind)))
+    distinct = Aggregate(known, _keys(known, width + 1))
+    marked = Project(distinct, (*_keys(distinct, width + 1), bound.Constant(True, BOOL)))
+    values = bound.Aggregate(function("count", SqlType("any")), (own,), INT8)
+    return marked, Aggregate(node, keys, (count(), values))
+
+
+def member_verdict(mark: Any, rows: Any, values: Any, left: Any) -> Any:
+    """`x = ANY`: true where x is among the values; else NULL where x or one of the rows is NULL, if there are any."""
+    unknown = bound.BoolOp(
+        "OR", (bound.Test(left, "NULL"), bound.Call(function("int8gt", INT8, INT8), (rows, values), BOOL))
+    )
+    some = bound.BoolOp("AND", (_positive(rows), unknown))
+    branches = (
+        (bound.Test(mark, "NULL", negated=True), bound.Constant(True, BOOL)),
+        (some, bound.Constant(None, BOOL)),
+    )
+    return bound.Case(branches, bound.Constant(False, BOOL), BOOL)

@@ -1,0 +1,39 @@
+"""Functions in FROM: beside rows whose columns they read, their rows, a record's fields each a column."""
+
+from __future__ import annotations
+
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.logical.rows import Rows
+from gpudb.plan.tree.nodes import Node, Project, ProjectSet, column
+from gpudb.sql import bound
+from gpudb.types import SqlType
+
+
+def called(rows: Rows, source: bound.FunctionScan) -> Rows:
+    """The rows with those that a function gives for each of them; its arguments are over what they hold."""
+    args = tuple(rows.over(each) for each in source.args)
+    columns = source.columns[: len(source.columns) - source.ordinality]
+    kind = columns[0].type
+    if len(columns) > 1:
+        kind = SqlType("record", fields=tuple((each.name, each.type) for each in columns))
+    width = len(rows.places)
+    if source.function.returns_set:
+        node: Node = ProjectSet(rows.node, (bound.SetReturning(source.function, args, kind),), source.ordinality)
+    elif source.ordinality:
+        raise NotCarried(f"function {source.function.name} WITH ORDINALITY")
+    else:
+        given = tuple(rows.at(index) for index in range(width))
+        node = Project(rows.node, (*given, bound.Call(source.function, args, kind)))
+    if len(columns) > 1:
+        node = _opened(node, width, source.columns)
+    own = tuple(bound.Column(source.rel, i, c.type, c.name) for i, c in enumerate(source.columns))
+    return Rows(node, (*rows.places, *own))
+
+
+def _opened(node: Node, place: int, columns: tuple[bound.OutputColumn, ...]) -> Node:
+    """A node with the fields of the record at a place in that one's place; `columns` are those from there on."""
+    every = [column(index, kind, node.names[index]) for index, kind in enumerate(node.types)]
+    record = every[place]
+    fields = [bound.Field(record, name, kind, index) for index, (name, kind) in enumerate(record.type.fields)]
+    names = (*node.names[:place], *(each.name for each in columns))
+    return Project(node, (*every[:place], *fields, *every[place + 1 :]), names)

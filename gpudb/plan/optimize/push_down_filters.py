@@ -1,0 +1,82 @@
+"""Conditions go down to scans: below projections, groups, sets and semi-joins, into inner joins as keys or a side's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.plan.dask.decode import joined
+from gpudb.plan.optimize.outer_to_inner_joins import inner
+from gpudb.plan.tree.nodes import Aggregate, Filter, Join, Node, Project, ProjectSet, Scan, column
+from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, rebuild, substituted, used
+
+
+def filters_into_joins(root: Node) -> Node:
+    """Every filter moved as far down as inner joins and scans let it."""
+    return rebuild(root, _lowered)
+
+
+def filtered(node: Node, parts: list[Any]) -> Node:
+    """A node under more conditions, each as far down as it goes."""
+    condition = conjunction(tuple(parts))
+    return node if condition is None else _lowered(Filter(node, condition))
+
+
+def _lowered(node: Node) -> Node:
+    if not isinstance(node, Filter):
+        return node
+    match node.input:
+        case Filter() as below:
+            return filtered(below.input, [*conjuncts(below.condition), *conjuncts(node.condition)])
+        case Scan() as below:
+            parts = (*conjuncts(below.filter), *conjuncts(node.condition))
+            return replace(below, filter=conjunction(parts))
+        case Project() as below:
+            return _first(node, below, below.exprs)
+        case Aggregate() as below:
+            return _first(node, below, below.keys)
+        case (ProjectSet() | Join(kind="SEMI" | "ANTI")) as below:
+            return _first(node, below, _columns(below.inputs[0]))
+        case Join(kind="INNER") as below:
+            return _into_inner(node, below)
+        case Join() as below:
+            made = inner(below, node.condition)
+            if made is not below:
+                return _lowered(Filter(made, node.condition))
+            return _first(node, below, _columns(below.left)) if below.kind == "LEFT" else node
+        case _:
+            return node
+
+
+def _columns(node: Node) -> tuple[Any, ...]:
+    return tuple(column(index, kind) for index, kind in enumerate(node.types))
+
+
+def _first(node: Filter, below: Node, values: tuple[Any, ...]) -> Node:
+    """Conditions over a node whose first columns are `values` over its first input: those of them alone go there."""
+    parts = conjuncts(node.condition)
+    lower = [part for part in parts if (places := used(part)) and max(places) < len(values)]
+    if not lower:
+        return node
+    first, *others = below.inputs
+    made = below.with_inputs(filtered(first, [substituted(part, values) for part in lower]), *others)
+    rest = conjunction(tuple(part for part in parts if part not in lower))
+    return made if rest is None else Filter(made, rest)
+
+
+def _into_inner(node: Filter, below: Join) -> Node:
+    width = len(below.left.types)
+    left: list[Any] = []
+    right: list[Any] = []
+    both: list[Any] = list(conjuncts(below.condition))
+    for part in conjuncts(node.condition):
+        places = used(part)
+        if places and max(places) < width:
+            left.append(part)
+        elif places and min(places) >= width:
+            right.append(moved(part, lambda index: index - width))
+        else:
+            both.append(part)
+    one, other = filtered(below.left, left), filtered(below.right, right)
+    made = joined("INNER", one, other, tuple(both))
+    return replace(made, keys=below.keys + made.keys)

@@ -1,0 +1,71 @@
+"""Aggregates of DISTINCT values over groups of more rows than a worker holds: the values are made first, wherever they
+are, and each call is over them.
+
+    count(DISTINCT a), count(DISTINCT b), sum(c)
+    → the one rows of count(a) over (… GROUP BY a), of count(b) over (… GROUP BY b), and of sum(c), side by side
+
+What is grouped by the values goes by their hash, and what is over them has a small state: no group's rows meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.nodes import Node, column
+from gpudb.sql import bound
+
+_TYPES = frozenset(
+    "bool int2 int4 int8 numeric float4 float8 text varchar bpchar date timestamp timestamptz uuid".split()
+)
+"""Of values that are equal to a DISTINCT aggregate just if they are one group's."""
+
+
+def apart(
+    node: nodes.Aggregate, mergeable: Callable[[bound.Aggregate], bool], again: Callable[[Node], Node]
+) -> Node | None:
+    """The same rows by aggregates that are all `mergeable`; None for calls of other kinds, and for groups by keys whose
+    calls are not all over the same values. `again` gives the input to the several that read it."""
+    plain: list[int] = []
+    over: dict[tuple[Any, Any], list[int]] = {}
+    for place, call in enumerate(node.calls):
+        if mergeable(call):
+            plain.append(place)
+        elif _is_over_values(call) and mergeable(replace(call, distinct=False)):
+            over.setdefault((call.args[0], call.filter), []).append(place)
+        else:
+            return None
+    if not over or (node.keys and (plain or len(over) > 1 or any(chosen is not None for _, chosen in over))):
+        return None
+    source = node.input if len(over) + bool(plain) == 1 else again(node.input)
+    parts = [(_over_values(node, source, value, chosen, places), places) for (value, chosen), places in over.items()]
+    if plain:
+        parts.append((replace(node, input=source, calls=tuple(node.calls[place] for place in plain)), plain))
+    if len(parts) == 1 and parts[0][1] == list(range(len(node.calls))):
+        return parts[0][0]
+    made = reduce(lambda left, right: nodes.Join("INNER", left, right), (part for part, _ in parts))
+    order = [place for _, places in parts for place in places]
+    return nodes.Project(
+        made, tuple(column(order.index(n), call.type) for n, call in enumerate(node.calls)), node.names
+    )
+
+
+def _is_over_values(call: bound.Aggregate) -> bool:
+    if not call.distinct or len(call.args) != 1 or call.order_by or call.within_group:
+        return False
+    return call.args[0].type.name in _TYPES
+
+
+def _over_values(
+    node: nodes.Aggregate, source: Node, value: bound.Expr, chosen: bound.Expr | None, places: list[int]
+) -> Node:
+    """The calls at some places, over the values that they have in common."""
+    rows = source if chosen is None else nodes.Filter(source, chosen)
+    # Nothing else of the rows is to be moved.
+    read = nodes.Project(rows, (*node.keys, value))
+    columns = tuple(column(n, kind) for n, kind in enumerate(read.types))
+    calls = tuple(replace(node.calls[place], args=columns[-1:], distinct=False, filter=None) for place in places)
+    return nodes.Aggregate(nodes.Aggregate(read, columns), columns[:-1], calls)

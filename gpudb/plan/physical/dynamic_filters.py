@@ -1,0 +1,113 @@
+"""Which scans can leave out rows by what the other side of a join has; they do once that side's rows are there.
+
+A stage starts once it has received all that it reads. A scan under an inner or semi-join with received rows then needs
+no more of its own than those between the least and the greatest key, or of the keys themselves where they are few.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.plan.cost.profile import table_profile
+from gpudb.plan.physical.stages import Narrowing, Stage
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.fused_nodes import Fused
+from gpudb.plan.tree.nodes import Node, Scan
+from gpudb.plan.tree.predicates import bare
+from gpudb.plan.tree.stage_nodes import Receive
+from gpudb.plan.tree.traversal import walk_nodes
+from gpudb.sql import bound
+from gpudb.types import SqlType
+
+WORTH = 100_000
+"""Rows that a table has at least: fewer are joined in less time than keys are looked at."""
+SHARE = 0.5
+"""Of a column's values no more than this share may be thought to be among the keys."""
+_ORDERED = frozenset({"int2", "int4", "int8", "date", "timestamp", "timestamptz", "numeric"})
+LISTED = frozenset({"text", "varchar"})
+"""Types whose order is a collation's: only their very values leave rows out."""
+
+
+def narrowed(stages: Sequence[Stage]) -> list[Stage]:
+    """The stages, told which of their scans which of their inputs narrow."""
+    return [_narrowed(stage) if stage.inputs else stage for stage in stages]
+
+
+def _narrowed(stage: Stage) -> Stage:
+    every = list(walk_nodes(stage.root))
+    scans = [node for node in every if isinstance(node, Scan)]
+    if not any(scan.table.rows >= WORTH for scan in scans):
+        return stage
+    times = Counter(map(id, scans))
+    found: list[Narrowing] = []
+    # What is below a kernel makes tables that stay: they are to be the same the next time.
+    kept = {id(below) for node in every if isinstance(node, Fused) for below in walk_nodes(node)}
+    for node in every:
+        if not isinstance(node, nodes.Join) or node.kind not in {"INNER", "SEMI"} or id(node) in kept:
+            continue
+        for left, right in node.keys:
+            one, other = _origin(node.left, left), _origin(node.right, right)
+            if one is not None and other is not None:
+                found += _by(one, other, scans, times)
+                found += _by(other, one, scans, times) if node.kind == "INNER" else []
+    return replace(stage, narrows=tuple(dict.fromkeys(found))) if found else stage
+
+
+def _by(scanned: _Column, received: _Column, scans: Sequence[Scan], times: Counter[int]) -> list[Narrowing]:
+    """How one side of a key narrows the other, if that is a scan worth it."""
+    (scan, index, grouped), (receive, key, _) = scanned, received
+    if not isinstance(scan, Scan) or not isinstance(receive, Receive) or scan.table.rows < WORTH:
+        return []
+    kind, given = scan.types[index], receive.types[key]
+    if kind.name not in _ORDERED | LISTED or kind.carried:
+        return []
+    if kind.name == "numeric" and not (_same_digits(kind, given) or _same_digits(given, kind)):
+        return []
+    values = table_profile(scan.table, (scan.columns[index],)).columns[0].distinct
+    if receive.rows > SHARE * values or times[id(scan)] > 1:
+        return []
+    place = next(number for number, each in enumerate(scans) if each is scan)
+    return [Narrowing(receive.stage, key, place, index, grouped)]
+
+
+_Column = tuple[Node, int, bool]
+"""A node's column, and whether its rows are grouped above it."""
+
+
+def _origin(node: Node, key: Any) -> _Column | None:
+    """The scan's or the received rows' column whose values a key has; all rows without them may be left out."""
+    inner = bare(key)
+    while isinstance(inner, bound.Cast) and _same_digits(inner.arg.type, inner.type):
+        inner = inner.arg
+    return _below(node, inner.index) if isinstance(inner, bound.Column) else None
+
+
+def _same_digits(old: SqlType, new: SqlType) -> bool:
+    """Whether a cast is of numerics that stay as they are."""
+    if old.name != "numeric" or new.name != "numeric" or old.carried or new.carried:
+        return False
+    (digits, scale), (more, same) = old.numeric_digits, new.numeric_digits
+    return scale == same and digits <= more
+
+
+def _below(node: Node, index: int) -> _Column | None:
+    match node:
+        case Scan() | Receive():
+            return node, index, False
+        case nodes.Filter():
+            return _below(node.input, index)
+        case nodes.Project():
+            return _origin(node.input, node.exprs[index])
+        case nodes.Aggregate() if index < len(node.keys):
+            found = _origin(node.input, node.keys[index])
+            return (*found[:2], True) if found is not None else None
+        case nodes.Join():
+            width = len(node.left.types)
+            if index < width:
+                return _below(node.left, index) if node.kind != "FULL" else None
+            return _below(node.right, index - width) if node.kind == "INNER" else None
+        case _:
+            return None

@@ -1,0 +1,427 @@
+"""Puts exchanges into a plan, where rows have to meet and do not lie together already.
+
+A join's sides: one goes to every worker, or both go by the hash of the keys, whichever moves less. An aggregate's
+groups, after each worker has made a part of them, unless there are nearly as many groups as rows. A window's
+partitions, a set operation's rows, a result's order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+from gpudb.catalog.distribution import BUCKETS
+from gpudb.plan.cost.estimate import estimate, profile, size
+from gpudb.plan.optimize.split_distinct import apart
+from gpudb.plan.physical import distribution
+from gpudb.plan.physical.distribution import ANY, ONE, Distribution, hashed, shifted
+from gpudb.plan.physical.ranged_windows import goes_in_ranges, in_ranges
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.nodes import Exchange, Node, column
+from gpudb.plan.tree.stage_nodes import Final, Kept, Partial
+from gpudb.plan.tree.traversal import walk_nodes
+from gpudb.sql import bound
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What choices go by: the number of `workers`, and in bytes what an `exchange` costs beside what it moves. With
+    `chunks` each is one of so many shares of a worker, which it runs one after the other.
+
+    No side of a join of more than `broadcast` bytes goes to every worker, unless there is no other way. An order of at
+    least `range` rows is made by all workers, each a range of it. Groups of at least `groups` rows are made without
+    partial ones where there are more than `share` as many; of no more than `gathered` partial ones, on all workers, one
+    worker makes whole ones, and goes on with them. Rows of a table of at least `scan` are worth a kernel. Where a table
+    of fewer than `small` rows is joined, in files of no more than SMALL_BYTES, every worker reads all of it.
+    """
+
+    workers: int = 4
+    exchange: int = 2**20
+    broadcast: int = 2**29
+    range: int = 200_000
+    groups: int = 100_000
+    share: float = 0.5
+    gathered: int = 0
+    scan: int = 1_000_000
+    small: int = 0
+    chunks: int = 1
+
+
+SMALL_BYTES = 1 << 28
+_FRESH = 1 << 40
+"""Shared parts that are made here have numbers from this one on: those of plans are relations'."""
+Mergeable = Callable[[bound.Aggregate], bool]
+
+
+def placed(root: Node, mergeable: Mergeable, costs: Costs) -> tuple[Node, bool]:
+    """The plan with its exchanges, and whether its rows come from the first worker alone.
+
+    `mergeable` says of an aggregate's call whether workers' parts of it can be put together.
+    """
+    node, where = _Placing(mergeable, costs).top(root)
+    return node, where.alone
+
+
+Placed = tuple[Node, Distribution]
+
+
+class _Placing:
+    def __init__(self, mergeable: Mergeable, costs: Costs) -> None:
+        self._mergeable = mergeable
+        self._costs = costs
+        self._shared: dict[int, Placed] = {}
+        self._fresh = itertools.count(_FRESH)
+
+    def top(self, node: Node) -> Placed:
+        """The result's own nodes: its order may be made by ranges, which workers give one after the other."""
+        if isinstance(node, nodes.Project):
+            below, where = self.top(node.input)
+            return replace(node, input=below), distribution.over(where, node.exprs)
+        if isinstance(node, nodes.Sort) and self._by_ranges(node):
+            below, where = self.place(node.input)
+            if not where.alone:
+                return replace(node, input=Exchange(below, "range", order=node.keys)), ANY
+            return replace(node, input=below), ONE
+        return self.place(node)
+
+    def _by_ranges(self, node: nodes.Sort) -> bool:
+        if not node.keys or node.limit is not None or node.offset is not None:
+            return False
+        if self._costs.workers == 1:
+            return False
+        if not self._fits(node.input):
+            return True
+        over = profile(node.input)
+        if over.rows < self._costs.range:
+            return False
+        # Rows that are equal by all keys are one worker's: there must be enough of them for all.
+        values = (over.columns[each.expr.index].distinct for each in node.keys if isinstance(each.expr, bound.Column))
+        computed = any(not isinstance(each.expr, bound.Column) for each in node.keys)
+        return computed or prod(values) >= 4 * self._costs.workers
+
+    def place(self, node: Node) -> Placed:
+        """A node with what it needs below it, and where its rows lie."""
+        match node:
+            case nodes.Scan():
+                return node, distribution.scanned(node, whole=self._costs.chunks == 1 or self._costs.workers <= BUCKETS)
+            case nodes.Values():
+                return node, ONE
+            case nodes.Join():
+                return self._join(node)
+            case nodes.Aggregate():
+                return self._aggregate(node)
+            case Fused():
+                return self._fused(node)
+            case Final(input=Fused() as fused):
+                below, where = self.place(fused)
+                if where.keys and where.meets([column(n, key.type) for n, key in enumerate(node.aggregate.keys)]):
+                    return replace(node, input=below, whole=True), where
+                return self._merged(below, node.aggregate)
+            case nodes.Sort():
+                return self._sort(node)
+            case nodes.Project():
+                below, where = self.place(node.input)
+                return replace(node, input=below), distribution.over(where, node.exprs)
+            case nodes.Window():
+                return self._window(node)
+            case nodes.DistinctOn():
+                below, where = self._met(node.input, node.keys)
+                return replace(node, input=below), where
+            case nodes.SetOperation():
+                return self._set_operation(node)
+            case nodes.Recursive():
+                # Each time round waits for the last: one worker goes round, over rows that have come to it before.
+                left, right = _gathered(*self.place(node.left)), self._looped(node.right)
+                return node.with_inputs(left, right), ONE
+            case nodes.Shared():
+                if node.number not in self._shared:
+                    below, where = self.place(node.input)
+                    self._shared[node.number] = replace(node, input=below), where
+                return self._shared[node.number]
+            case _:
+                (below,) = node.inputs
+                made, where = self.place(below)
+                return node.with_inputs(made), where
+
+    def _looped(self, node: Node) -> Node:
+        """A recursion's second term on one worker: what is the same each time round comes from outside."""
+        if not any(isinstance(each, nodes.Working) for each in walk_nodes(node)):
+            return _gathered(*self.place(node))
+        if isinstance(node, nodes.Shared):
+            return Kept(self._looped(node.input), node.number)
+        return node.with_inputs(*map(self._looped, node.inputs))
+
+    def _met(self, node: Node, keys: tuple[Any, ...]) -> Placed:
+        """A node's rows, equal keys on one worker; all on the first without keys."""
+        below, where = self.place(node)
+        return self._meeting(below, where, keys)
+
+    def _window(self, node: nodes.Window) -> Placed:
+        below, where = self.place(node.input)
+        if not where.alone and not self._fits(node.input) and goes_in_ranges(node):
+            return in_ranges(node, below, lambda: next(self._fresh)), ANY
+        below, where = self._meeting(below, where, node.calls[0].partition_by)
+        return replace(node, input=below), where
+
+    def _meeting(self, node: Node, where: Distribution, keys: tuple[Any, ...]) -> Placed:
+        if where.alone or (keys and where.meets(keys)):
+            return node, where
+        return (node if self._costs.workers == 1 else _moved(node, keys)), _lying(keys)
+
+    # ------------------------------------------------------------------------------------------ joins
+
+    def _fused(self, node: Fused) -> Placed:
+        """A kernel's part; every worker has all of a build side, or those of its rows that have partners there."""
+        builds: list[Node] = []
+        near, where = self._spine(node.root)
+        for number, each in enumerate(node.builds):
+            made = whole(each, self._costs.small)
+            if made is None:
+                below, lies = self.place(each)
+                keys, by = near.get(number, ((), ""))
+                if keys and lies.lies(keys, by):
+                    made = below
+                elif keys and size(each) > self._costs.exchange and _of_buckets(keys, by):
+                    made = Exchange(below, "hash", keys, by=by)
+                else:
+                    made = Exchange(below, "broadcast")
+            builds.append(made)
+        return node.with_inputs(*builds), where
+
+    def _spine(self, node: Node) -> tuple[dict[int, tuple[distribution.Keys, str]], Distribution]:
+        """Of the build sides whose rows' partners lie by a hash, by their numbers, the keys and that hash; and where
+        the rows lie that a kernel makes."""
+        match node:
+            case nodes.Scan():
+                single = self._costs.workers == 1
+                return {}, ANY if single else self.place(node)[1]
+            case nodes.Project():
+                near, where = self._spine(node.input)
+                return near, distribution.over(where, node.exprs)
+            case Partial():
+                near, where = self._spine(node.input)
+                return near, distribution.grouped(node.aggregate, where)
+            case nodes.Join():
+                swapped = isinstance(node.left, Built)
+                built, spine = (node.left, node.right) if swapped else (node.right, node.left)
+                assert isinstance(built, Built)
+                near, where = self._spine(spine)
+                mine = tuple(pair[1 if swapped else 0] for pair in node.keys)
+                theirs = tuple(pair[0 if swapped else 1] for pair in node.keys)
+                order = None if node.null_aware else where.matching(mine)
+                if order is not None:
+                    near[built.number] = tuple(theirs[place] for place in order), where.by
+                return near, shifted(where, len(node.left.types)) if swapped else where
+            case _:
+                (below,) = node.inputs
+                return self._spine(below)
+
+    def _join(self, node: nodes.Join) -> Placed:
+        left, one = self.place(node.left)
+        right, other = self.place(node.right)
+        if one.alone and other.alone:
+            return node.with_inputs(left, right), ONE
+        if node.kind == "FULL" and not node.keys:
+            return node.with_inputs(_gathered(left, one), _gathered(right, other)), ONE
+        sides = (left, one), (right, other)
+        if (near := _near(node, *sides)) is not None:
+            return near
+        hashing = self._hashed(node, *sides) if node.keys and not node.null_aware else None
+        if hashing is not None and not hashing[1]:
+            return hashing[0]
+        if (near := _near(node, *sides, self._costs.small)) is not None:
+            return near
+        ways: list[tuple[float, Callable[[], Placed]]] = []
+        first, second = size(node.left), size(node.right)
+        costs, workers = self._costs, self._costs.workers
+        if node.kind != "FULL":
+            ways.append((self._to_all(second), lambda: self._right_to_all(node, *sides)))
+        if node.kind == "INNER" and not other.alone:
+            ways.append((self._to_all(first), lambda: self._left_to_all(node, *sides)))
+        if hashing is not None:
+            made, moved = hashing
+            held = {"left": first, "right": second}
+            cost = sum(2.0 * held[side] / workers + costs.exchange for side in moved) + second / workers
+            ways.append((cost, lambda: made))
+        return min(ways, key=lambda way: way[0])[1]()
+
+    def _to_all(self, size: int) -> float:
+        """What it costs to send a side to every worker: each builds the whole table of it."""
+        return float("inf") if size > self._costs.broadcast else 2.0 * size + self._costs.exchange
+
+    @staticmethod
+    def _right_to_all(node: nodes.Join, left: Placed, right: Placed) -> Placed:
+        if left[1].alone:
+            return node.with_inputs(left[0], _gathered(*right)), ONE
+        return node.with_inputs(left[0], Exchange(right[0], "broadcast")), left[1]
+
+    @staticmethod
+    def _left_to_all(node: nodes.Join, left: Placed, right: Placed) -> Placed:
+        where = shifted(right[1], len(node.left.types))
+        return node.with_inputs(Exchange(left[0], "broadcast"), right[0]), where
+
+    @staticmethod
+    def _hashed(node: nodes.Join, left: Placed, right: Placed) -> tuple[Placed, tuple[str, ...]]:
+        """The join of sides that lie alike, and which of them was moved for it."""
+        mine, theirs = (tuple(pair[side] for pair in node.keys) for side in (0, 1))
+        for number, (placed_side, keys) in enumerate(((left, mine), (right, theirs))):
+            order = placed_side[1].matching(keys)
+            if order is None:
+                continue
+            other, others = (right, theirs) if number == 0 else (left, mine)
+            by = placed_side[1].by
+            wanted = tuple(others[place] for place in order)
+            own = hashed(tuple(keys[place] for place in order), by=by)
+            moved: tuple[str, ...] = ()
+            if not other[1].lies(wanted, by):
+                if by and not _of_buckets(wanted, by):
+                    continue  # equal values would be of other buckets
+                other = Exchange(other[0], "hash", wanted, by=by), hashed(wanted, by=by)
+                moved = ("right",) if number == 0 else ("left",)
+            else:
+                other = other[0], hashed(wanted, by=by)
+            pair = ((placed_side[0], own), other) if number == 0 else (other, (placed_side[0], own))
+            (one, here), (two, there) = pair
+            return (node.with_inputs(one, two), distribution.joined(node, here, there)), moved
+        one, two = Exchange(left[0], "hash", mine), Exchange(right[0], "hash", theirs)
+        return (node.with_inputs(one, two), distribution.joined(node, hashed(mine), hashed(theirs))), ("left", "right")
+
+    # ------------------------------------------------------------------------------------------ the others
+
+    def _aggregate(self, node: nodes.Aggregate) -> Placed:
+        below, where = self.place(node.input)
+        if where.alone or (node.keys and where.meets(node.keys)):
+            return replace(node, input=below), distribution.grouped(node, where)
+        values = self._values_apart(node)
+        if values is not None:
+            return self.place(values)
+        if not all(self._mergeable(call) for call in node.calls) or self._as_many_groups(node):
+            met, where = self._meeting(below, where, node.keys)
+            return replace(node, input=met), distribution.grouped(node, where)
+        if self._costs.workers == 1:
+            return replace(node, input=below), _lying(self._final_keys(node, estimate(node)))
+        return self._merged(Partial(below, node), node)
+
+    def _values_apart(self, node: nodes.Aggregate) -> Node | None:
+        """An aggregate over DISTINCT values, of which a group may be more than a chunk, as one of other calls."""
+        known = node.keys and all(isinstance(key, bound.Column) for key in node.keys)
+        if self._fits(node.input) or (known and estimate(node) >= 4 * self._costs.workers):
+            return None
+        return apart(node, self._mergeable, self._again)
+
+    def _fits(self, node: Node) -> bool:
+        """Whether all of a node's rows may come together on a worker: they may unless it goes chunk by chunk."""
+        return self._costs.chunks == 1 or size(node) <= self._costs.broadcast
+
+    def _again(self, node: Node) -> Node:
+        """A part of the plan for several readers: of a table's rows each reads what it needs."""
+        if all(isinstance(each, nodes.Scan | nodes.Filter | nodes.Project) for each in walk_nodes(node)):
+            return node
+        return nodes.Shared(node, next(self._fresh))
+
+    def _merged(self, partial: Node, node: nodes.Aggregate) -> Placed:
+        """The end of an aggregate of which every worker has a part, and the only one all of it.
+
+        A kernel's groups are given to another stage even there: they can be finished on the host, where they are few.
+        """
+        keys = self._final_keys(node, estimate(partial))
+        return Final(_moved(partial, keys), node, whole=self._costs.workers == 1), _lying(keys)
+
+    def _final_keys(self, node: nodes.Aggregate, rows: int) -> tuple[Any, ...]:
+        """By what so many partial groups are brought together: few of them are all one worker's."""
+        few = self._costs.chunks == 1 and rows * self._costs.workers <= self._costs.gathered
+        return () if few else tuple(column(index, key.type) for index, key in enumerate(node.keys))
+
+    def _as_many_groups(self, node: nodes.Aggregate) -> bool:
+        rows = estimate(node.input)
+        return bool(node.keys) and rows >= self._costs.groups and estimate(node) >= rows * self._costs.share
+
+    def _sort(self, node: nodes.Sort) -> Placed:
+        below, where = self.place(node.input)
+        if where.alone:
+            return replace(node, input=below), ONE
+        first = _first_rows(node)
+        # The first rows of all are among the first rows of each.
+        below = below if first is None else replace(node, input=below, limit=first, offset=None)
+        return replace(node, input=Exchange(below, "gather")), ONE
+
+    def _set_operation(self, node: nodes.SetOperation) -> Placed:
+        (left, one), (right, other) = self.place(node.left), self.place(node.right)
+        if one.alone and other.alone:
+            return node.with_inputs(left, right), ONE
+        if node.op == "UNION":
+            # Rows on one worker stay there: the others have none of them.
+            left = Exchange(left, "gather") if one.alone else left
+            right = Exchange(right, "gather") if other.alone else right
+            return node.with_inputs(left, right), distribution.both(one, other)
+        keys = tuple(column(index, kind) for index, kind in enumerate(node.types))
+        if not keys:
+            return node.with_inputs(_gathered(left, one), _gathered(right, other)), ONE
+        alike = distribution.both(one, other)
+        if alike.keys:
+            return node.with_inputs(left, right), alike
+        return node.with_inputs(Exchange(left, "hash", keys), Exchange(right, "hash", keys)), hashed(keys)
+
+
+def _of_buckets(keys: distribution.Keys, by: str) -> bool:
+    """Whether equal values of keys are of the buckets that rows lie by."""
+    return bool(by) and [distribution.buckets_of(key.type) for key in keys] == [by]
+
+
+def whole(node: Node, small: int = 0) -> Node | None:
+    """A part over tables that are replicated, or have fewer than `small` rows, as every worker makes all of it; None
+    for any other part."""
+    match node:
+        case nodes.Scan():
+            few = node.part is None and node.table.rows < small
+            few = few and sum(file.bytes for file in node.table.files) <= SMALL_BYTES
+            return replace(node, part=nodes.WHOLE) if few or node.table.replicated else None
+        case nodes.Filter() | nodes.Project() | nodes.Aggregate() | nodes.Join():
+            # Sums of floats differ from worker to worker, and a join of small tables need not be small.
+            apart = isinstance(node, nodes.Aggregate) or (isinstance(node, nodes.Join) and estimate(node) >= small)
+            inputs = [whole(each, 0 if apart else small) for each in node.inputs]
+            made = [each for each in inputs if each is not None]
+            return node.with_inputs(*made) if len(made) == len(inputs) else None
+    return None
+
+
+def _near(node: nodes.Join, left: Placed, right: Placed, small: int = 0) -> Placed | None:
+    """A join for which no row is moved, since every worker has all of a side."""
+    if node.kind == "FULL":
+        return None
+    side = whole(node.right, small)
+    if side is not None:
+        return node.with_inputs(left[0], side), left[1]
+    side = whole(node.left, small) if node.kind == "INNER" else None
+    return None if side is None else (node.with_inputs(side, right[0]), shifted(right[1], len(node.left.types)))
+
+
+def _moved(node: Node, keys: tuple[Any, ...]) -> Node:
+    """A node's rows, equal keys on one worker; all on the first without keys."""
+    return Exchange(node, "hash", keys) if keys else Exchange(node, "gather")
+
+
+def _lying(keys: tuple[Any, ...]) -> Distribution:
+    """Where they lie then."""
+    return hashed(keys) if keys else ONE
+
+
+def _gathered(node: Node, where: Distribution) -> Node:
+    return node if where.alone else Exchange(node, "gather")
+
+
+def _first_rows(node: nodes.Sort) -> Any | None:
+    """How many of each worker's first rows there may be among a sort's; None for all of them."""
+    if node.limit is None:
+        return None
+    if node.offset is None:
+        return node.limit
+    limit, offset = node.limit, node.offset
+    if isinstance(limit, bound.Constant) and isinstance(offset, bound.Constant):
+        if isinstance(limit.value, int) and isinstance(offset.value, int) and min(limit.value, offset.value) >= 0:
+            return replace(limit, value=limit.value + offset.value)
+    return None

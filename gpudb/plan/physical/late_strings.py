@@ -1,0 +1,147 @@
+"""Strings that a stage's filters and joins only pass on are fetched above them, where these keep few rows.
+
+A `Defer` over the scan gives the place of each row in the strings' stead; a `Fetch` above the last node that passes
+them on takes them from there. It is worth it where a filter or a join before the last one would copy strings of many
+more rows: a single join copies those of its own rows alone. A million rows with four strings, of which a filter left
+six in seven and a join one in a hundred, took a fifth less so; at one in ten nothing was gained. Rows that leave their
+worker carry their strings, and the first rows of an order are found before the others' strings are copied anyway.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.nodes import Node, Project, Scan, column
+from gpudb.plan.tree.stage_nodes import Defer, Fetch
+from gpudb.plan.tree.traversal import used, walk_nodes
+from gpudb.sql import bound
+
+WORTH = 50_000
+"""Rows whose strings the nodes would copy, all together, at least."""
+SHARE = 0.05
+"""Of those, no more than this share may be thought to be left."""
+_STRINGS = frozenset({"text", "varchar", "bpchar"})
+
+
+def late_strings(stages: Sequence[Stage]) -> list[Stage]:
+    """The stages, with strings fetched late where that is worth it."""
+    return [_late(stage) for stage in stages]
+
+
+def _late(stage: Stage) -> Stage:
+    scans = [node for node in walk_nodes(stage.root) if isinstance(node, Scan)]
+    times = Counter(map(id, scans))
+    asked = {id(scan): number for number, scan in enumerate(scans) if times[id(scan)] == 1 and _may_gain(scan)}
+    if not asked:
+        return stage
+    looking = _Deferring(asked)
+    looking.root(stage.root)
+    worth = {scan: asked[scan] for scan, (copied, left) in looking.ends.items() if _is_worth(copied, left)}
+    return replace(stage, root=_Deferring(worth).root(stage.root)) if worth else stage
+
+
+def _may_gain(scan: Scan) -> bool:
+    return scan.table.rows >= WORTH // 2 and any(kind.name in _STRINGS for kind in scan.types)
+
+
+def _is_worth(copied: int, left: int) -> bool:
+    return copied >= WORTH and left <= SHARE * copied
+
+
+@dataclass(frozen=True, slots=True)
+class _Strings:
+    """A scan's strings that a node passes on: by their places among its columns the scan's columns that they are, at
+    which of the places the rows' places are, and how many rows' strings the nodes so far would have copied."""
+
+    columns: dict[int, int]
+    at: int
+    copied: int
+
+
+_Passed = tuple[Node, dict[int, _Strings]]
+"""A node as it passes strings on, and those, by the scan's id."""
+
+
+class _Deferring:
+    """Defers the strings of some scans, by id, under their numbers; `ends` has, for each, the rows whose strings would
+    have been copied before they are fetched, and those that are left then."""
+
+    def __init__(self, scans: dict[int, int]) -> None:
+        self._scans = scans
+        self.ends: dict[int, tuple[int, int]] = {}
+
+    def root(self, node: Node) -> Node:
+        """A stage's nodes; its rows have all their columns."""
+        return self._read(node)[0]
+
+    def _read(self, node: Node, places: set[int] | None = None) -> _Passed:
+        """A node with the strings fetched of each scan of which some are read: those at some places, or any."""
+        made, passed = self._node(node)
+        left: dict[int, _Strings] = {}
+        for scan, strings in passed.items():
+            if places is not None and places.isdisjoint(strings.columns):
+                left[scan] = strings
+                continue
+            self.ends[scan] = strings.copied, estimate(node)
+            made = Fetch(made, self._scans[scan], strings.at, tuple(strings.columns.items()), node.types)
+        return made, left
+
+    def _node(self, node: Node) -> _Passed:
+        match node:
+            case Scan() if id(node) in self._scans:
+                return self._scan(node)
+            case nodes.Filter():
+                below, passed = self._read(node.input, used(node.condition))
+                return node.with_inputs(below), _copied(passed, node)
+            case Project():
+                return self._project(node)
+            case nodes.Join():
+                return self._join(node)
+            case _:
+                return node.with_inputs(*(self._read(each)[0] for each in node.inputs)), {}
+
+    def _scan(self, node: Scan) -> _Passed:
+        strings = tuple(place for place, kind in enumerate(node.types) if kind.name in _STRINGS)
+        copied = estimate(node) if node.filter is not None else 0
+        passed = _Strings({place: place for place in strings}, strings[0], copied)
+        return Defer(node, self._scans[id(node)], strings), {id(node): passed}
+
+    def _project(self, node: Project) -> _Passed:
+        plain = {place: each.index for place, each in enumerate(node.exprs) if isinstance(each, bound.Column)}
+        computed = tuple(each for place, each in enumerate(node.exprs) if place not in plain)
+        below, passed = self._read(node.input, used(computed))
+        exprs = list(node.exprs)
+        left: dict[int, _Strings] = {}
+        for scan, strings in passed.items():
+            columns = {place: strings.columns[index] for place, index in plain.items() if index in strings.columns}
+            if not columns:
+                continue
+            for place in columns:
+                exprs[place] = column(plain[place], below.types[plain[place]], node.names[place])
+            at = min(columns)
+            exprs[at] = column(strings.at, below.types[strings.at], node.names[at])
+            left[scan] = _Strings(columns, at, strings.copied)
+        return Project(below, tuple(exprs), node.names), left
+
+    def _join(self, node: nodes.Join) -> _Passed:
+        width = len(node.left.types)
+        reads = used(node.condition)
+        mine, theirs = (used(tuple(pair[side] for pair in node.keys)) for side in (0, 1))
+        left, passed = self._read(node.left, mine | {index for index in reads if index < width})
+        right, others = self._read(node.right, theirs | {index - width for index in reads if index >= width})
+        if node.kind not in {"SEMI", "ANTI"}:
+            for scan, strings in others.items():
+                columns = {place + width: index for place, index in strings.columns.items()}
+                passed[scan] = _Strings(columns, strings.at + width, strings.copied)
+        return node.with_inputs(left, right), _copied(passed, node)
+
+
+def _copied(passed: dict[int, _Strings], node: Node) -> dict[int, _Strings]:
+    """Strings that a node has copied once more."""
+    rows = estimate(node)
+    return {scan: replace(strings, copied=strings.copied + rows) for scan, strings in passed.items()}

@@ -1,0 +1,221 @@
+"""A window over one partition of more rows than a worker holds: by ranges of its order, each with what is before it.
+
+    rows by ranges → each range's calls by themselves ─┬→ its rows and totals → those of all ranges before it ─┐
+                                                       └────────────────────────────────────────── join ───────┴→ calls
+
+A rank is its range's, and the rows before it; a running sum what the ranges before it add up to besides. What lag and
+lead take from another range is among the rows at the ranges' ends, which go to all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.plan.logical.subquery_forms import as_type, count, function
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.nodes import Exchange, Node, column
+from gpudb.sql import bound
+from gpudb.types import INT4, INT8, SqlType
+
+FAR = 1000
+"""How far lag and lead may reach: so many rows of each range's ends go to all."""
+_NUMBERED = 1 << 48
+"""A row's number by this is its range's."""
+_WIDE = SqlType("numeric", digits=(38, 0))
+_RANKS, _MOVED = {"row_number", "rank", "dense_rank"}, {"lag", "lead"}
+_RUNNING = {"count", "sum", "min", "max"}
+_SUMMED = {"int2", "int4", "int8", "numeric"}
+_TO_HERE = bound.Frame("ROWS", "UNBOUNDED PRECEDING", None, "PRECEDING", bound.Constant(1, INT8))
+
+
+def goes_in_ranges(node: nodes.Window) -> bool:
+    """Whether all calls are over one order of one partition, and each can be put together of its ranges'."""
+    order = node.calls[0].order_by
+    return bool(order) and all(not call.partition_by and call.order_by == order and _fits(call) for call in node.calls)
+
+
+def _fits(call: bound.Window) -> bool:
+    name = call.function.name
+    if call.distinct:
+        return False
+    if name in _MOVED:
+        return len(call.args) < 2 or 0 <= _reach(call) <= FAR
+    if name in _RUNNING:
+        summed = name != "sum" or (call.args[0].type.name in _SUMMED and not call.type.carried)
+        return summed and _is_running(call.frame)
+    return name in _RANKS
+
+
+def _reach(call: bound.Window) -> int:
+    """How many rows lag or lead goes; -1 where that is not known."""
+    if len(call.args) < 2:
+        return 1
+    given = call.args[1]
+    known = isinstance(given, bound.Constant) and isinstance(given.value, int)
+    return given.value if known else -1  # type: ignore[union-attr, return-value]
+
+
+def _is_running(frame: bound.Frame | None) -> bool:
+    if frame is None:
+        return True
+    return frame.start == "UNBOUNDED PRECEDING" and frame.end == "CURRENT ROW" and frame.exclude is None
+
+
+def _has_peers(call: bound.Window) -> bool:
+    """Whether rows that the order does not tell apart have one value, which wants them in one range."""
+    name = call.function.name
+    if name in _RUNNING:
+        return call.frame is None or call.frame.unit != "ROWS"
+    return name in {"rank", "dense_rank"}
+
+
+def in_ranges(node: nodes.Window, below: Node, fresh: Callable[[], int]) -> Node:
+    """The rows of a window that goes in ranges, `below` being its input with its exchanges; `fresh` numbers shared
+    parts."""
+    order, width = node.calls[0].order_by, len(node.input.types)
+    # A row's number is its place, which all of them need.
+    calls = tuple(call for call in node.calls if call.function.name != "row_number")
+    rows = nodes.Numbered(Exchange(below, "range", order=order, together=any(map(_has_peers, calls))))
+    first = bound.Window(function("row_number"), (), INT8, order_by=order)
+    local = nodes.Window(rows, (first, *calls))
+    every = _columns(local)
+    range_of = _call("int8div", every[width], bound.Constant(_NUMBERED, INT8))
+    # The input's columns, the range, the place in it, and the calls there.
+    own = nodes.Shared(nodes.Project(local, (*every[:width], range_of, *every[width + 1 :])), fresh())
+    before = nodes.Shared(_before(calls, own, width), fresh())
+    joined = nodes.Join("INNER", own, Exchange(before, "broadcast"), ((column(width, INT8), column(0, INT8)),))
+    every = _columns(joined)
+    place, made = every[width + 1], every[width + 2 : width + 2 + len(calls)]
+    _, size, passed, *carried = every[width + 2 + len(calls) :]
+    whole = _call("int8pl", place, passed)
+    values = [_added(*each, passed) for each in zip(calls, made, carried, strict=True)]
+    if any(call.function.name in _MOVED for call in calls):
+        placed = nodes.Project(joined, (*every[:width], whole, place, size, *values))
+        joined, whole, values = _moved(calls, placed, width, fresh)
+    found = iter(values)
+    given = (whole if call.function.name == "row_number" else next(found) for call in node.calls)
+    return nodes.Project(joined, (*_columns(joined)[:width], *given), node.names)
+
+
+def _before(calls: Sequence[bound.Window], own: Node, width: int) -> Node:
+    """Of each range its number, its rows, those before it, and of each call what the ranges before it have."""
+    totals = tuple(_total(call, column(width + 2 + n, call.type)) for n, call in enumerate(calls))
+    groups = nodes.Aggregate(own, (column(width, INT8),), (count(), *totals))
+    share, *held = _columns(groups)
+    each_of = (None, *calls)
+    # Counts of a range's rows are of 32 bits, so that their sum is of 64.
+    given = nodes.Project(groups, (share, *(_counted(each, call) for each, call in zip(held, each_of, strict=True))))
+    order = (bound.SortKey(column(0, INT8), descending=False, nulls_first=False),)
+    _, *held = _columns(given)
+    sums = tuple(_so_far(each, call, order) for each, call in zip(held, each_of, strict=True))
+    made = nodes.Window(Exchange(given, "gather"), sums)
+    share, size, *_ = _columns(made)
+    passed, *carried = _columns(made)[1 + len(held) :]
+    known = bound.Choice("COALESCE", (passed, bound.Constant(0, INT8)), INT8)
+    kept = (_as_call(each, call) for each, call in zip(carried, calls, strict=True))
+    return nodes.Project(made, (share, bound.Cast(size, INT8), known, *kept))
+
+
+def _is_counted(call: bound.Window | None) -> bool:
+    return call is None or call.function.name not in {"sum", "min", "max"}
+
+
+def _counted(held: Any, call: bound.Window | None) -> Any:
+    return bound.Cast(held, INT4) if _is_counted(call) else held
+
+
+def _total(call: bound.Window, local: Any) -> bound.Aggregate:
+    """Of a range, what the ranges after it want to know for a call."""
+    name = call.function.name
+    if name in _RUNNING:
+        return bound.Aggregate(call.function, call.args, call.type, filter=call.filter, star=call.star)
+    if name == "dense_rank":
+        return bound.Aggregate(function("max", INT8), (local,), INT8)
+    return count()
+
+
+def _so_far(held: Any, call: bound.Window | None, order: tuple[bound.SortKey, ...]) -> bound.Window:
+    """A total over the ranges before each."""
+    if call is not None and call.function.name in {"min", "max"}:
+        return bound.Window(call.function, (held,), call.type, order_by=order, frame=_TO_HERE)
+    kind = INT8 if held.type.name == "int4" else call.type if held.type.name == "numeric" and call else _WIDE
+    name = SqlType(held.type.name)
+    return bound.Window(function("sum", name), (held,), kind, order_by=order, frame=_TO_HERE)
+
+
+def _as_call(held: Any, call: bound.Window) -> Any:
+    """What is before a range, of the call's own type: of a sum NULL for nothing, else 0."""
+    if not _is_counted(call):
+        return as_type(held, call.type)
+    return bound.Choice("COALESCE", (held, bound.Constant(0, INT8)), INT8)
+
+
+def _added(call: bound.Window, local: Any, before: Any, passed: Any) -> Any:
+    """A call's value: its range's, and what is before that; of lag and lead the range's."""
+    name = call.function.name
+    if name == "rank":
+        return _call("int8pl", local, passed)
+    if name in {"dense_rank", "count"}:
+        return _call("int8pl", local, before)
+    if name in {"min", "max"}:
+        return bound.Choice("LEAST" if name == "min" else "GREATEST", (local, before), call.type)
+    if name == "sum":
+        both = (bound.Test(local, "NULL"), before), (bound.Test(before, "NULL"), local)
+        add = "int8pl" if call.type.name == "int8" else "numeric_add"
+        return bound.Case(both, _call(add, local, before), call.type)
+    return local
+
+
+def _moved(
+    calls: Sequence[bound.Window], rows: Node, width: int, fresh: Callable[[], int]
+) -> tuple[nodes.Join, Any, list[Any]]:
+    """Rows, a row's place among all, and the calls' values, of lag and lead those from other ranges too. The `rows`
+    given have so many columns of the input, the place among all, that in the range, the range's rows, and the calls."""
+    moved = [(n, call) for n, call in enumerate(calls) if call.function.name in _MOVED]
+    every = _columns(rows)
+    whole, place, size = every[width : width + 3]
+    values: list[Any] = list(every[width + 3 :])
+    far = bound.Constant(max(_reach(call) for _, call in moved), INT8)
+    left = _call("int8mi", size, place)
+    ends = bound.BoolOp("OR", (_not_more(place, far), _not_more(_call("int8pl", left, bound.Constant(1, INT8)), far)))
+    taken = nodes.Project(nodes.Filter(rows, ends), (whole, *(call.args[0] for _, call in moved)))
+    shared = nodes.Shared(taken, fresh())
+    made: Node = rows
+    for turn, (n, call) in enumerate(moved):
+        reach = bound.Constant(_reach(call), INT8)
+        back = call.function.name == "lag"
+        beyond = _not_more(place, reach) if back else _less(left, reach)
+        target = _call("int8mi" if back else "int8pl", whole, reach)
+        key = bound.Case(((beyond, target),), bound.Constant(None, INT8), INT8)
+        start = len(made.types)
+        made = nodes.Join("LEFT", made, Exchange(shared, "broadcast"), ((key, column(0, INT8)),))
+        there = bound.Test(column(start, INT8), "NULL", negated=True)
+        default = as_type(call.args[2], call.type) if len(call.args) > 2 else bound.Constant(None, call.type)
+        found = column(start + 1 + turn, taken.types[1 + turn])
+        chosen = bound.Case(((there, as_type(found, call.type)),), default, call.type)
+        values[n] = bound.Case(((beyond, chosen),), values[n], call.type)
+    assert isinstance(made, nodes.Join)
+    return made, whole, values
+
+
+def _columns(node: Node) -> tuple[bound.Column, ...]:
+    return tuple(column(place, kind) for place, kind in enumerate(node.types))
+
+
+def _call(name: str, left: Any, right: Any) -> bound.Call:
+    """An operator over two values of one type, which its value has too."""
+    kind = SqlType(left.type.name)
+    return bound.Call(function(name, kind, kind), (left, right), left.type)
+
+
+def _not_more(left: Any, right: Any) -> bound.Call:
+    return replace(_call("int8le", left, right), type=_BOOL)
+
+
+def _less(left: Any, right: Any) -> bound.Call:
+    return replace(_call("int8lt", left, right), type=_BOOL)
+
+
+_BOOL = SqlType("bool")

@@ -1,0 +1,129 @@
+"""What the planner may look into: equalities that can be join keys, and queries that need no node of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpudb.functions.library import Function, functions_by_name
+from gpudb.plan.tree.traversal import conjuncts
+from gpudb.sql import bound
+from gpudb.sql.traverse import reads_columns, walk
+from gpudb.types import INT8, SqlType
+
+EQUALITIES = frozenset(
+    "booleq int2eq int4eq int8eq int24eq int42eq int28eq int82eq int48eq int84eq float4eq float8eq float48eq float84eq"
+    " texteq bpchareq byteaeq date_eq time_eq timestamp_eq timestamptz_eq uuid_eq numeric_eq oideq nameeq".split()
+)
+"""Functions of `=` under which equal values hash alike once both are of one type (`key_type`)."""
+_WIDENED = {("int2", "int4"), ("int2", "int8"), ("int4", "int8"), ("varchar", "text")}
+_INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
+
+
+def equality(expr: Any) -> tuple[Any, Any] | None:
+    """The two sides of an equality that could be a join's key: each reads columns, and they have a type in common."""
+    if not isinstance(expr, bound.Call) or expr.function.name not in EQUALITIES or len(expr.args) != 2:
+        return None
+    left, right = expr.args
+    if key_type(left.type, right.type) is None:
+        return None
+    if not (reads_columns(left) and reads_columns(right)):
+        return None
+    return left, right
+
+
+def plain_equality(expr: Any) -> tuple[bound.Column, bound.Column] | None:
+    """The two columns of an equality: the only join key that the planner can tell us of."""
+    sides = equality(expr)
+    if sides is None:
+        return None
+    left, right = (bare(each) for each in sides)
+    if not isinstance(left, bound.Column) or not isinstance(right, bound.Column) or left.rel == right.rel:
+        return None
+    return (left, right) if key_type(left.type, right.type) is not None else None
+
+
+def factored(expr: Any) -> tuple[Any, ...]:
+    """A condition as several, all of which it needs: what every arm of an OR has stands beside it."""
+    first, *others = _arms(expr)
+    if not others:
+        return (expr,)
+    common = tuple(part for part in first if all(part in arm for arm in others))
+    if not common:
+        return (expr,)
+    rests = [tuple(part for part in arm if part not in common) for arm in (first, *others)]
+    if not all(rests):
+        return common
+    return (*common, bound.BoolOp("OR", tuple(map(_all, rests))))
+
+
+def implied(expr: Any, concerns: Callable[[Any], bool]) -> Any | None:
+    """What an OR says of some rows alone: of each arm the parts that concern them; None if an arm has none."""
+    arms = [tuple(filter(concerns, arm)) for arm in _arms(expr)]
+    return bound.BoolOp("OR", tuple(map(_all, arms))) if len(arms) > 1 and all(arms) else None
+
+
+def _arms(expr: Any) -> list[tuple[Any, ...]]:
+    """The arms of an OR, each as its conditions; one for all else."""
+    if isinstance(expr, bound.BoolOp) and expr.op == "OR":
+        return [arm for each in expr.args for arm in _arms(each)]
+    return [conjuncts(expr)]
+
+
+def _all(parts: tuple[Any, ...]) -> Any:
+    return parts[0] if len(parts) == 1 else bound.BoolOp("AND", parts)
+
+
+def bare(expr: Any) -> Any:
+    """A column under casts that change no value."""
+    while (
+        isinstance(expr, bound.Cast) and (expr.arg.type.name, expr.type.name) in _WIDENED and expr.type.modifier == -1
+    ):
+        expr = expr.arg
+    return expr
+
+
+def key_type(left: SqlType, right: SqlType) -> SqlType | None:
+    """The type to which both sides of an equality are brought, so that equal values are the same; None for none."""
+    if left.carried or right.carried or "jsonb" in {left.name, right.name}:
+        return None
+    if left.name == right.name == "numeric":
+        (p, s), (q, t) = left.numeric_digits, right.numeric_digits
+        scale, whole = max(s, t), max(p - s, q - t)
+        return SqlType("numeric", -1, (whole + scale, scale)) if whole + scale <= 38 else None
+    if left.name == right.name:
+        return left.plain
+    if left.name in _INTEGERS and right.name in _INTEGERS:
+        return INT8
+    if {left.name, right.name} == {"float4", "float8"}:
+        return SqlType("float8")
+    if {left.name, right.name} <= {"text", "varchar", "name"}:
+        return SqlType("text")
+    return None
+
+
+def equals(kind: SqlType) -> Function:
+    """The function of `=` between two values of one type."""
+    names = {
+        "bool": "booleq",
+        "text": "texteq",
+        "varchar": "texteq",
+        "bpchar": "bpchareq",
+        "bytea": "byteaeq",
+        "name": "nameeq",
+    }
+    name = names.get(kind.name)
+    for candidate in (name,) if name else (f"{kind.name}eq", f"{kind.name}_eq"):
+        if candidate in functions_by_name():
+            return functions_by_name()[candidate][0]
+    raise LookupError(kind.name)
+
+
+def is_plain_core(query: bound.Query) -> bool:
+    """Whether a query is joins, conditions, groups and DISTINCT alone: what the planner's text itself can say."""
+    if not isinstance(query, bound.Select) or query.grouping_sets is not None:
+        return False
+    if query.limit is not None or query.offset is not None or not isinstance(query.distinct, bool):
+        return False
+    above = (*query.targets, *((query.having,) if query.having is not None else ()))
+    return not any(isinstance(node, bound.Window | bound.SetReturning) for each in above for node in walk(each))

@@ -1,0 +1,167 @@
+"""Record batches to DataRow messages, whole columns at a time.
+
+A message is `D`, its length, the number of columns, and each value behind its length; NULL is the length -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.errors import SqlError
+from gpudb.server.wire.fast_rows import narrow_rows
+from gpudb.types import SqlType
+from gpudb.values.binary_columns import RowPieces, binary_column, binary_of
+from gpudb.values.text_columns import Resolve, numeric_texts, text_column
+
+TEXT, BINARY = 0, 1
+
+ROWS = 16_384
+"""Rows that are encoded at once: their columns stay within the processor's caches."""
+
+FEW = 128
+"""Rows that are framed sooner one by one than by joining columns, unless they are long."""
+
+_FEWEST = 96
+"""Rows that are framed sooner one by one than by any other way."""
+_SHORT = 8192
+"""Rows, of `_FEW_BYTES` at most, that are framed sooner than handed to another thread."""
+_SPELLED = frozenset({"int2", "int4", "int8", "text", "varchar"})  # whose text is Python's
+_BYTES, _FEW_BYTES = 32 << 20, 1 << 20
+_LARGEST_MESSAGE = (1 << 30) - 1
+_NULL = b"\xff\xff\xff\xff"
+_COPY_HEAD = [("type", "u1"), ("length", ">i4")]
+_LARGEST_COPY, _LARGEST_ARRAY = 1 << 24, (1 << 31) - 1
+
+
+def encode_rows(
+    batch: pa.RecordBatch,
+    types: Sequence[SqlType],
+    formats: Sequence[int],
+    zone: str = "UTC",
+    resolve: Resolve | None = None,
+) -> Iterator[bytes | memoryview]:
+    """The DataRow messages of a batch, in pieces of many rows each.
+
+    `types` and `formats` (0 text, 1 binary) are by column; `zone` is the session's TimeZone, `resolve` names
+    reg* values. 54000 for a row that no message can hold.
+    """
+    for encoder in encoders(batch, types, formats, zone, resolve):
+        yield encoder()
+
+
+def encoders(
+    batch: pa.RecordBatch,
+    types: Sequence[SqlType],
+    formats: Sequence[int],
+    zone: str = "UTC",
+    resolve: Resolve | None = None,
+) -> Iterator[Callable[[], bytes | memoryview]]:
+    """What makes each of these pieces, to be called in any order and from any thread."""
+    if is_short(batch):
+        yield partial(framed, batch, types, formats, zone, resolve)
+        return
+    for start, count in _pieces(batch):
+        yield partial(framed, batch.slice(start, count), types, formats, zone, resolve)
+
+
+def is_short(batch: pa.RecordBatch) -> bool:
+    """Whether a batch is best framed whole, and where it is."""
+    return batch.num_rows <= _SHORT and _is_small(batch)
+
+
+def _is_small(batch: pa.RecordBatch) -> bool:
+    # What the buffers take is known at once; of a slice they have more than its rows.
+    return bool(batch.get_total_buffer_size() <= _FEW_BYTES or batch.nbytes <= _FEW_BYTES)
+
+
+def few_rows(
+    batch: pa.RecordBatch,
+    types: Sequence[SqlType],
+    formats: Sequence[int],
+    zone: str,
+    resolve: Resolve | None,
+) -> bytes:
+    """The DataRow messages of a batch, one by one."""
+    columns: list[list[bytes]] = []
+    for at, (type_, form) in enumerate(zip(types, formats)):
+        column = batch.column(at)
+        values: list[bytes | None]
+        if form == BINARY:
+            values = binary_column(type_, column).to_pylist()
+        elif type_.name in _SPELLED:
+            values = [None if value is None else str(value).encode() for value in column.to_pylist()]
+        else:
+            spelled = type_.name == "numeric"
+            texts = numeric_texts(column) if spelled else text_column(type_, column, zone, resolve).to_pylist()
+            values = [None if text is None else text.encode() for text in texts]
+        columns.append([_NULL if value is None else len(value).to_bytes(4, "big") + value for value in values])
+    rows = list(map(b"".join, zip(*columns))) if columns else [b""] * batch.num_rows
+    sizes = list(map(len, rows))
+    if max(sizes, default=0) + 6 > _LARGEST_MESSAGE:
+        raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
+    width = len(types).to_bytes(2, "big")
+    heads = {size: b"D" + (size + 6).to_bytes(4, "big") + width for size in set(sizes)}
+    return b"".join(chain.from_iterable(zip(map(heads.__getitem__, sizes), rows)))
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
+    """(start, count) of slices of at most ROWS rows and, wherever one row is not more, 32 MiB."""
+    start = 0
+    while start < batch.num_rows:
+        count = min(ROWS, batch.num_rows - start)
+        while count > 1 and batch.slice(start, count).nbytes > _BYTES:
+            count //= 2
+        yield start, count
+        start += count
+
+
+def framed(
+    batch: pa.RecordBatch,
+    types: Sequence[SqlType],
+    formats: Sequence[int],
+    zone: str,
+    resolve: Resolve | None,
+) -> bytes | memoryview:
+    """The DataRow messages of a batch of so many rows and bytes that one piece holds them, in the quickest way."""
+    if batch.num_rows > _FEWEST and (narrow := narrow_rows(batch, types, formats)) is not None:
+        return narrow
+    if batch.num_rows <= FEW and _is_small(batch):
+        return few_rows(batch, types, formats, zone, resolve)
+    rows = RowPieces(batch.num_rows)
+    length = np.empty(batch.num_rows, np.int64)
+    rows.fixed("u1", ord("D"))
+    rows.fixed(">i4", length)
+    rows.fixed(">i2", len(types))
+    for type_, form, column in zip(types, formats, batch.columns):
+        if form == BINARY:
+            rows.binary(type_, column)
+        else:
+            rows.varying(text_column(type_, column, zone, resolve).view(pa.binary()))
+    length[:] = rows.sizes - 1
+    if length.max(initial=0) > _LARGEST_MESSAGE:
+        raise SqlError.of("program_limit_exceeded", "a row is larger than 1 GiB")
+    return _bytes(rows.joined())
+
+
+def copy_data(rows: pa.BinaryArray) -> memoryview | None:
+    """A CopyData message a row; None if they, or one of them, are too much for this."""
+    lengths = pc.binary_length(rows).to_numpy(zero_copy_only=False)
+    if lengths.max(initial=0) > _LARGEST_COPY or lengths.sum(dtype=np.int64) + 5 * len(rows) > _LARGEST_ARRAY:
+        return None
+    head = np.empty(len(rows), _COPY_HEAD)
+    head["type"] = ord("d")
+    head["length"] = lengths + 4
+    return _bytes(pc.binary_join_element_wise(binary_of(head), rows, b""))
+
+
+def _bytes(items: pa.BinaryArray) -> memoryview:
+    """What the items are one after the other."""
+    _, offsets, data = items.buffers()
+    start, end = np.frombuffer(offsets, np.int32)[[items.offset, items.offset + len(items)]].tolist()
+    return memoryview(data)[start:end] if data is not None else memoryview(b"")

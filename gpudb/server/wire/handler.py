@@ -1,0 +1,180 @@
+"""Serving one client's connection: from start-up to the end, on buenavista's handler and context classes."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from buenavista.postgres import BuenaVistaHandler, BVContext
+
+from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
+from gpudb.server.wire import messages, replies, startup
+from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation, Ran
+from gpudb.server.wire.messages import ClientGone, ProtocolViolation
+from gpudb.server.wire.stream import DeadlinePassed, Stream
+from gpudb.session.interfaces import SessionFace
+
+if TYPE_CHECKING:
+    from gpudb.server.wire.server import PgServer
+
+_LOG = logging.getLogger(__name__)
+_TERMINATE = ord("X")
+
+
+class Client(BVContext):
+    """A client that was let in: its session, and the key that a cancel request must bring."""
+
+    def __init__(self, session: SessionFace, given: dict[str, str]) -> None:
+        super().__init__(session, None, given)
+        self.process_id = session.process_id
+        self.secret_key = secrets.randbits(32)
+
+
+class Handler(BuenaVistaHandler):
+    """One connection, in a thread of its own. `stop` and `terminate` may come from other threads."""
+
+    server: PgServer
+
+    def setup(self) -> None:
+        """Prepares the socket; no method of buenavista's handler runs."""
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.request.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self.host = str(self.client_address[0])
+        self.client: Client | None = None
+        self._lock = threading.Lock()
+        self._waiting = False
+        self._ending: GpudbError | None = None
+        self.stream = Stream(self.request, time.monotonic() + self.server.authentication_timeout)
+
+    def handle(self) -> None:
+        """Serves the connection to its end; never raises."""
+        try:
+            self._serve()
+        except ClientGone:
+            if self._ending is not None:  # it is we who stopped reading
+                self._say_goodbye(self._ending)
+        except BaseException as error:
+            self._say_goodbye(self.failure(error))
+
+    def finish(self) -> None:
+        """Closes the socket."""
+        self.stream.close()
+
+    def _serve(self) -> None:
+        packet = startup.read_startup(self.stream, self.server.tls)
+        if isinstance(packet, startup.Cancel):
+            self.server.cancel(packet.process_id, packet.key)
+            return
+        given = startup.parameters(self.stream, packet)
+        self.server.check_room()
+        database = self.server.database
+        startup.authenticate(self.stream, database, given["user"], self.host)
+        session = startup.open_session(database, given, self.host)
+        try:
+            self._converse(session, given)
+        finally:
+            session.close()
+
+    def _converse(self, session: SessionFace, given: dict[str, str]) -> None:
+        self.client = client = Client(session, given)
+        session.on_terminate = self.terminate
+        self.server.enter(client)
+        conversation = Conversation(session, self.stream.send, self.stream.flush, self.failure, self._ran)
+        try:
+            self.stream.send(startup.greeting(session, client.secret_key))
+            conversation.ready()
+            self.stream.set_deadline(None)
+            self._read_messages(conversation)
+        finally:
+            self.server.leave(client)
+            conversation.close()
+
+    def _read_messages(self, conversation: Conversation) -> None:
+        stream = self.stream
+        while self._ending is None:
+            kind, payload = stream.message() or self._awaited(conversation)
+            if kind == _TERMINATE:
+                return
+            if self._ending is not None:  # the message came after a reader was told to stop, and before it woke
+                raise self._ending
+            conversation.receive(kind, payload)
+        raise self._ending
+
+    def _awaited(self, conversation: Conversation) -> tuple[int, bytes]:
+        """The next message, once it has come; while its head is awaited, `stop` may end the connection."""
+        with self._lock:
+            if self._ending is not None:
+                raise self._ending
+            self._waiting = True
+        try:
+            head = self._read_idle_in_transaction() if conversation.idle_in_transaction else self.stream.read_bytes(5)
+        finally:
+            self._waiting = False
+        kind = head[0]
+        return kind, self.stream.read_bytes(messages.check_length(kind, int.from_bytes(head[1:], "big")))
+
+    def _read_idle_in_transaction(self) -> bytes:
+        assert self.client is not None
+        timeout = self.client.session.milliseconds("idle_in_transaction_session_timeout")
+        if not timeout:
+            return self.stream.read_bytes(5)
+        self.stream.set_deadline(time.monotonic() + timeout / 1000)
+        try:
+            return self.stream.read_bytes(5)
+        except DeadlinePassed:
+            message = "terminating connection due to idle-in-transaction timeout"
+            raise SqlError.of("idle_in_transaction_session_timeout", message) from None
+        finally:
+            self.stream.set_deadline(None)
+
+    def _ran(self, ran: Ran) -> None:
+        log = self.server.statement_log
+        if log is not None and self.client is not None:
+            log.write(self.client.params["user"], self.client.process_id, ran)
+
+    # ---- the end, from outside
+
+    def stop(self, error: GpudbError, now: bool = False) -> None:
+        """Ends the connection with this error: between statements, or `now`, with what runs cancelled."""
+        with self._lock:
+            self._ending = self._ending or error
+            if self._waiting or now or self.client is None:
+                self.stream.stop_reading()
+        if now and self.client is not None:
+            self.client.session.cancel()
+
+    def terminate(self) -> None:
+        """pg_terminate_backend: whoever calls it has cancelled the statement that runs."""
+        message = "terminating connection due to administrator command"
+        self.stop(SqlError.of("admin_shutdown", message), now=True)
+
+    # ---- errors
+
+    def failure(self, error: BaseException) -> GpudbError:
+        """What the client is told of an error; of a fault of our own a number, under which it is logged."""
+        if self._ending is not None and getattr(error, "sqlstate", None) in (CANCELED, TERMINATING):
+            return self._ending
+        if isinstance(error, GpudbError):
+            return error
+        if isinstance(error, MemoryError):
+            return OutOfMemory("out of memory")
+        if isinstance(error, RecursionError):
+            hint = "The statement is nested too deeply."
+            return SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
+        number = secrets.token_hex(4)
+        _LOG.error("internal error %s", number, exc_info=error)
+        hint = f"The server's log tells more under {number}."
+        return InternalError(f"internal error {number}", hint=hint)
+
+    def _say_goodbye(self, error: GpudbError) -> None:
+        try:
+            self.stream.send(replies.error_response(error, replies.FATAL))
+            self.stream.flush()
+        except ClientGone:
+            return
+        if isinstance(error, ProtocolViolation):
+            _LOG.info("connection from %s ended: %s", self.host, error.message)

@@ -1,0 +1,134 @@
+"""Sending what a statement gives: rows, all or as many as a client asks for, COPY data, a command tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain
+
+import pyarrow as pa
+
+from gpudb.errors import GpudbError
+from gpudb.server.wire import messages, replies
+from gpudb.server.wire.encode import copy_data, encoders, framed, is_short
+from gpudb.session.results import CopyOut, Result
+from gpudb.storage.copy.pipeline import in_order
+from gpudb.values.text_columns import Resolve
+
+Send = Callable[[bytes | memoryview], None]
+
+_LARGEST = messages.LARGE_MESSAGE // 2
+_COUNTED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "FETCH", "MOVE"})
+
+
+class Rows:
+    """The rows of a result on their way to a client. Always `close` it."""
+
+    def __init__(self, result: Result, formats: Sequence[int]) -> None:
+        columns = result.columns or ()
+        self._result = result
+        self._types = [column.type for column in columns]
+        self._formats = formats
+        self._left: pa.RecordBatch | None = None
+        self._total = 0
+        self._closed = False
+        self.sent = 0
+        self.ended = False
+
+    def send(self, send: Send, limit: int, zone: str, resolve: Resolve | None) -> bool:
+        """Sends up to `limit` rows (0: all). True if they ended; a limit just reached leaves that open."""
+        self.sent = 0
+        batches = self._within(limit)
+        try:
+            first = next(batches, None)
+            if first is not None and is_short(first):
+                send(framed(first, self._types, self._formats, zone, resolve))
+                first = next(batches, None)
+            if first is not None:
+                self._send_many(send, chain((first,), batches), zone, resolve)
+        except pa.ArrowInvalid as error:
+            # Only a damaged file holds what its own type does not.
+            message = f"a value is none of its column's type: {error}"
+            raise GpudbError(message, condition="data_corrupted") from error
+        return not limit or self.sent < limit
+
+    def _send_many(self, send: Send, batches: Iterable[pa.RecordBatch], zone: str, resolve: Resolve | None) -> None:
+        """Sends pieces while those that follow them are computed and encoded."""
+        made = in_order(
+            task for batch in batches for task in encoders(batch, self._types, self._formats, zone, resolve)
+        )
+        with closing(made):
+            for piece in made:
+                send(piece)
+
+    def _within(self, limit: int) -> Iterator[pa.RecordBatch]:
+        """The batches that are left, up to so many rows (0: all); what is beyond them stays."""
+        while not self.ended and (not limit or self.sent < limit):
+            batch = self._next()
+            if batch is None:
+                return
+            if limit and self.sent + batch.num_rows > limit:
+                taken = limit - self.sent
+                batch, self._left = batch.slice(0, taken), batch.slice(taken)
+            self.sent += batch.num_rows
+            self._total += batch.num_rows
+            yield batch
+
+    def _next(self) -> pa.RecordBatch | None:
+        batch, self._left = self._left, None
+        if batch is None:
+            batch = next(self._result.batches, None)
+        if batch is None:
+            self.ended = True
+        return batch
+
+    def tag(self) -> str:
+        """The command tag of what was sent last; a change with RETURNING counts all its rows."""
+        tag = self._result.tag
+        word = tag.partition(" ")[0]
+        if word not in _COUNTED:
+            return tag
+        return f"{tag} {self.sent if word in ('SELECT', 'FETCH') else self._total}"
+
+    def close(self) -> None:
+        """Frees what the statement holds."""
+        self.ended = True
+        self._left = None
+        if not self._closed:
+            self._closed = True
+            self._result.close()
+
+
+def send_copy(result: CopyOut, send: Send) -> str:
+    """Sends COPY TO's data; gives the tag."""
+    send(replies.copy_out_response(result.binary, result.width))
+    for chunk in result.chunks:
+        framed = None if isinstance(chunk, bytes) else copy_data(chunk)
+        if framed is not None:
+            send(framed)
+            continue
+        for payload in [chunk] if isinstance(chunk, bytes) else chunk.to_pylist():
+            for start in range(0, len(payload), _LARGEST):
+                part = memoryview(payload)[start : start + _LARGEST]
+                send(replies.copy_data_header(len(part)))
+                send(part)
+    send(replies.COPY_DONE)
+    return result.tag
+
+
+def result_formats(asked: Sequence[int], columns: int) -> tuple[int, ...]:
+    """One format a column, from none, one or all; 08P01 for another number, 22023 for unknown formats."""
+    for form in asked:
+        check_format(form)
+    if len(asked) <= 1:
+        return tuple(asked or (0,)) * columns
+    if len(asked) != columns:
+        text = f"bind message has {len(asked)} result formats but query has {columns} columns"
+        raise messages.ProtocolViolation(text)
+    return tuple(asked)
+
+
+def check_format(form: int) -> None:
+    """22023 unless text (0) or binary (1)."""
+    if form not in (0, 1):
+        raise GpudbError(f"unsupported format code: {form}", condition="invalid_parameter_value")

@@ -1,0 +1,182 @@
+"""Listening: `PgServer` takes connections on buenavista's threading server and ends them cleanly."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import socket
+import ssl
+import sys
+import threading
+import time
+from typing import Any
+
+from buenavista.postgres import BuenaVistaServer
+
+from gpudb.errors import SqlError
+from gpudb.server.wire.auth import is_loopback
+from gpudb.server.wire.handler import Client, Handler
+from gpudb.server.wire.statement_log import StatementLog
+from gpudb.session.interfaces import DatabaseFace
+
+_LOG = logging.getLogger(__name__)
+
+SWITCH_INTERVAL_S = 0.0005
+"""Python hands its lock on after this time. The default, 5 ms, is what a short statement would wait for each
+other client that is busy in Python; shorter than this costs throughput."""
+
+_POLL_S = 0.1
+_FORCED_S = 5.0
+_SPARE_THREADS = 100
+
+
+class PgServer(BuenaVistaServer):
+    """A server for PostgreSQL clients, a thread each.
+
+    `port` 0 takes a free one (`address`). `tls` is the context for clients that ask for encryption. Beyond
+    `max_connections` clients get 53300. F0000 where it would listen off loopback while a role that may log in
+    has no password.
+    """
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 1024
+
+    def __init__(
+        self,
+        database: DatabaseFace,
+        host: str = "127.0.0.1",
+        port: int = 5433,
+        *,
+        tls: ssl.SSLContext | None = None,
+        max_connections: int = 1000,
+        authentication_timeout: float = 60.0,
+        statement_log: StatementLog | None = None,
+    ) -> None:
+        check_exposure(database, host)
+        self.database = database
+        self.tls = tls
+        self.max_connections = max_connections
+        self.authentication_timeout = authentication_timeout
+        self.statement_log = statement_log
+        self._handlers: set[Handler] = set()
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._serving = threading.Event()
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), database)
+        self.RequestHandlerClass = Handler
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """(host, port) that it listens on."""
+        return str(self.server_address[0]), int(self.server_address[1])
+
+    # ---- connections
+
+    def serve_forever(self, poll_interval: float = _POLL_S) -> None:
+        """Takes connections until `shutdown`; sets Python's switch interval for the whole process."""
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        with self._lock:
+            if self._stopping:
+                return
+            self._serving.set()
+        super().serve_forever(poll_interval)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Whether there is a thread to spare for a connection, let in or not yet."""
+        return len(self._handlers) < self.max_connections + _SPARE_THREADS
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Serves one connection, in its own thread."""
+        handler = Handler.__new__(Handler)
+        with self._lock:
+            self._handlers.add(handler)
+        try:
+            handler.__init__(request, client_address, self)  # type: ignore[misc]
+        finally:
+            with self._lock:
+                self._handlers.discard(handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Logs what went wrong outside any statement."""
+        _LOG.exception("connection from %s failed", client_address)
+
+    def check_room(self) -> None:
+        """53300 beyond max_connections, 57P03 while shutting down."""
+        if self._stopping:
+            raise SqlError.of("cannot_connect_now", "the database system is shutting down")
+        if len(self.ctxts) >= self.max_connections:
+            raise SqlError.of("too_many_connections", "sorry, too many clients already")
+
+    def enter(self, client: Client) -> None:
+        """A client was let in; 53300 if another one was faster."""
+        with self._lock:
+            self.check_room()
+            self.ctxts[client.process_id] = client
+
+    def leave(self, client: Client) -> None:
+        """A client has gone."""
+        with self._lock:
+            self.ctxts.pop(client.process_id, None)
+
+    def cancel(self, process_id: int, key: int) -> None:
+        """Carries out a cancel request, if its key is the client's; says nothing either way."""
+        client = self.ctxts.get(process_id)
+        if client is not None:
+            known, brought = (number.to_bytes(4, "big") for number in (client.secret_key, key))
+            if hmac.compare_digest(known, brought):
+                client.session.cancel()
+
+    # ---- the end
+
+    def shutdown(self, timeout: float = 30.0) -> None:
+        """Stops listening and ends every connection with 57P01.
+
+        Clients between statements are told at once; statements that run may end within `timeout` seconds,
+        then they are cancelled. Closes the sockets; the database stays open.
+        """
+        with self._lock:
+            self._stopping = True
+            serving = self._serving.is_set()
+        if serving:
+            super().shutdown()
+        self.server_close()
+        error = SqlError.of("admin_shutdown", "terminating connection due to administrator command")
+        self._stop_all(error, now=False, timeout=timeout)
+        self._stop_all(error, now=True, timeout=_FORCED_S)
+
+    def _stop_all(self, error: SqlError, now: bool, timeout: float) -> None:
+        for handler in self._running():
+            handler.stop(error, now)
+        end = time.monotonic() + timeout
+        while self._running() and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def _running(self) -> list[Handler]:
+        with self._lock:
+            return [handler for handler in self._handlers if hasattr(handler, "stream")]
+
+
+def check_exposure(database: DatabaseFace, host: str) -> None:
+    """F0000 unless `host` is loopback or every role that may log in has a password."""
+    if _only_loopback(host):
+        return
+    open_roles = sorted(role.name for role in database.roles().values() if role.login and role.verifier is None)
+    if open_roles:
+        names = ", ".join(f'"{name}"' for name in open_roles)
+        raise SqlError.of(
+            "config_file_error",
+            f"refusing to listen on {host}: a password is missing for {names}",
+            hint=f"Start on 127.0.0.1, run ALTER ROLE \"{open_roles[0]}\" PASSWORD '...', then start again.",
+        )
+
+
+def _only_loopback(host: str) -> bool:
+    if not host:
+        return False
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise SqlError.of("config_file_error", f'could not resolve "{host}": {error}') from error
+    return all(is_loopback(str(address[4][0])) for address in found)

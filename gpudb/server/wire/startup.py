@@ -1,0 +1,134 @@
+"""A connection up to its first ReadyForQuery: encryption, parameters, authentication, a session.
+
+SSLRequest → S (then TLS) or N      GSSENCRequest → N      CancelRequest → cancel, close
+StartupMessage → [NegotiateProtocolVersion] → authentication → ParameterStatus… BackendKeyData
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from dataclasses import dataclass
+
+from gpudb.errors import SqlError
+from gpudb.server.wire import messages, replies
+from gpudb.server.wire.auth import MECHANISM, Scram, is_loopback, trusted
+from gpudb.server.wire.messages import ProtocolViolation, Startup
+from gpudb.server.wire.stream import Stream
+from gpudb.session.interfaces import DatabaseFace, SessionFace
+
+DATABASE = "gpudb"
+
+_CONNECTION_ONLY = frozenset({"user", "database", "replication", "options"})
+_OPTION = re.compile(r"(?:-c\s*|--)([\w.\-]+)=(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """A cancel request: its connection carries nothing else."""
+
+    process_id: int
+    key: int
+
+
+def read_startup(stream: Stream, tls: ssl.SSLContext | None) -> Startup | Cancel:
+    """Reads start-up packets until one is a StartupMessage or a CancelRequest; answers the others."""
+    offered: set[int] = set()
+    while True:
+        length = int.from_bytes(stream.read_plain(4), "big")
+        if not 8 <= length <= messages.SMALL_MESSAGE:
+            raise ProtocolViolation("invalid length of startup packet", fatal=True)
+        packet = messages.parse_startup(stream.read_plain(length - 4))
+        if packet.code == messages.CANCEL_REQUEST:
+            return Cancel(*messages.parse_cancel(packet.rest))
+        if packet.code not in (messages.SSL_REQUEST, messages.GSSENC_REQUEST) or packet.code in offered:
+            return packet
+        offered.add(packet.code)
+        encrypt = packet.code == messages.SSL_REQUEST and tls is not None
+        stream.send(b"S" if encrypt else b"N")
+        stream.flush()
+        if encrypt and tls is not None:
+            stream.encrypt(tls)
+
+
+def parameters(stream: Stream, packet: Startup) -> dict[str, str]:
+    """The parameters of a StartupMessage; tells clients of a newer minor version that 3.0 is spoken."""
+    major, minor = packet.code >> 16, packet.code & 0xFFFF
+    if major != 3:
+        message = f"unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0"
+        raise SqlError.of("feature_not_supported", message)
+    given = messages.parse_parameters(packet.rest)
+    unknown = [name for name in given if name.startswith("_pq_.")]
+    if minor or unknown:
+        stream.send(replies.negotiate_protocol_version(unknown))
+    if not given.get("user"):
+        message = "no PostgreSQL user name specified in startup packet"
+        raise SqlError.of("invalid_authorization_specification", message)
+    if given.get("replication", "false").lower() not in ("false", "off", "no", "0"):
+        raise SqlError.of("feature_not_supported", "replication connections are not supported")
+    return given
+
+
+def settings(given: dict[str, str]) -> dict[str, str]:
+    """The settings among start-up parameters, those of `options` (`-c name=value`) first; 42601."""
+    found: dict[str, str] = {}
+    words = re.findall(r"(?:\\.|\S)+", given.get("options", ""), re.DOTALL)
+    words = [re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL) for word in words]
+    while words:
+        word = words.pop(0)
+        if word == "-c" and words:
+            word += words.pop(0)
+        option = _OPTION.fullmatch(word)
+        if option is None:
+            message = f"invalid command-line argument for server process: {word}"
+            raise SqlError.of("syntax_error", message)
+        found[option.group(1).replace("-", "_")] = option.group(2)
+    for name, value in given.items():
+        if name not in _CONNECTION_ONLY and not name.startswith("_pq_."):
+            found[name] = value
+    return found
+
+
+def authenticate(stream: Stream, database: DatabaseFace, user: str, host: str) -> None:
+    """Lets a user in or raises 28P01, 28000, 08P01."""
+    role = database.role(user)
+    if role is None and is_loopback(host) and not any(each.verifier for each in database.roles().values()):
+        # nothing here is secret: say it plainly
+        raise SqlError.of("invalid_authorization_specification", f'role "{user}" does not exist')
+    if not trusted(role, host):
+        scram = Scram(user, role)
+        stream.send(replies.authentication_sasl([MECHANISM]))
+        mechanism, first = messages.parse_sasl_initial(_password_message(stream))
+        if mechanism != MECHANISM:
+            raise ProtocolViolation("client selected an invalid SASL authentication mechanism", fatal=True)
+        stream.send(replies.authentication_sasl_continue(scram.first(first)))
+        stream.send(replies.authentication_sasl_final(scram.final(_password_message(stream))))
+    if role is None or not role.login:
+        message = f'role "{user}" is not permitted to log in'
+        raise SqlError.of("invalid_authorization_specification", message)
+    stream.send(replies.AUTHENTICATION_OK)
+
+
+def _password_message(stream: Stream) -> bytes:
+    stream.flush()
+    kind = stream.read_bytes(1)
+    if kind != b"p":
+        raise ProtocolViolation(f"expected SASL response, got message type {kind[0]}", fatal=True)
+    length = int.from_bytes(stream.read_bytes(4), "big")
+    if not 4 <= length <= messages.PASSWORD_MESSAGE:
+        raise ProtocolViolation("invalid message length", fatal=True)
+    return stream.read_bytes(length - 4)
+
+
+def open_session(database: DatabaseFace, given: dict[str, str], host: str) -> SessionFace:
+    """The session that a client let in asks for; 3D000 for another database's name."""
+    name = given.get("database") or given["user"]
+    if name != DATABASE:
+        raise SqlError.of("invalid_catalog_name", f'database "{name}" does not exist')
+    return database.session(given["user"], settings(given), host)
+
+
+def greeting(session: SessionFace, key: int) -> bytes:
+    """What a new session tells its client before the first ReadyForQuery."""
+    reports = b"".join(replies.parameter_status(name, value) for name, value in session.reports().items())
+    return reports + replies.backend_key_data(session.process_id, key)

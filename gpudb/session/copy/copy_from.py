@@ -1,0 +1,238 @@
+"""COPY FROM: the table and its columns, defaults and WHERE by the engine, and the flow that stores the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gpudb.catalog.model import Column, Table
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context
+from gpudb.session.copy.server_files import file_error
+from gpudb.session.dml.domain_checks import append
+from gpudb.session.execution import execution
+from gpudb.session.results import CopyIn, Result
+from gpudb.sql.bind.dml.generated_columns import computed
+from gpudb.sql.bind.dml.targets import default_of, default_text
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.query.from_clause import find_relation, named, table_columns
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bound import Column as BoundColumn
+from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select
+from gpudb.sql.parse.parser import present, strings
+from gpudb.storage.copy.arrow_values import held_scalar
+from gpudb.storage.copy.binary_reader import BinaryReader
+from gpudb.storage.copy.binary_split import BinaryCutter
+from gpudb.storage.copy.conversion import Clock
+from gpudb.storage.copy.ingest import Completion, Copied, CopyFlow, Cutter, Inflow, Origin, Reader, repeated
+from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.reader import RowReader
+from gpudb.storage.copy.split import Splitter
+from gpudb.types import INT8
+
+_FRAME = "gpudb copied rows"
+_READ_BYTES = 1 << 20
+NOT_IN_COPY = "Generated columns cannot be used in COPY."
+
+
+def target(context: Context, node: Any) -> tuple[Table, tuple[Column, ...]]:
+    """The table, and the columns that the data has, in its order."""
+    if node.relation.schemaname in {"pg_catalog", "information_schema"}:
+        message = f"permission denied for table {node.relation.relname}"
+        raise SqlError.of("insufficient_privilege", message)
+    binder = context.session.binder(context)
+    relation = find_relation(binder, node.relation.schemaname, node.relation.relname)
+    if not isinstance(relation, Table):
+        message = f'cannot copy to view "{relation.name}"'
+        hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger."
+        raise SqlError.of("wrong_object_type", message, hint=hint)
+    if relation.query is not None:
+        raise SqlError.of("wrong_object_type", f'cannot copy to materialized view "{relation.name}"')
+    table = context.transaction.table(relation.oid)
+    return table, chosen(table, strings(node.attlist))
+
+
+def chosen(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
+    """The columns of a column list, all without one; 42703, 42701."""
+    if not names:
+        if not table.columns:
+            raise FeatureNotSupported("COPY into a table without columns is not supported")
+        return tuple(column for column in table.columns if column.generated is None)
+    by_name = {column.name: column for column in table.columns}
+    found: list[Column] = []
+    for name in names:
+        if name not in by_name:
+            message = f'column "{name}" of relation "{table.name}" does not exist'
+            raise SqlError.of("undefined_column", message)
+        if by_name[name] in found:
+            raise SqlError.of("duplicate_column", f'column "{name}" specified more than once')
+        if by_name[name].generated is not None:
+            message = f'column "{name}" is a generated column'
+            raise SqlError.of("invalid_column_reference", message, detail=NOT_IN_COPY)
+        found.append(by_name[name])
+    return tuple(found)
+
+
+def from_client(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> Result:
+    """COPY … FROM STDIN."""
+    flow = _flow(context, node, table, columns, options)
+
+    def finish() -> str:
+        return _done(context, flow.finish(), options)
+
+    return CopyIn(
+        "COPY",
+        close=flow.abort,
+        feed=flow.feed,
+        finish=finish,
+        abort=lambda reason: flow.abort(),
+        binary=options.format == "binary",
+        width=len(columns),
+    )
+
+
+def from_file(
+    context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions, path: Path
+) -> Result:
+    """COPY … FROM 'file'."""
+    flow = _flow(context, node, table, columns, options)
+    try:
+        if path.is_dir():
+            raise SqlError.of("wrong_object_type", f'"{path}" is a directory')
+        with path.open("rb") as file:
+            while data := file.read(_READ_BYTES):
+                flow.feed(data)
+        return Result(_done(context, flow.finish(), options))
+    except OSError as error:
+        raise file_error(error, path, reading=True) from None
+    finally:
+        flow.abort()
+
+
+def _done(context: Context, copied: Copied, options: CopyOptions) -> str:
+    if options.verbose:
+        for line, column, text in copied.notes:
+            shown = "null input" if text is None else f'"{text}"'
+            context.notice(
+                f'skipping row due to data type incompatibility at line {line} for column "{column}": {shown}'
+            )
+    if copied.skipped:
+        rows = "row was" if copied.skipped == 1 else "rows were"
+        context.notice(f"{copied.skipped} {rows} skipped due to data type incompatibility")
+    return f"COPY {copied.rows}"
+
+
+def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> CopyFlow:
+    where = _where(context, node, table) if present(node.where_clause) else None
+    where = generating(context, table, where)
+    with_marker = options.default is not None
+    defaults = table_defaults(context, table, () if with_marker else columns)
+    clock = Clock(context.session.settings["TimeZone"], context.started)
+    cutter: Cutter
+    reader: Reader
+    if options.format == "binary":
+        cutter, reader = BinaryCutter(columns), BinaryReader(columns)
+    else:
+        named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
+        cutter, reader = Splitter(options), RowReader(columns, options, clock, named_defaults)
+    flow = Inflow(
+        lambda batches: append(context, table, batches),
+        reject_limit=options.reject_limit,
+        check=context.cancel.check,
+    )
+    origin = Origin(f"COPY {table.name}", reader, Completion(table, columns, defaults, where))
+    return CopyFlow(cutter, origin, flow)
+
+
+# ---- what the engine computes: defaults that are no constants, and WHERE
+
+
+def table_defaults(context: Context, table: Table, listed: Sequence[Column]) -> dict[str, Callable[[int], pa.Array]]:
+    """How to make the defaults of the columns that are not `listed`, by name."""
+    made: dict[str, Callable[[int], pa.Array]] = {}
+    binder = context.session.binder(context)
+    for column in table.columns:
+        if default_text(binder, column) is None or column in listed:
+            continue
+        expr = default_of(binder, column)
+        if isinstance(expr, Constant) and expr.type == column.type:
+            made[column.name] = repeated(held_scalar(column.type, expr.value))
+        else:
+            made[column.name] = _computed(context, column, expr)
+    return made
+
+
+def _computed(context: Context, column: Column, expr: Expr) -> Callable[[int], pa.Array]:
+    counted = (OutputColumn("n", INT8),)
+    query = Select((OutputColumn(column.name, column.type),), (expr,), FrameScan(1, _FRAME, counted))
+
+    def values(count: int) -> pa.Array:
+        frame = pa.table({"n": pa.array(np.arange(count, dtype=np.int64))})
+        (array,) = _run(context, query, frame).columns
+        return array
+
+    return values
+
+
+def _where(context: Context, node: Any, table: Table) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    if _has_subquery(node.where_clause):
+        raise FeatureNotSupported("cannot use subquery in COPY FROM WHERE condition")
+    binder = context.session.binder(context)
+    columns = table_columns(table)
+    rel = binder.rel()
+    scan = FrameScan(rel, _FRAME, columns)
+    source = named(binder, rel, scan, columns, table.name, None, table.schema)
+    scope = Scope(clause="WHERE")
+    scope.add(source.items, source.columns)
+    scope.rels.add(rel)
+    test = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+    kept = tuple(BoundColumn(rel, index, column.type, column.name) for index, column in enumerate(columns))
+    query = Select(columns, kept, scan, test)
+    names = [column.name for column in table.columns]
+    return lambda batch: _run(context, query, pa.Table.from_batches([batch])).rename_columns(names)
+
+
+Change = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+
+def generating(context: Context, table: Table, before: Change | None) -> Change | None:
+    """Computes a table's generated columns once the rows are those that are kept."""
+    if all(column.generated is None for column in table.columns):
+        return before
+    binder = context.session.binder(context)
+    columns, rel = table_columns(table), binder.rel()
+    query = Select(columns, computed(binder, table.name, table.columns, rel), FrameScan(rel, _FRAME, columns))
+    names = [column.name for column in table.columns]
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        kept = batch if before is None else before(batch)
+        return _run(context, query, pa.Table.from_batches([kept])).rename_columns(names)
+
+    return change
+
+
+def _run(context: Context, query: Select, frame: pa.Table) -> pa.RecordBatch:
+    stream = execution.run(context, query, {_FRAME: frame})
+    try:
+        found = pa.Table.from_batches(list(stream), schema=stream.schema).combine_chunks()
+    finally:
+        stream.close()
+    batches = found.to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=found.schema)
+
+
+def _has_subquery(message: Any) -> bool:
+    """Whether a SELECT stands anywhere in a parse tree."""
+    if message.DESCRIPTOR.name == "SubLink":
+        return True
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            parts = value if field.is_repeated else (value,)
+            if any(_has_subquery(part) for part in parts):
+                return True
+    return False

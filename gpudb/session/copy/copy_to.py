@@ -1,0 +1,181 @@
+"""COPY TO: what is read, and where the rows go."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Sequence, View, stored_query
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.session.context import Context, handler, result_columns
+from gpudb.session.copy.copy_from import NOT_IN_COPY
+from gpudb.session.copy.server_files import file_error
+from gpudb.session.execution import execution
+from gpudb.session.execution.binding import bind_statement
+from gpudb.session.results import CopyOut, Result, ResultColumn
+from gpudb.sql.bind.dml.with_changes import changes_data
+from gpudb.sql.bind.query.from_clause import find_relation
+from gpudb.sql.bound import Query
+from gpudb.sql.parse.parser import RawStatement, deparse, inner, kind, parse, present, strings
+from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.writer import RowWriter
+
+_FILE_MODE = 0o644
+
+
+@dataclass(slots=True)
+class Source:
+    """What COPY TO reads: `columns` of `relation` (None for a query, all of whose columns are written)."""
+
+    columns: tuple[ResultColumn, ...]
+    all_names: tuple[str, ...]
+    relation: str | None
+    start: Callable[[], Result]
+
+
+def source(context: Context, node: Any) -> Source:
+    """A table's rows, or those of a query or of a change with RETURNING."""
+    if present(node.query):
+        return _query(context, node.query)
+    name = node.relation
+    all_names: tuple[str, ...]
+    try:
+        relation = find_relation(context.session.binder(context), name.schemaname, name.relname)
+    except UndefinedTable as missing:
+        # a system catalog, if anything
+        try:
+            sample = _bound(context, parse(f"SELECT * FROM {_name(name.schemaname, name.relname)}")[0])
+        except UndefinedTable:
+            raise missing from None
+        all_names = tuple(column.name for column in sample.columns)
+        schema = name.schemaname
+    else:
+        if stored_query(relation) is not None:
+            what = "view" if isinstance(relation, View) else "materialized view"
+            message = f'cannot copy from {what} "{relation.name}"'
+            hint = "Try the COPY (SELECT ...) TO variant."
+            raise SqlError.of("wrong_object_type", message, hint=hint)
+        if isinstance(relation, Sequence):
+            raise SqlError.of("wrong_object_type", f'cannot copy from sequence "{relation.name}"')
+        for column in relation.columns:
+            if column.generated is not None and column.name in strings(node.attlist):
+                message, detail = f'column "{column.name}" is a generated column', NOT_IN_COPY
+                raise SqlError.of("invalid_column_reference", message, detail=detail)
+        all_names = tuple(column.name for column in relation.columns if column.generated is None)
+        schema = relation.schema
+    wanted = strings(node.attlist) or all_names
+    for number, each in enumerate(wanted):
+        if each not in all_names:
+            message = f'column "{each}" of relation "{name.relname}" does not exist'
+            raise SqlError.of("undefined_column", message)
+        if each in wanted[:number]:
+            raise SqlError.of("duplicate_column", f'column "{each}" specified more than once')
+    if not wanted:
+        raise FeatureNotSupported("COPY of a table without columns is not supported")
+    listed = ", ".join(_name("", each) for each in wanted)
+    found = _bound(context, parse(f"SELECT {listed} FROM {_name(schema, name.relname)}")[0])
+    return Source(found.columns, all_names, name.relname, found.start)
+
+
+def _name(schema: str, name: str) -> str:
+    def quoted(part: str) -> str:
+        return '"' + part.replace('"', '""') + '"'
+
+    return f"{quoted(schema)}.{quoted(name)}" if schema else quoted(name)
+
+
+def _query(context: Context, node: Any) -> Source:
+    statement = inner(node)
+    if kind(node) == "select_stmt":
+        if statement.HasField("into_clause"):
+            raise FeatureNotSupported("COPY (SELECT INTO) is not supported")
+        if not changes_data(statement):
+            return _bound(context, RawStatement(statement, context.statement.text, context.statement.start))
+    elif not statement.HasField("returning_clause"):
+        raise FeatureNotSupported("COPY query must have a RETURNING clause")
+    inside = RawStatement(statement, deparse(statement), context.statement.start)
+    carry_out = handler(inside.kind)
+    if carry_out is None:
+        raise FeatureNotSupported(f"COPY of {inside.kind} is not supported")
+    result = carry_out(replace(context, statement=inside))
+    columns = result.columns or ()
+    return Source(columns, tuple(column.name for column in columns), None, lambda: result)
+
+
+def _bound(context: Context, statement: RawStatement) -> Source:
+    # not by Session.bind: its plans are kept under the statement's text, which is COPY's
+    binder = context.session.binder(context)
+    binder.text = statement.text
+    query = bind_statement(binder, statement)
+    assert isinstance(query, Query)
+    columns = result_columns(query.columns)
+
+    def start() -> Result:
+        stream = execution.run(context, query)
+        return Result("SELECT", columns, iter(stream), stream.close)
+
+    return Source(columns, tuple(column.name for column in columns), None, start)
+
+
+def to_client(context: Context, source: Source, options: CopyOptions) -> Result:
+    """COPY … TO STDOUT."""
+    result = source.start()
+    writer = _writer(context, source, options)
+    copy = CopyOut("COPY", close=result.close, binary=options.format == "binary", width=len(source.columns))
+
+    def chunks() -> Iterator[bytes | pa.BinaryArray]:
+        yield from writer.messages(_checked(context, result.batches))
+        copy.tag = f"COPY {writer.rows}"
+
+    copy.chunks = chunks()
+    return copy
+
+
+def to_file(context: Context, source: Source, options: CopyOptions, path: Path) -> Result:
+    """COPY … TO 'file': the file appears whole, or not at all."""
+    result = source.start()
+    writer = _writer(context, source, options)
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "Is a directory")
+        if path.exists() and not path.is_file():  # a device or a pipe
+            with path.open("wb") as device:
+                device.writelines(writer.blocks(_checked(context, result.batches)))
+        else:
+            _replace(path, writer.blocks(_checked(context, result.batches)))
+    except OSError as error:
+        raise file_error(error, path, reading=False) from None
+    finally:
+        result.close()
+    return Result(f"COPY {writer.rows}")
+
+
+def _replace(path: Path, blocks: Iterator[bytes]) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        made = Path(file.name)
+        try:
+            file.writelines(blocks)
+            file.flush()
+            made.chmod(_FILE_MODE)
+            made.replace(path)
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
+
+
+def _writer(context: Context, source: Source, options: CopyOptions) -> RowWriter:
+    types = [column.type for column in source.columns]
+    names = [column.name for column in source.columns]
+    return RowWriter(names, types, options, context.session.settings["TimeZone"])
+
+
+def _checked(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        context.cancel.check()
+        yield batch

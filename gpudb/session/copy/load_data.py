@@ -1,0 +1,216 @@
+"""load_data and add_files: a SELECT whose only target is a call brings files into a table, in its own transaction.
+
+The functions of `holding`, which load tables into workers' memory, are called in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Table
+from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.session.context import Context
+from gpudb.session.copy import copy_from
+from gpudb.session.copy.server_files import check_file_access
+from gpudb.session.dml.changes import lock_table
+from gpudb.session.dml.domain_checks import append
+from gpudb.session.results import Result, ResultColumn
+from gpudb.session.statements import cache_functions
+from gpudb.sql.bind.query.from_clause import find_relation
+from gpudb.sql.parse.distribute_by import identifier
+from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings
+from gpudb.storage.copy.conversion import Clock
+from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.load.loader import BATCH_ROWS, Loading, load_files
+from gpudb.types import INT8
+
+_FUNCTIONS = frozenset({"load_data", "add_files", *cache_functions.FUNCTIONS})
+
+_ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", "null_text", "mode")
+
+
+def is_load_call(statement: RawStatement) -> bool:
+    """Whether a statement is `SELECT load_data(…)`, or of another of these functions, and nothing else."""
+    return statement.kind == "SelectStmt" and _call(statement) is not None
+
+
+def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
+    """The column of such a statement's row."""
+    return (ResultColumn(strings(_call(statement).funcname)[0], INT8),)
+
+
+def load_call(context: Context) -> Result | None:
+    """Carries out `SELECT load_data(…)`, `SELECT add_files(…)` and those of `holding`; None for any other SELECT.
+
+    add_files(table, pattern) → bigint takes Parquet files as they are (see `storage.load.adopt`); load_data converts:
+
+    load_data(table, pattern [, delimiter [, quote [, batch_rows [, header [, null_text [, mode]]]]]]) → bigint
+
+    | argument | meaning | default |
+    |---|---|---|
+    | table | the table's name, with its schema if need be | |
+    | pattern | a file on the server or a glob: csv, csv.gz, csv.zst, Parquet, Arrow | |
+    | delimiter | between a csv file's fields, one character | `,` |
+    | quote | around a csv file's fields, one character; '' is the default | `"` |
+    | batch_rows | rows that are read from Parquet and Arrow files at once | 100000 |
+    | header | how many lines to skip at the start of each csv file | 0 |
+    | null_text | the unquoted text that is NULL in a csv file | '' |
+    | mode | `append`, or `replace`: the table's rows go, in the same transaction | `append` |
+
+    One row: how many rows were loaded. All or nothing, over all files. 42501 unless the user is a superuser.
+    """
+    text = context.statement.text.lower()
+    named = any(each in text for each in _FUNCTIONS)
+    call = _call(context.statement) if named and context.statement.kind == "SelectStmt" else None
+    if call is None:
+        return None
+    given = [_argument(context, each) for each in call.args]
+    function = strings(call.funcname)[0]
+    if function == "add_files":
+        return _added(context, given)
+    if function in cache_functions.FUNCTIONS:
+        return Result("SELECT", load_columns(context.statement), _row(cache_functions.held(context, function, given)))
+    if not 2 <= len(given) <= len(_ARGUMENTS):
+        message = f"function load_data takes 2 to {len(_ARGUMENTS)} arguments, not {len(given)}"
+        raise UndefinedFunction(message, hint=f"They are {', '.join(_ARGUMENTS)}.")
+    values = dict(zip(_ARGUMENTS, given))
+    context.session.check_writable("load_data()")
+    check_file_access(context, reading=True)
+    return _loaded(context, values)
+
+
+def _added(context: Context, given: list[str | None]) -> Result:
+    if len(given) != 2:
+        message = f"function add_files takes 2 arguments, not {len(given)}"
+        raise UndefinedFunction(message, hint="They are table, pattern.")
+    context.session.check_writable("add_files()")
+    check_file_access(context, reading=True)
+    table = _table(context, given[0] or "")
+    return Result("SELECT", load_columns(context.statement), _row(context.transaction.adopt(table.oid, given[1] or "")))
+
+
+def _loaded(context: Context, values: dict[str, str | None]) -> Result:
+    table = _table(context, values["table"] or "")
+    mode = (values.get("mode") or "append").lower()
+    if mode not in {"append", "replace"}:
+        raise _invalid(f'load_data mode "{mode}" is neither "append" nor "replace"')
+    if mode == "replace":
+        lock_table(context, table)
+        context.transaction.truncate(table.oid)
+    table = context.transaction.table(table.oid)
+    loading = Loading(
+        table,
+        copy_from.table_defaults(context, table, ()),
+        Clock(context.session.settings["TimeZone"], context.started),
+        _csv_options(values),
+        _number("batch_rows", values.get("batch_rows"), BATCH_ROWS, 1),
+        copy_from.generating(context, table, None),
+    )
+    count = load_files(
+        values["pattern"] or "",
+        loading,
+        lambda batches: append(context, table, batches),
+        check=context.cancel.check,
+    )
+    return Result("SELECT", load_columns(context.statement), _row(count))
+
+
+def _row(count: int) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], names=["c1"])
+
+
+def _csv_options(values: dict[str, str | None]) -> CopyOptions:
+    header = _number("header", values.get("header"), 0, 0)
+    delimiter = _character("delimiter", values.get("delimiter"), ",")
+    quote = _character("quote", values.get("quote"), '"')
+    null = values.get("null_text") or ""
+    if delimiter in "\r\n" or quote in "\r\n" or delimiter == quote:
+        raise _invalid("load_data delimiter and quote must be different characters, and no line breaks")
+    if delimiter in null or quote in null or "\n" in null or "\r" in null:
+        raise _invalid("load_data null_text must not have delimiter, quote or line breaks")
+    return CopyOptions(
+        format="csv",
+        delimiter=delimiter,
+        null=null,
+        header="skip" if header else "none",
+        header_lines=header or 1,
+        quote=quote,
+        escape=quote,
+    )
+
+
+def _invalid(message: str) -> SqlError:
+    return SqlError.of("invalid_parameter_value", message)
+
+
+def _character(name: str, given: str | None, default: str) -> str:
+    found = {"\\t": "\t"}.get(given or default, given or default)
+    if len(found.encode()) != 1:
+        raise _invalid(f"load_data {name} must be a single one-byte character")
+    return found
+
+
+def _number(name: str, given: str | None, default: int, least: int) -> int:
+    text = {"true": "1", "false": "0", "t": "1", "f": "0"}.get((given or "").lower(), given or "")
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or int(text) < least:
+        raise _invalid(f'load_data {name} must be a number from {least}, not "{given}"')
+    return int(text)
+
+
+def _table(context: Context, name: str) -> Table:
+    parts = [identifier(part.strip()) for part in name.split(".")]
+    if len(parts) > 2 or not all(parts):
+        raise SqlError.of("invalid_name", f'invalid table name "{name}"')
+    binder = context.session.binder(context)
+    relation = find_relation(binder, parts[0] if len(parts) == 2 else "", parts[-1])
+    if not isinstance(relation, Table) or relation.query is not None:
+        raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+    return context.transaction.table(relation.oid)
+
+
+# ---- the parse tree
+
+
+def _call(statement: RawStatement) -> Any:
+    """The call's parse tree, if the statement is a SELECT of it alone."""
+    node: Any = statement.node
+    if len(node.target_list) != 1 or any(
+        field.name not in {"target_list", "limit_option", "op"} for field, _ in node.ListFields()
+    ):
+        return None
+    target = inner(node.target_list[0])
+    if not present(target.val) or kind(target.val) != "func_call":
+        return None
+    call = inner(target.val)
+    return call if len(call.funcname) == 1 and strings(call.funcname)[0] in _FUNCTIONS else None
+
+
+def _argument(context: Context, node: Any) -> str | None:
+    """A constant's text, or a parameter's; 0A000 for anything else."""
+    while kind(node) == "type_cast":
+        node = inner(node).arg
+    if kind(node) == "param_ref":
+        number = inner(node).number
+        if not 1 <= number <= len(context.parameters):
+            raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
+        value = context.parameters[number - 1]
+        return None if value is None else str(value)
+    if kind(node) == "a_const":
+        constant = inner(node)
+        match constant.WhichOneof("val"):
+            case "sval":
+                return str(constant.sval.sval)
+            case "ival":
+                return str(constant.ival.ival)
+            case "fval":
+                return str(constant.fval.fval)
+            case "boolval":
+                return "true" if constant.boolval.boolval else "false"
+            case _:
+                return None
+    raise SqlError.of("feature_not_supported", "the arguments must be constants")

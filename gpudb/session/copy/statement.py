@@ -1,0 +1,94 @@
+"""COPY: which way it goes, its options, and the server files that superusers may name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context, handles
+from gpudb.session.copy import copy_from, copy_to
+from gpudb.session.copy.server_files import check_file_access, writable_file
+from gpudb.session.results import Result
+from gpudb.sql.parse.parser import inner, kind, position, present, strings
+from gpudb.storage.copy.options import (
+    CopyOptions,
+    GivenOption,
+    OptionError,
+    OptionValue,
+    copy_options,
+)
+
+
+@handles("CopyStmt")
+def copy(context: Context) -> Result:
+    """COPY table | (query) FROM | TO STDIN | STDOUT | 'file'."""
+    node: Any = context.statement.node
+    reading = bool(node.is_from)
+    if node.is_program:
+        check_file_access(context, reading, program=True)
+        raise FeatureNotSupported("COPY … PROGRAM is not supported", hint="Pipe the program into COPY FROM STDIN.")
+    if node.filename:
+        check_file_access(context, reading)
+    options = _options(context, node, reading)
+    if reading:
+        table, columns = copy_from.target(context, node)
+        if not table.temporary:
+            context.session.check_writable("COPY FROM")
+        _check_forced(options, tuple(c.name for c in columns), table.name, tuple(c.name for c in table.columns))
+        if node.filename:
+            return copy_from.from_file(context, node, table, columns, options, Path(node.filename))
+        return copy_from.from_client(context, node, table, columns, options)
+    source = copy_to.source(context, node)
+    names = tuple(column.name for column in source.columns)
+    _check_forced(options, names, source.relation, source.all_names)
+    if node.filename:
+        return copy_to.to_file(context, source, options, writable_file(node.filename))
+    return copy_to.to_client(context, source, options)
+
+
+def _options(context: Context, node: Any, reading: bool) -> CopyOptions:
+    given = [GivenOption(option.defname, _value(option), option.location) for option in map(inner, node.options)]
+    encoding = context.session.settings["client_encoding"]
+    try:
+        return copy_options(given, reading=reading, encoding=encoding)
+    except OptionError as error:
+        raise error.error.at(position(context.statement.text, error.location)) from None
+
+
+def _value(option: Any) -> OptionValue:
+    if not present(option.arg):
+        return None
+    arg = inner(option.arg)
+    match kind(option.arg):
+        case "string":
+            return str(arg.sval)
+        case "integer":
+            return int(arg.ival)
+        case "float":
+            return str(arg.fval)
+        case "boolean":
+            return bool(arg.boolval)
+        case "a_star":
+            return "*"
+        case "list":
+            return strings(arg.items)
+        case "type_name":
+            return ".".join(strings(arg.names))
+    raise SqlError.of("syntax_error", f'option "{option.defname}" has a value of the wrong kind')
+
+
+def _check_forced(
+    options: CopyOptions, names: tuple[str, ...], relation: str | None, all_names: tuple[str, ...]
+) -> None:
+    """42703 and 42P10 for the columns that FORCE_… names."""
+    for option in ("force_quote", "force_not_null", "force_null"):
+        for name in getattr(options, option):
+            if name == "*" and getattr(options, option) == "*":
+                continue
+            if name not in all_names:
+                of = f' of relation "{relation}"' if relation else ""
+                raise SqlError.of("undefined_column", f'column "{name}"{of} does not exist')
+            if name not in names:
+                message = f'{option.upper()} column "{name}" not referenced by COPY'
+                raise SqlError.of("invalid_column_reference", message)

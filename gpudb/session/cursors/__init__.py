@@ -1,0 +1,3 @@
+"""Cursors: DECLARE, FETCH, MOVE and CLOSE."""
+
+from __future__ import annotations

@@ -1,0 +1,134 @@
+"""ALTER TABLE … ADD, DROP, VALIDATE and RENAME CONSTRAINT."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Check, Constraint, ForeignKey, Table, Unique
+from gpudb.errors import SqlError
+from gpudb.session.context import Context
+from gpudb.session.ddl.constraints import add_constraints, check_constraint_free, constraint_names
+from gpudb.session.ddl.foreign_keys import release_key
+from gpudb.session.ddl.names import check_free
+from gpudb.session.dml.row_checks import check_rows
+from gpudb.sql.bind.dml.checks import renamed
+from gpudb.sql.parse.parser import inner
+
+
+def add_constraint(context: Context, table: Table, step: Any) -> None:
+    """ADD [CONSTRAINT name] …, over the rows that are there: 23505, 23514, 23502."""
+    put_with_constraints(context, add_constraints(context, table, [(inner(_definition(step)), None)], new=False))
+
+
+def put_with_constraints(context: Context, table: Table) -> None:
+    """Makes a table with new constraints the transaction's, once its rows have been found to hold them."""
+    before = context.transaction.table(table.oid)
+    known = {each.oid for each in before.checks if each.validated}
+    new = [each for each in table.checks if each.validated and each.oid not in known]
+    check_rows(context, replace(before, constraints=tuple(new)))
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
+    known = {each.oid for each in before.foreign_keys if each.validated}
+    for foreign in table.foreign_keys:
+        if foreign.validated and foreign.oid not in known:
+            context.transaction.check_references(table.oid, (), foreign)
+
+
+def drop_constraint(context: Context, table: Table, step: Any) -> None:
+    """DROP CONSTRAINT [IF EXISTS] name: 42704."""
+    cascade = step.behavior == pg.DROP_CASCADE
+    for key in table.keys:
+        if key.name == step.name:
+            release_key(context, table, key.columns, key.name, cascade=cascade)
+            table = context.transaction.table(table.oid)
+    if table.primary_key and step.name == table.key_name:
+        made = replace(table, primary_key=(), primary_key_name=None)
+    elif step.name in constraint_names(table):
+        made = replace(table, constraints=tuple(c for c in table.constraints if c.name != step.name))
+    elif step.missing_ok:
+        context.notice(f'constraint "{step.name}" of relation "{table.name}" does not exist, skipping')
+        return
+    else:
+        raise _missing(table, step.name)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+
+
+def validate_constraint(context: Context, table: Table, step: Any) -> None:
+    """VALIDATE CONSTRAINT name: 42704, 42809 for one that is neither check nor reference, 23514, 23503."""
+    if step.name not in constraint_names(table):
+        raise _missing(table, step.name)
+    checked: tuple[Check | ForeignKey, ...] = (*table.checks, *table.foreign_keys)
+    check = next((each for each in checked if each.name == step.name), None)
+    if check is None:
+        message = f'constraint "{step.name}" of relation "{table.name}" is not a foreign key or check constraint'
+        raise SqlError.of("wrong_object_type", message)
+    if not check.validated:
+        put_with_constraints(context, _with(table, check, replace(check, validated=True)))
+
+
+def alter_constraint(context: Context, table: Table, step: Any) -> None:
+    """ALTER CONSTRAINT name [NOT] DEFERRABLE [INITIALLY …]: 42704, 42809 for one that is no foreign key."""
+    said = inner(_definition(step))
+    if said.conname not in constraint_names(table):
+        raise _missing(table, said.conname)
+    foreign = next((each for each in table.foreign_keys if each.name == said.conname), None)
+    if foreign is None:
+        message = f'constraint "{said.conname}" of relation "{table.name}" is not a foreign key constraint'
+        raise SqlError.of("wrong_object_type", message)
+    made = replace(foreign, deferrable=said.deferrable, deferred=said.initdeferred)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(_with(table, foreign, made)))
+
+
+def rename_constraint(context: Context, table: Table, old: str, new: str) -> None:
+    """RENAME CONSTRAINT old TO new, and the index that stands behind it: 42704, 42710, 42P07."""
+    if old not in constraint_names(table):
+        raise SqlError.of("undefined_object", f'constraint "{old}" for table "{table.name}" does not exist')
+    check_constraint_free(table, new)
+    if table.primary_key and old == table.key_name:
+        check_free(context.transaction.catalog, table.schema, new)
+        made = replace(table, primary_key_name=new)
+    else:
+        found = next(c for c in table.constraints if c.name == old)
+        if isinstance(found, Unique):
+            check_free(context.transaction.catalog, table.schema, new)
+        made = _with(table, found, replace(found, name=new))
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+
+
+def without_columns(table: Table, names: Container[str]) -> Table:
+    """The table without the constraints and indexes that dropped columns take along."""
+    if any(name in names for name in table.primary_key):
+        table = replace(table, primary_key=(), primary_key_name=None)
+    kept = tuple(c for c in table.constraints if not any(name in names for name in c.columns))
+    return replace(table, constraints=kept)
+
+
+def with_renamed_column(table: Table, old: str, new: str) -> tuple[Constraint, ...]:
+    """The table's constraints and indexes once a column has another name."""
+    made: list[Constraint] = []
+    for each in table.constraints:
+        if old in each.columns:
+            columns = tuple(new if name == old else name for name in each.columns)
+            each = replace(each, columns=columns)
+            if isinstance(each, ForeignKey):
+                names = tuple(new if name == old else name for name in each.delete_columns)
+                each = replace(each, delete_columns=names)
+            if isinstance(each, Check):
+                each = replace(each, expression=renamed(each.expression, old, new))
+        made.append(each)
+    return tuple(made)
+
+
+def _with(table: Table, old: Any, new: Any) -> Table:
+    return replace(table, constraints=tuple(new if each is old else each for each in table.constraints))
+
+
+def _missing(table: Table, name: str) -> SqlError:
+    return SqlError.of("undefined_object", f'constraint "{name}" of relation "{table.name}" does not exist')
+
+
+def _definition(step: Any) -> Any:
+    return getattr(step, "def")

@@ -1,0 +1,208 @@
+"""DROP TYPE and DROP DOMAIN with what depends on them; RENAME, SET SCHEMA, OWNER TO and COMMENT of types."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Routine, Sequence, Table, TypeDefinition, View
+from gpudb.catalog.type_replacement import mentions, with_changed_type
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.session.context import Context, command
+from gpudb.session.ddl.alter_constraints import without_columns
+from gpudb.session.ddl.dependents import named, views_of_column
+from gpudb.session.ddl.drop import drop_with_dependents
+from gpudb.session.ddl.names import identifier, lasting_schema
+from gpudb.session.ddl.types import check_type_free, named_type
+from gpudb.session.results import Result
+from gpudb.session.routines.alter_drop import drop_routine
+from gpudb.sql.parse.parser import inner, parse, strings
+from gpudb.types import exists
+
+
+def drop_types(context: Context, node: Any, what: str) -> Result:
+    """DROP TYPE | DOMAIN [IF EXISTS] name, … [CASCADE]."""
+    doomed: list[TypeDefinition] = []
+    for each in node.objects:
+        names = strings(inner(each).names)
+        catalog = context.transaction.catalog
+        if len(names) > 1 and names[-2] not in catalog.schemas and names[-2] != "pg_catalog" and node.missing_ok:
+            context.notice(f'schema "{names[-2]}" does not exist, skipping')
+            continue
+        found = catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
+        if found is None:
+            _not_there(context, names, node.missing_ok)
+        elif what == "DOMAIN" and found.user.kind != "d":
+            raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a domain')
+        else:
+            doomed.append(found)
+    drop_with_users(context, doomed, node.behavior == pg.DROP_CASCADE)
+    return command(f"DROP {what}")
+
+
+def _not_there(context: Context, names: tuple[str, ...], missing_ok: bool) -> None:
+    shown = ".".join(names)
+    relation = context.transaction.catalog.find(names[-1], names[-2:-1] or context.session.search_path())
+    if relation is not None:
+        kind = "table" if isinstance(relation, Table) else "view"
+        message = f"cannot drop type {shown} because {kind} {shown} requires it"
+        raise SqlError.of("dependent_objects_still_exist", message, hint=f"You can drop {kind} {shown} instead.")
+    if exists(names[-1]):
+        message = f"cannot drop type {shown} because it is required by the database system"
+        raise SqlError.of("dependent_objects_still_exist", message)
+    if not missing_ok:
+        raise UndefinedObject(f'type "{shown}" does not exist')
+    context.notice(f'type "{shown}" does not exist, skipping')
+
+
+def drop_with_users(context: Context, doomed: list[TypeDefinition], cascade: bool) -> None:
+    """Drops types and, with CASCADE, the columns, views and types that use them; 2BP01 without."""
+    gone = {each.oid for each in doomed}
+    queue = list(doomed)
+    while queue:
+        made = queue.pop(0)
+        found = _users(context, made, gone)
+        if found and not cascade:
+            message = f"cannot drop type {made.user} because other objects depend on it"
+            detail = "\n".join(f"{each} depends on type {made.user}" for each, _ in found)
+            hint = "Use DROP ... CASCADE to drop the dependent objects too."
+            raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
+        if len(found) > 1:
+            detail = "\n".join(f"drop cascades to {each}" for each, _ in found)
+            context.notice(f"drop cascades to {len(found)} other objects", detail=detail)
+        elif found:
+            context.notice(f"drop cascades to {found[0][0]}")
+        for _, user in found:
+            if isinstance(user, TypeDefinition) and user.user.kind == "c":
+                _drop_fields(context, user, made)
+            elif isinstance(user, TypeDefinition):
+                gone.add(user.oid)
+                queue.append(user)
+            elif isinstance(user, Routine):
+                if user.key in context.transaction.catalog.routines:
+                    drop_routine(context, user, cascade=True)
+            elif isinstance(user, View):
+                if context.transaction.catalog.by_oid(user.oid) is not None:
+                    drop_with_dependents(context, [user], True)
+            else:
+                _drop_columns(context, user, made)
+        context.transaction.set_catalog(context.transaction.catalog.without_type(made.key))
+
+
+User = Table | View | TypeDefinition | Routine
+
+
+def _users(context: Context, made: TypeDefinition, gone: set[int]) -> list[tuple[str, User]]:
+    """What uses a type, each as messages name it."""
+    catalog = context.transaction.catalog
+    found: list[tuple[str, User]] = []
+    for other in catalog.types.values():
+        if other.oid in gone:
+            continue
+        over = other.type.domain is not None and mentions(replace(other.type, domain=None), made.user)
+        if over or other.parent == made.oid:
+            found.append((f"type {other.user}", other))
+        for name, item in other.type.fields if other.type.user is not None else ():
+            if mentions(item, made.user):
+                found.append((f"column {name} of composite type {other.user}", other))
+    for routine in catalog.routines.values():
+        state = (routine.aggregate.state,) if routine.aggregate is not None else ()
+        if any(mentions(item, made.user) for item in (routine.result, *(a.type for a in routine.arguments), *state)):
+            found.append((f"{'function' if routine.kind == 'a' else routine.noun} {routine.identity}", routine))
+    for relation in sorted(catalog.relations.values(), key=lambda each: each.oid):
+        if isinstance(relation, View):
+            if any(mentions(c.type, made.user) for c in relation.columns) or made.name in _types_named(relation):
+                found.append((named(context, relation), relation))
+            continue
+        if isinstance(relation, Sequence):
+            continue
+        for column in relation.columns:
+            if mentions(column.type, made.user):
+                found.append((f"column {column.name} of {named(context, relation)}", relation))
+    return found
+
+
+def _types_named(view: View) -> set[str]:
+    """The last part of every type name in a view's query."""
+    found: set[str] = set()
+    waiting: list[Any] = [parse(view.query)[0].node]
+    while waiting:
+        node = waiting.pop()
+        if node.DESCRIPTOR.name == "TypeName":
+            found.add(strings(node.names)[-1])
+        for field, value in node.ListFields():
+            if field.message_type is not None:
+                waiting += value if field.is_repeated else (value,)
+    return found
+
+
+def _drop_fields(context: Context, composite: TypeDefinition, made: TypeDefinition) -> None:
+    catalog = context.transaction.catalog
+    kept = tuple((name, item) for name, item in composite.type.fields if not mentions(item, made.user))
+    used = any(mentions(c.type, composite.user) for relation in catalog.relations.values() for c in relation.columns)
+    if used or not kept:
+        raise FeatureNotSupported(f"dropping fields of composite type {composite.user} is not supported")
+    changed = replace(composite, type=replace(composite.type, fields=kept))
+    context.transaction.set_catalog(with_changed_type(catalog, changed))
+
+
+def _drop_columns(context: Context, table: Table, made: TypeDefinition) -> None:
+    current = context.transaction.table(table.oid)
+    gone = {column.name for column in current.columns if mentions(column.type, made.user)}
+    if not gone:
+        return
+    kept = tuple(column for column in current.columns if column.name not in gone)
+    if not kept:
+        raise FeatureNotSupported("a table without columns is not supported")
+    views = {view.oid: view for name in gone for view in views_of_column(context, current, name)}
+    if views:
+        drop_with_dependents(context, list(views.values()), True)
+    changed = replace(without_columns(current, gone), columns=kept)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(changed))
+
+
+def rename_type(context: Context, node: Any, what: str) -> Result:
+    """ALTER TYPE | DOMAIN … RENAME TO."""
+    made = named_type(context, strings(inner(node.object).items))
+    new = identifier(node.newname)
+    check_type_free(context.transaction.catalog, made.schema, new)
+    return _put(context, renamed_type(made, made.schema, new), what)
+
+
+def move_type(context: Context, node: Any, what: str) -> Result:
+    """ALTER TYPE | DOMAIN … SET SCHEMA."""
+    made = named_type(context, strings(inner(node.object).items))
+    schema = lasting_schema(context, node.newschema, "types")
+    if schema != made.schema:
+        check_type_free(context.transaction.catalog, schema, made.name)
+    return _put(context, renamed_type(made, schema, made.name), what)
+
+
+def comment_on_type(context: Context, node: Any) -> Result:
+    """COMMENT ON TYPE | DOMAIN."""
+    made = named_type(context, strings(inner(node.object).names))
+    context.transaction.set_catalog(context.transaction.catalog.with_type(replace(made, comment=node.comment or None)))
+    return command("COMMENT")
+
+
+def own_type(context: Context, names: tuple[str, ...], owner: str, what: str) -> Result:
+    """ALTER TYPE | DOMAIN … OWNER TO."""
+    made = named_type(context, names)
+    if owner not in context.transaction.catalog.roles:
+        raise UndefinedObject(f'role "{owner}" does not exist')
+    context.transaction.set_catalog(context.transaction.catalog.with_type(replace(made, owner=owner)))
+    return command(f"ALTER {what}")
+
+
+def renamed_type(made: TypeDefinition, schema: str, name: str) -> TypeDefinition:
+    """A type under another name."""
+    user = replace(made.user, schema=schema, name=name)
+    changed = replace(made.type, domain=user) if made.type.domain is not None else replace(made.type, user=user)
+    return replace(made, schema=schema, name=name, type=changed)
+
+
+def _put(context: Context, made: TypeDefinition, what: str) -> Result:
+    context.transaction.set_catalog(with_changed_type(context.transaction.catalog, made))
+    return command(f"ALTER {what}")

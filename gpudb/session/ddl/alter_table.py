@@ -1,0 +1,407 @@
+"""ALTER TABLE in its column, constraint and owner forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column, Relation, Table, View
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.functions.resolve import can_coerce
+from gpudb.session.context import Context, command, handles
+from gpudb.session.cursors.open_cursors import check_unread
+from gpudb.session.ddl.alter_constraints import (
+    add_constraint,
+    alter_constraint,
+    drop_constraint,
+    put_with_constraints,
+    validate_constraint,
+    without_columns,
+)
+from gpudb.session.ddl.constraints import add_constraints, column_constraints
+from gpudb.session.ddl.create_table import column_definition
+from gpudb.session.ddl.dependents import Dependent, settle, through_views, views_of_column
+from gpudb.session.ddl.dependents import named as named_as
+from gpudb.session.ddl.distribution import alter_distribution, check_stays
+from gpudb.session.ddl.drop import drop_with_dependents
+from gpudb.session.ddl.foreign_keys import keys_upon, without_keys
+from gpudb.session.ddl.generated_columns import (
+    check_default,
+    check_generations,
+    check_retyped,
+    drop_expression,
+    users_of,
+)
+from gpudb.session.ddl.identity import (
+    add_identity,
+    check_identity_type,
+    drop_identity,
+    own,
+    set_identity,
+    with_sequences,
+)
+from gpudb.session.ddl.names import check_no_system, named_relation, spoken
+from gpudb.session.ddl.query_columns import check_column_type, every_row
+from gpudb.session.ddl.sequences import owned_sequences
+from gpudb.session.ddl.storage_parameters import check_storage_parameters
+from gpudb.session.ddl.stored_expressions import default_expression
+from gpudb.session.ddl.view_defaults import set_view_default
+from gpudb.session.dml.changes import lock_table
+from gpudb.session.dml.references import referencing
+from gpudb.session.execution import execution
+from gpudb.session.results import Result
+from gpudb.sql.bind.dml.checks import parsed, violations
+from gpudb.sql.bind.dml.generated_columns import bind_generated
+from gpudb.sql.bind.dml.targets import bind_default, declared_default
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.query.from_clause import named, table_columns
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import stored
+from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.bound import Column as Reference
+from gpudb.sql.bound import Expr, Scan
+from gpudb.sql.parse.parser import inner, kind, present
+from gpudb.storage.iceberg.buckets import check_hashable
+from gpudb.storage.transaction import widens
+from gpudb.types import SqlType
+
+
+@handles("AlterTableStmt")
+def alter_table(context: Context) -> Result:
+    """ALTER TABLE [IF EXISTS] name action, …"""
+    node: Any = context.statement.node
+    context.session.check_writable("ALTER TABLE")
+    if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW, pg.OBJECT_SEQUENCE, pg.OBJECT_MATVIEW):
+        raise FeatureNotSupported(f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')} is not supported")
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        if node.missing_ok:
+            context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
+            return command(f"ALTER {spoken_kind(node.objtype)}")
+        check_no_system(context, node.relation.schemaname, node.relation.relname)
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    for step in sorted(map(inner, node.cmds), key=_pass):
+        action = _action(step)
+        current = context.transaction.catalog.by_oid(relation.oid)
+        if action == "ChangeOwner":
+            _change_owner(context, current, step)
+            continue
+        if isinstance(current, View) and action == "ColumnDefault":
+            given = definition_of(step)
+            set_view_default(context, current, step.name, given if present(given) else None)
+            continue
+        if not isinstance(current, Table):
+            raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+        if current.query is not None:
+            what = f"ALTER TABLE action {action} of a materialized view"
+            raise FeatureNotSupported(f"{what} is not supported")
+        check_unread(context.session, current, "ALTER TABLE")
+        lock_table(context, current)
+        act = _ACTIONS.get(action)
+        if act is None:
+            raise FeatureNotSupported(f"ALTER TABLE action {action} is not supported")
+        act(context, context.transaction.table(relation.oid), step)
+    return command(f"ALTER {spoken_kind(node.objtype)}")
+
+
+def _action(step: Any) -> str:
+    return pg.AlterTableType.Name(step.subtype).removeprefix("AT_")  # type: ignore[no-any-return]
+
+
+_PASSES = (
+    {"DropColumn", "DropConstraint", "DropNotNull", "DropIdentity", "DropExpression"},
+    {"AlterColumnType"},
+    {"AddColumn"},
+    {"AddConstraint"},
+    {"SetNotNull", "AddIdentity", "SetIdentity"},
+)
+
+
+def _pass(step: Any) -> int:
+    """PostgreSQL takes the actions of one ALTER TABLE in this order, whatever it says first."""
+    action = _action(step)
+    if action == "ColumnDefault" and not present(definition_of(step)):
+        return 0  # DROP DEFAULT
+    return next((number for number, actions in enumerate(_PASSES) if action in actions), len(_PASSES))
+
+
+def spoken_kind(object_type: int) -> str:
+    """A kind of object as statements call it."""
+    return str(pg.ObjectType.Name(object_type)).removeprefix("OBJECT_").replace("MATVIEW", "MATERIALIZED VIEW")
+
+
+def definition_of(step: Any) -> Any:
+    """The `def` field of an AlterTableCmd message, a keyword in Python."""
+    return getattr(step, "def")
+
+
+def put(context: Context, table: Relation) -> None:
+    """Makes a relation's new definition the transaction's."""
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
+
+
+def column_of(table: Relation, name: str) -> Column:
+    """A column by name; 42703."""
+    for column in table.columns:
+        if column.name == name:
+            return column
+    raise UndefinedColumn(f'column "{name}" of relation "{table.name}" does not exist')
+
+
+def _with_column(table: Table, column: Column, name: str) -> Table:
+    return replace(table, columns=tuple(column if each.name == name else each for each in table.columns))
+
+
+def _add_column(context: Context, table: Table, step: Any) -> None:
+    elements, sequences = with_sequences(
+        context, table.schema, table.name, [definition_of(step)], temporary=table.temporary
+    )
+    definition = inner(elements[0])
+    column = column_definition(context, definition)
+    if any(each.name == column.name for each in table.columns):
+        if step.missing_ok:
+            message = f'column "{column.name}" of relation "{table.name}" already exists, skipping'
+            context.notice(message, sqlstate="42701")
+            return
+        message = f'column "{column.name}" of relation "{table.name}" already exists'
+        raise SqlError.of("duplicate_column", message)
+    made = replace(table, columns=(*table.columns, column))
+    constraints = column_constraints(definition.constraints, column.name)
+    check_generations(context, table.name, made.columns, elements)
+    own(context, table.oid, sequences)
+    if column.generated is not None and table.files:
+        binder = context.session.binder(context)
+        rel = binder.rel()
+        value = bind_generated(binder, column.generated, column, table.columns, table.name, rel)
+        _rewritten(context, table, made, {column.name: value}, rel)
+        return
+    if not table.files or column.default is None:
+        if column.not_null and table.files:
+            message = f'column "{column.name}" of relation "{table.name}" contains null values'
+            raise SqlError.of("not_null_violation", message)
+        put(context, made)
+    else:
+        default = bind_default(context.session.binder(context), column.default, column)
+        _rewritten(context, table, made, {column.name: default})
+    if constraints:
+        settled = context.transaction.table(table.oid)
+        put_with_constraints(context, add_constraints(context, settled, constraints, new=False))
+
+
+def _rewritten(context: Context, old: Table, made: Table, changed: dict[str, Expr], rel: int = 1) -> None:
+    """Puts `made` in the place of `old`, every row computed anew: `changed` gives columns over relation `rel`."""
+    batches = list(execution.run(context, every_row(old, made.columns, changed, rel)))
+    fresh = tuple(replace(c, field_id=0) if c.name in changed else c for c in made.columns)
+    put(context, replace(made, columns=fresh))
+    context.transaction.replace(old.oid, old.files, batches)
+
+
+def _drop_column(context: Context, table: Table, step: Any) -> None:
+    if step.missing_ok and all(column.name != step.name for column in table.columns):
+        message = f'column "{step.name}" of relation "{table.name}" does not exist, skipping'
+        context.notice(message)
+        return
+    column = column_of(table, step.name)
+    cascade = step.behavior == pg.DROP_CASCADE
+    catalog, place = context.transaction.catalog, named_as(context, table)
+    what = f"column {column.name} of {place}"
+    users = users_of(table, column.name)
+    found = [Dependent(f"column {each.name} of {place}", what) for each in users]
+    lost = {column.name, *(each.name for each in users)}
+    for each in lost:
+        check_stays(table, each)
+    keys = [
+        each
+        for key in table.keys
+        if not lost.isdisjoint(key.columns)
+        for each in keys_upon(catalog, table, key.columns, key.name)
+    ]
+    found += [Dependent(f"constraint {foreign.name} on {named_as(context, owner)}", what) for owner, foreign in keys]
+    gone: dict[int, Relation] = {}
+    found += through_views(context, views_of_column(context, table, column.name), what, gone)
+    settle(context, what, found, cascade=cascade)
+    without_keys(context, [each for each in keys if each[0].oid != table.oid])
+    if gone:
+        drop_with_dependents(context, list(gone.values()), True)
+    table = context.transaction.table(table.oid)
+    owned = owned_sequences(context, table.oid, column.name)
+    if owned:
+        doomed = replace(column, default=None)
+        put(context, _with_column(table, doomed, column.name))
+        drop_with_dependents(context, list(owned), step.behavior == pg.DROP_CASCADE)
+        table, column = context.transaction.table(table.oid), doomed
+    kept = tuple(each for each in table.columns if each.name not in lost)
+    if not kept:
+        raise FeatureNotSupported("a table without columns is not supported")
+    put(context, replace(without_columns(table, lost), columns=kept))
+
+
+def _column_default(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    check_default(table, column)
+    text = None
+    if present(definition_of(step)):
+        written = default_expression(context, definition_of(step))
+        text = declared_default(context.session.binder(context), written, column)
+    put(context, _with_column(table, replace(column, default=text), column.name))
+
+
+def _set_not_null(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    put(context, _with_column(table, replace(column, not_null=True), column.name))
+
+
+def _drop_not_null(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    if column.name in table.primary_key:
+        raise SqlError.of("invalid_table_definition", f'column "{column.name}" is in a primary key')
+    if column.identity:
+        message = f'column "{column.name}" of relation "{table.name}" is an identity column'
+        raise SqlError.of("syntax_error", message)
+    put(context, _with_column(table, replace(column, not_null=False), column.name))
+
+
+def _alter_type(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    definition = inner(definition_of(step))
+    target = type_name(definition.type_name, context.session.binder(context))
+    check_column_type(column.name, target)
+    check_retyped(table, column)
+    if column.generated is not None and present(definition.raw_default):
+        message = "cannot specify USING when altering type of generated column"
+        detail = f'Column "{column.name}" is a generated column.'
+        raise SqlError.of("invalid_column_definition", message, detail=detail)
+    value, rel = _retyped(context, table, column, target, definition.raw_default)
+    if table.hashed_by == column:
+        check_hashable(target, column.name)
+    if column.identity:
+        check_identity_type(target)
+    made_column = replace(column, type=target)
+    if column.default is not None:
+        _check_default(context, column, target)
+    views = views_of_column(context, table, column.name)
+    if views:
+        detail = f'rule _RETURN on {named_as(context, views[0])} depends on column "{column.name}"'
+        raise FeatureNotSupported("cannot alter type of a column used by a view or rule", detail=detail)
+    refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
+    if refers or any(column.name in f.referenced for _, f in referencing(context.transaction.catalog, table.oid)):
+        raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")
+    made = _with_column(table, made_column, column.name)
+    if made.checks:
+        violations(context.session.binder(context), made)  # which still mean something
+    if not present(definition.raw_default) and (
+        not table.files or (target.domain is None and widens(column.type, target))
+    ):
+        put(context, made)
+        return
+    _rewritten(context, table, made, {column.name: value}, rel)
+
+
+def _retyped(context: Context, table: Table, column: Column, target: SqlType, using: Any) -> tuple[Expr, int]:
+    """A column's value as one of another type, by USING where that is given, and the table's number in it; 42804."""
+    binder = context.session.binder(context)
+    rel = binder.rel()
+    scope = Scope()
+    source = named(binder, rel, Scan(rel, table), table_columns(table), table.name, None, table.schema)
+    scope.add(source.items, source.columns)
+    value: Expr = Reference(rel, table.columns.index(column), column.type, column.name)
+    written = present(using)
+    if written:
+        value = bind_expression(binder, scope, using)
+    try:
+        return stored(binder, value, column.name, target), rel
+    except SqlError as error:
+        if error.sqlstate not in {"42804", "42846"}:
+            raise
+        what = f'result of USING clause for column "{column.name}"' if written else f'column "{column.name}"'
+        message = f"{what} cannot be cast automatically to type {target}"
+        cast = "You might need to add an explicit cast." if written else None
+        hint = cast or f'You might need to specify "USING {column.name}::{target}".'
+        raise SqlError.of("datatype_mismatch", message, hint=hint) from None
+
+
+def _check_default(context: Context, column: Column, target: SqlType) -> None:
+    """42804 for a default that a column of another type cannot have: a literal is of the type that the column had."""
+    binder = context.session.binder(context)
+    assert column.default is not None
+    node = parsed(column.default)
+    untyped = kind(node) == "a_const" and inner(node).WhichOneof("val") == "sval"
+    try:
+        if untyped and not can_coerce(column.type.plain, target.plain, "a"):
+            raise DatatypeMismatch(column.name)
+        bind_default(binder, column.default, replace(column, type=target))
+    except DatatypeMismatch:
+        message = f'default for column "{column.name}" cannot be cast automatically to type {target}'
+        raise DatatypeMismatch(message) from None
+
+
+def _set_logged(context: Context, table: Table, step: Any) -> None:
+    """SET LOGGED and UNLOGGED: every table is as durable as a logged one."""
+
+
+def _set_parameters(context: Context, table: Table, step: Any) -> None:
+    """SET (fillfactor = 70) and RESET (…)."""
+    check_storage_parameters(inner(definition_of(step)).items)
+
+
+def _set_storage(context: Context, table: Table, step: Any) -> None:
+    """SET STORAGE, SET COMPRESSION and SET STATISTICS: how files hold a column is storage's own."""
+    column_of(table, step.name)
+
+
+def _change_owner(context: Context, relation: Any, step: Any) -> None:
+    owner = step.newowner.rolename or context.session.user
+    if owner not in context.transaction.catalog.roles:
+        raise SqlError.of("undefined_object", f'role "{owner}" does not exist')
+    put(context, replace(relation, owner=owner))
+
+
+def _add_identity(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    made = add_identity(context, table, column, inner(definition_of(step)))
+    put(context, _with_column(table, made, column.name))
+
+
+def _set_identity(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    made = set_identity(context, table, column, inner(definition_of(step)).items)
+    put(context, _with_column(table, made, column.name))
+
+
+def _drop_identity(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    made = drop_identity(context, table, column, missing_ok=step.missing_ok)
+    put(context, _with_column(table, made, column.name))
+
+
+def _drop_expression(context: Context, table: Table, step: Any) -> None:
+    column = column_of(table, step.name)
+    made = drop_expression(context, table, column, missing_ok=step.missing_ok)
+    put(context, _with_column(table, made, column.name))
+
+
+_ACTIONS = {
+    "AddIdentity": _add_identity,
+    "SetIdentity": _set_identity,
+    "DropIdentity": _drop_identity,
+    "DropExpression": _drop_expression,
+    "AddColumn": _add_column,
+    "DropColumn": _drop_column,
+    "ColumnDefault": _column_default,
+    "SetNotNull": _set_not_null,
+    "DropNotNull": _drop_not_null,
+    "AlterColumnType": _alter_type,
+    "AddConstraint": add_constraint,
+    "DropConstraint": drop_constraint,
+    "ValidateConstraint": validate_constraint,
+    "AlterConstraint": alter_constraint,
+    "SetRelOptions": _set_parameters,
+    "ResetRelOptions": _set_parameters,
+    "SetStorage": _set_storage,
+    "SetStatistics": _set_storage,
+    "SetLogged": _set_logged,
+    "SetUnLogged": _set_logged,
+    "SetTableSpace": alter_distribution,
+}

@@ -1,0 +1,226 @@
+"""Constraints as CREATE TABLE and ALTER TABLE define them: keys, references and checks become part of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Catalog, Check, Index, Table, Unique
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context
+from gpudb.session.ddl.foreign_keys import foreign_key
+from gpudb.session.ddl.names import check_free, free_name, identifier, joined_names
+from gpudb.sql.bind.dml.checks import bind_check, stored_text, used_columns
+from gpudb.sql.parse.parser import inner, strings
+
+Definition = tuple[Any, str | None]
+"""A Constraint message, and the column that it stands behind if it is a column's."""
+
+_LATER = {pg.CONSTR_PRIMARY: 1, pg.CONSTR_UNIQUE: 2, pg.CONSTR_FOREIGN: 3}
+_ENFORCED = {pg.CONSTR_CHECK, pg.CONSTR_FOREIGN}
+_ATTRIBUTES = {
+    pg.CONSTR_ATTR_DEFERRABLE: "DEFERRABLE", pg.CONSTR_ATTR_NOT_DEFERRABLE: "NOT DEFERRABLE",
+    pg.CONSTR_ATTR_DEFERRED: "INITIALLY DEFERRED", pg.CONSTR_ATTR_IMMEDIATE: "INITIALLY IMMEDIATE",
+}  # fmt: skip
+CONSTRAINTS = frozenset({*_LATER, pg.CONSTR_CHECK, *_ATTRIBUTES})
+"""What `column_constraints` takes; the other kinds of Constraint message are a column's own."""
+
+
+def column_constraints(nodes: Iterable[Any], column: str) -> list[Definition]:
+    """The constraints of a ColumnDef message that are the table's; 42601 for attributes of none."""
+    made: list[Definition] = []
+    said: set[int] = set()
+    for node in map(inner, nodes):
+        if node.contype in _LATER:
+            copy = pg.Constraint()
+            copy.CopyFrom(node)
+            made.append((copy, column))
+            said = set()
+        elif node.contype in _ATTRIBUTES:
+            said.add(node.contype)
+            _attribute(made[-1][0] if made else None, node.contype, said)
+        else:
+            made += [(node, column)] if node.contype in CONSTRAINTS else []
+    return made
+
+
+def _attribute(node: Any, attribute: int, said: set[int]) -> None:
+    """What is said behind a constraint of a column about when it is looked at."""
+    if node is None or node.contype not in _LATER:
+        raise SqlError.of("syntax_error", f"misplaced {_ATTRIBUTES[attribute]} clause")
+    if attribute == pg.CONSTR_ATTR_DEFERRED:
+        node.deferrable = node.initdeferred = True
+    elif attribute == pg.CONSTR_ATTR_DEFERRABLE:
+        node.deferrable = True
+    if said >= {pg.CONSTR_ATTR_NOT_DEFERRABLE, pg.CONSTR_ATTR_DEFERRED}:
+        raise SqlError.of("syntax_error", "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
+
+
+def add_constraints(context: Context, table: Table, definitions: Sequence[Definition], *, new: bool) -> Table:
+    """The table with more constraints, under OIDs that the transaction's catalog has given out.
+
+    `new` says that the table is being made. Rows that are there are not looked at: `Transaction.set_catalog` does so
+    for keys, `put_with_constraints` for the others. 42P16, 42710, 42P07, 42703, 42701; 0A000 for other kinds.
+    """
+    ordered = sorted(definitions, key=lambda each: _LATER.get(each[0].contype, 0))
+    fresh: set[str] = set()
+    for node, column in ordered:
+        _refuse_options(node)
+        if node.contype == pg.CONSTR_CHECK:
+            table = _with_check(context, table, node, fresh)
+        elif node.contype == pg.CONSTR_FOREIGN:
+            table = _with_foreign_key(context, table, node, (column,) if column else strings(node.fk_attrs))
+        elif node.contype in _LATER:
+            table = _with_key(context, table, node, (column,) if column else strings(node.keys), new)
+        else:
+            what = pg.ConstrType.Name(node.contype).removeprefix("CONSTR_")
+            raise FeatureNotSupported(f"{what} constraints are not supported")
+    return table
+
+
+def _refuse_options(node: Any) -> None:
+    for field, what in (
+        ("deferrable", "DEFERRABLE"),
+        ("initdeferred", "INITIALLY DEFERRED"),
+        ("is_no_inherit", "NO INHERIT"),
+        ("indexname", "USING INDEX"),
+        ("indexspace", "USING INDEX TABLESPACE"),
+    ):
+        if getattr(node, field) and not (node.contype == pg.CONSTR_FOREIGN and "defer" in field):
+            raise FeatureNotSupported(f"{what} constraints are not supported")
+    if node.contype in _ENFORCED and not node.is_enforced:
+        raise SqlError.of("syntax_error", 'syntax error at or near "NOT"')
+    if len(node.including):
+        raise FeatureNotSupported("INCLUDE columns of a constraint are not supported")
+    if len(node.options):
+        raise FeatureNotSupported("WITH options of a constraint are not supported")
+
+
+# ------------------------------------------------------------------------------------------------ CHECK
+
+
+def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> Table:
+    binder = context.session.binder(context)
+    columns = used_columns(table, bind_check(binder, table, node.raw_expr, binder.rel()))
+    if node.conname:
+        name = identifier(node.conname)
+        if name in fresh:
+            raise SqlError.of("duplicate_object", f'check constraint "{name}" already exists')
+        check_constraint_free(table, name)
+    else:
+        taken = constraint_names_in(context.transaction.catalog, table)
+        name = free_name(taken, table.name, columns[0] if len(columns) == 1 else "", "check")
+    fresh.add(name)
+    oid = next_oid(context)
+    made = Check(oid, name, stored_text(node.raw_expr), columns, not node.skip_validation)
+    return replace(table, constraints=(*table.constraints, made))
+
+
+# ------------------------------------------------------------------------------------------------ PRIMARY KEY, UNIQUE
+
+
+def _with_key(context: Context, table: Table, node: Any, names: tuple[str, ...], new: bool) -> Table:
+    primary = node.contype == pg.CONSTR_PRIMARY
+    binder = context.session.binder(context)
+    try:
+        check_key_columns(table, names, "primary key" if primary else "unique")
+    except SqlError as error:
+        raise binder.locate(error, node.location) from None
+    if primary and table.primary_key:
+        message = f'multiple primary keys for table "{table.name}" are not allowed'
+        raise binder.locate(SqlError.of("invalid_table_definition", message), node.location if new else -1)
+    distinct = not node.nulls_not_distinct
+    if new and not primary and _said_before(table, names, distinct):
+        return table
+    if node.conname:
+        name = identifier(node.conname)
+        check_free(context.transaction.catalog, table.schema, name)
+        if name in table.index_names:
+            raise SqlError.of("duplicate_table", f'relation "{name}" already exists')
+        check_constraint_free(table, name)
+    else:
+        taken = index_names_in(context.transaction.catalog, table)
+        taken |= constraint_names_in(context.transaction.catalog, table)
+        part, label = ("", "pkey") if primary else (joined_names(names), "key")
+        name = free_name(taken, table.name, part, label)
+    if primary:
+        columns = tuple(replace(c, not_null=True) if c.name in names else c for c in table.columns)
+        return replace(table, columns=columns, primary_key=names, primary_key_name=name)
+    made = Unique(next_oid(context), name, names, distinct)
+    return replace(table, constraints=(*table.constraints, made))
+
+
+def _said_before(table: Table, names: tuple[str, ...], distinct: bool) -> bool:
+    """Whether a table that is being made has that key already: PostgreSQL keeps one of them."""
+    return any(key.columns == names and key.nulls_distinct == distinct for key in table.keys)
+
+
+def check_key_columns(table: Table, names: Sequence[str], what: str) -> None:
+    """42703, 42701 or 42704 for columns that cannot be a key."""
+    types = {column.name: column.type for column in table.columns}
+    for index, name in enumerate(names):
+        if name not in types:
+            raise SqlError.of("undefined_column", f'column "{name}" named in key does not exist')
+        if name in names[:index]:
+            raise SqlError.of("duplicate_column", f'column "{name}" appears twice in {what} constraint')
+    for name in names:
+        if types[name].name == "json":
+            message = 'data type json has no default operator class for access method "btree"'
+            hint = (
+                "You must specify an operator class for the index or define a default operator class for the data type."
+            )
+            raise SqlError.of("undefined_object", message, hint=hint)
+
+
+def _with_foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...]) -> Table:
+    if node.conname:
+        name = identifier(node.conname)
+        check_constraint_free(table, name)
+    else:
+        taken = constraint_names_in(context.transaction.catalog, table)
+        name = free_name(taken, table.name, joined_names(columns), "fkey")
+    made = foreign_key(context, table, node, columns, name, next_oid(context))
+    return replace(table, constraints=(*table.constraints, made))
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+def constraint_names(table: Table) -> set[str]:
+    """The names of a table's constraints."""
+    key = {table.key_name} if table.primary_key else set()
+    indexes = {c.name for c in table.constraints if isinstance(c, Index) or (isinstance(c, Unique) and c.index)}
+    return key | ({c.name for c in table.constraints} - indexes)
+
+
+def check_constraint_free(table: Table, name: str) -> None:
+    """42710 if the table has a constraint of that name."""
+    if name in constraint_names(table):
+        message = f'constraint "{name}" for relation "{table.name}" already exists'
+        raise SqlError.of("duplicate_object", message)
+
+
+def constraint_names_in(catalog: Catalog, table: Table) -> set[str]:
+    """The names of constraints in a table's schema, its own as they are here included."""
+    others = (each for each in catalog.tables() if each.schema == table.schema)
+    return set().union(constraint_names(table), *(constraint_names(each) for each in others))
+
+
+def index_names_in(catalog: Catalog, table: Table) -> set[str]:
+    """The names of relations in a table's schema, indexes and the table itself included."""
+    taken = {table.name, *table.index_names}
+    for relation in catalog.relations.values():
+        if relation.schema == table.schema:
+            taken.add(relation.name)
+            taken.update(relation.index_names if isinstance(relation, Table) else ())
+    return taken
+
+
+def next_oid(context: Context) -> int:
+    """A fresh OID; the transaction's catalog knows that it is taken."""
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    context.transaction.set_catalog(catalog)
+    return oid

@@ -1,0 +1,200 @@
+"""CREATE TABLE and CREATE TABLE AS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column, Table
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context, command, handles
+from gpudb.session.ddl.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
+from gpudb.session.ddl.distribution import declared
+from gpudb.session.ddl.generated_columns import check_generations
+from gpudb.session.ddl.identity import copy_identities, own, with_sequences
+from gpudb.session.ddl.materialized_views import create_materialized_view
+from gpudb.session.ddl.names import check_free, identifier, target_schema
+from gpudb.session.ddl.query_columns import as_stored, check_column_type, query_columns
+from gpudb.session.ddl.storage_parameters import check_storage_parameters
+from gpudb.session.ddl.stored_expressions import default_expression
+from gpudb.session.ddl.table_like import like, with_indexes
+from gpudb.session.ddl.temporary_tables import on_commit
+from gpudb.session.execution import execution
+from gpudb.session.results import Result
+from gpudb.sql.bind.dml.checks import stored_text
+from gpudb.sql.bind.dml.targets import declared_default
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.parse.parser import RawStatement, inner, kind, strings
+from gpudb.types import SqlType
+
+MAX_COLUMNS = 1600
+_RESERVED = {"tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"}
+
+
+@handles("CreateStmt")
+def create_table(context: Context) -> Result:
+    """CREATE [TEMPORARY] TABLE [IF NOT EXISTS] … [DISTRIBUTE BY …]."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE TABLE")
+    for field, what in (("inh_relations", "INHERITS"), ("partspec", "PARTITION BY")):
+        if node.HasField(field) if field == "partspec" else len(getattr(node, field)):
+            raise FeatureNotSupported(f"CREATE TABLE … {what} is not supported")
+    check_storage_parameters(node.options)
+    if node.HasField("of_typename") or node.HasField("partbound") or node.access_method not in ("", "iceberg"):
+        raise FeatureNotSupported("this form of CREATE TABLE is not supported")
+    temporary = node.relation.relpersistence == "t" or node.relation.schemaname == "pg_temp"
+    schema = target_schema(context, node.relation.schemaname, temporary=temporary, location=node.relation.location)
+    name = identifier(node.relation.relname)
+    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
+        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+        return command("CREATE TABLE")
+    check_free(context.transaction.catalog, schema, name)
+    elements, sequences = with_sequences(context, schema, name, node.table_elts, temporary=temporary)
+    columns, constraints = _elements(context, elements)
+    check_generations(context, name, columns, elements)
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    context.transaction.set_catalog(catalog)
+    table = Table(
+        oid,
+        schema,
+        name,
+        tuple(columns),
+        context.session.user,
+        distribution=declared(context.statement, columns),
+        temporary=temporary,
+        on_commit=on_commit(node.oncommit, temporary=temporary),
+    )
+    table = with_indexes(context, add_constraints(context, table, constraints, new=True), elements)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
+    own(context, oid, sequences)
+    copy_identities(context, oid)
+    return command("CREATE TABLE")
+
+
+def _elements(context: Context, elements: Any) -> tuple[list[Column], list[Definition]]:
+    columns: list[Column] = []
+    constraints: list[Definition] = []
+    for each in elements:
+        node = inner(each)
+        if kind(each) == "column_def":
+            column = column_definition(context, node)
+            if any(other.name == column.name for other in columns):
+                raise SqlError.of("duplicate_column", f'column "{column.name}" specified more than once')
+            columns.append(column)
+            constraints += column_constraints(node.constraints, column.name)
+        elif kind(each) == "constraint":
+            constraints.append((node, None))
+        else:
+            copied, given = like(context, node)
+            columns += copied
+            constraints += given
+    if len(columns) > MAX_COLUMNS:
+        raise SqlError.of("too_many_columns", f"tables can have at most {MAX_COLUMNS} columns")
+    return columns, constraints
+
+
+def column_definition(context: Context, node: Any) -> Column:
+    """A ColumnDef message as a column; its constraints that are the table's are left to `column_constraints`."""
+    if node.colname in _RESERVED:
+        message = f'column name "{node.colname}" conflicts with a system column name'
+        raise SqlError.of("duplicate_column", message)
+    try:
+        column_type = type_name(node.type_name, context.session.binder(context))
+        check_column_type(node.colname, column_type)
+    except SqlError as error:
+        raise context.session.binder(context).locate(error, node.type_name.location) from None
+    if node.HasField("coll_clause") and strings(node.coll_clause.collname)[-1] not in {
+        "C",
+        "POSIX",
+        "default",
+    }:
+        raise FeatureNotSupported("collations other than C are not supported")
+    column = Column(identifier(node.colname), column_type)
+    for each in node.constraints:
+        constraint = inner(each)
+        if constraint.contype in CONSTRAINTS:
+            continue
+        match pg.ConstrType.Name(constraint.contype).removeprefix("CONSTR_"):
+            case "NOTNULL":
+                column = replace(column, not_null=True)
+            case "NULL":
+                pass
+            case "DEFAULT":
+                text = default_expression(context, constraint.raw_expr)
+                column = replace(column, default=declared_default(context.session.binder(context), text, column))
+            case "IDENTITY":
+                column = replace(column, identity=constraint.generated_when)
+            case "GENERATED":
+                column = replace(column, generated=stored_text(constraint.raw_expr))
+            case other:
+                raise FeatureNotSupported(f"{other} constraints are not supported")
+    return column
+
+
+def is_table_of_query(statement: RawStatement) -> bool:
+    """Whether a statement is CREATE TABLE AS a SELECT, whose parameters a client may give."""
+    node: Any = statement.node
+    if statement.kind != "CreateTableAsStmt" or node.objtype == pg.OBJECT_MATVIEW:
+        return False
+    return kind(node.query) == "select_stmt"
+
+
+def described(context: Context) -> tuple[tuple[SqlType, ...], None]:
+    """The types of the parameters `$n` of a CREATE TABLE AS, which gives no columns."""
+    binder = context.session.binder(context, describing=True)
+    binder.declare_parameters(context.parameter_oids)
+    source: Any = context.statement.node
+    bind_query(binder, inner(source.query), None)
+    return binder.parameter_types(), None
+
+
+@handles("CreateTableAsStmt")
+def create_table_as(context: Context) -> Result:
+    """CREATE TABLE … AS query [WITH NO DATA]; SELECT … INTO."""
+    node: Any = context.statement.node
+    if node.objtype == pg.OBJECT_MATVIEW:
+        return create_materialized_view(context)
+    context.session.check_writable("CREATE TABLE AS")
+    into = node.into
+    check_storage_parameters(into.options)
+    if into.access_method not in ("", "iceberg"):
+        raise FeatureNotSupported("this form of CREATE TABLE is not supported")
+    temporary = into.rel.relpersistence == "t" or into.rel.schemaname == "pg_temp"
+    schema = target_schema(context, into.rel.schemaname, temporary=temporary, location=into.rel.location)
+    name = identifier(into.rel.relname)
+    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
+        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+        return command("CREATE TABLE AS")
+    check_free(context.transaction.catalog, schema, name)
+    source = inner(node.query)
+    if source.DESCRIPTOR.name != "SelectStmt":
+        raise FeatureNotSupported("CREATE TABLE AS EXECUTE is not supported")
+    binder = context.session.binder(context)
+    binder.declare_parameters(context.parameter_oids)
+    query = bind_query(binder, source, None)
+    columns = query_columns(query, strings(into.col_names), "CREATE TABLE AS")
+    for column in columns:
+        check_column_type(column.name, column.type)
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    table = Table(
+        oid,
+        schema,
+        name,
+        columns,
+        context.session.user,
+        temporary=temporary,
+        distribution=declared(context.statement, columns),
+        on_commit=on_commit(into.on_commit, temporary=temporary),
+    )
+    context.transaction.set_catalog(catalog.with_relation(table))
+    if into.skip_data:
+        return command("CREATE TABLE AS")
+    stream = execution.run(context, as_stored(query, columns))
+    try:
+        count = context.transaction.append(oid, iter(stream))
+    finally:
+        stream.close()
+    return command(f"SELECT {count}")

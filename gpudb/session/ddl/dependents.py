@@ -1,0 +1,121 @@
+"""What depends on objects that are to go: told all at once, refused or taken along, in PostgreSQL's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpudb.catalog.model import Catalog, Relation, Table, stored_query
+from gpudb.catalog.postgres.deparse import quoted_name
+from gpudb.errors import SqlError
+from gpudb.session.context import Context
+from gpudb.session.ddl.names import schema_path
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bound import Column, Scan
+from gpudb.sql.parse.parser import parse
+from gpudb.sql.traverse import walk
+
+_NOUNS = {"r": "table", "v": "view", "S": "sequence", "m": "materialized view"}
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """An object that `depends` on another one, both as messages name them."""
+
+    depends: str
+    on: str
+
+
+def settle(context: Context, what: str, found: Sequence[Dependent], *, cascade: bool) -> None:
+    """2BP01 with every dependent in its detail, unless CASCADE takes them along, which a notice says."""
+    if not found:
+        return
+    if not cascade:
+        message = f"cannot drop {what} because other objects depend on it"
+        if what == DESIRED:
+            message = f"cannot drop {what} because other objects depend on them"
+        detail = "\n".join(f"{each.depends} depends on {each.on}" for each in found)
+        hint = "Use DROP ... CASCADE to drop the dependent objects too."
+        raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
+    if len(found) == 1:
+        context.notice(f"drop cascades to {found[0].depends}")
+        return
+    detail = "\n".join(f"drop cascades to {each.depends}" for each in found)
+    context.notice(f"drop cascades to {len(found)} other objects", detail=detail)
+
+
+DESIRED = "desired object(s)"
+"""What messages call several objects that one statement drops."""
+
+
+def noun(relation: Relation) -> str:
+    """What a relation is."""
+    return _NOUNS[relation.kind]
+
+
+def spelt(context: Context, relation: Relation) -> str:
+    """A relation's name in messages, with its schema where the search path does not lead to it."""
+    found = context.transaction.catalog.find(relation.name, schema_path(context, ""))
+    name = quoted_name(relation.name)
+    return name if found is not None and found.oid == relation.oid else f"{quoted_name(relation.schema)}.{name}"
+
+
+def named(context: Context, relation: Relation) -> str:
+    """A relation as messages name it: what it is, and its name."""
+    return f"{noun(relation)} {spelt(context, relation)}"
+
+
+def views_over(catalog: Catalog, relation: Relation) -> list[Relation]:
+    """The views, materialized ones too, whose queries name a relation, in the order in which they were made."""
+    found: list[Relation] = []
+    for view in catalog.relations.values():
+        query = stored_query(view)
+        if query is not None and view.oid != relation.oid:
+            names = relation_names(parse(query)[0].node)
+            if (relation.schema, relation.name) in names:
+                found.append(view)
+    return sorted(found, key=lambda each: each.oid)
+
+
+def relation_names(node: Any) -> set[tuple[str, str]]:
+    """Every qualified relation name in a parse tree."""
+    if node.DESCRIPTOR.name == "RangeVar":
+        return {(node.schemaname, node.relname)}
+    names: set[tuple[str, str]] = set()
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if not hasattr(value, "DESCRIPTOR") else (value,):
+                names |= relation_names(each)
+    return names
+
+
+def views_of_column(context: Context, table: Table, name: str) -> list[Relation]:
+    """Those whose queries read a column of the table."""
+    place = [column.name for column in table.columns].index(name)
+    return [
+        view for view in views_over(context.transaction.catalog, table) if place in _columns_read(context, view, table)
+    ]
+
+
+def _columns_read(context: Context, view: Relation, table: Table) -> set[int]:
+    query = stored_query(view)
+    assert query is not None
+    binder = context.session.binder(context)
+    binder.text = query
+    nodes = list(walk(bind_query(binder, parse(query)[0].node, None)))
+    scans = {node.rel for node in nodes if isinstance(node, Scan) and node.table.oid == table.oid}
+    return {node.index for node in nodes if isinstance(node, Column) and node.rel in scans}
+
+
+def through_views(
+    context: Context, views: Sequence[Relation], on: str, gone: dict[int, Relation]
+) -> Iterator[Dependent]:
+    """Views that depend on something, each followed by those over it; they are put among what is `gone`."""
+    for view in views:
+        if view.oid in gone:
+            continue
+        gone[view.oid] = view
+        what = named(context, view)
+        yield Dependent(what, on)
+        yield from through_views(context, views_over(context.transaction.catalog, view), what, gone)

@@ -1,0 +1,64 @@
+"""DISTRIBUTE BY: of a new table, and as an action of ALTER TABLE, which writes the rows to their buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Column, Distribution, Table
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context
+from gpudb.session.ddl.query_columns import every_row
+from gpudb.session.execution import execution
+from gpudb.sql.parse.distribute_by import TABLESPACE
+from gpudb.sql.parse.parser import RawStatement
+from gpudb.storage.iceberg.buckets import check_hashable
+
+
+def declared(statement: RawStatement, columns: Sequence[Column]) -> Distribution | None:
+    """What a statement's DISTRIBUTE BY says of a table of these columns.
+
+    42703 for a column that is not there, 42601 for HASH without one, 0A000 for several or one that has no hash.
+    """
+    clause = statement.distribution
+    if clause is None:
+        return None
+    named = {column.name: column for column in columns}
+    for name in clause.columns:
+        if name not in named:
+            raise SqlError.of("undefined_column", f'column "{name}" named in DISTRIBUTE BY does not exist')
+    if clause.kind != "hash":
+        if clause.columns:
+            raise SqlError.of("syntax_error", f"DISTRIBUTE BY {clause.kind.upper()} takes no column")
+        return Distribution(clause.kind)
+    if not clause.columns:
+        raise SqlError.of("syntax_error", "DISTRIBUTE BY HASH needs a column")
+    if clause.columns[1:]:
+        raise FeatureNotSupported("DISTRIBUTE BY HASH of more than one column is not supported")
+    check_hashable(named[clause.columns[0]].type, clause.columns[0])
+    return Distribution("hash", clause.columns)
+
+
+def alter_distribution(context: Context, table: Table, step: Any) -> None:
+    """ALTER TABLE … DISTRIBUTE BY …, and SET TABLESPACE, which stands for it in the tree."""
+    clause = context.statement.distribution
+    if clause is None or not clause.alters or step.name != TABLESPACE:
+        raise FeatureNotSupported("ALTER TABLE action SetTableSpace is not supported")
+    made = replace(table, distribution=declared(context.statement, table.columns))
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+    if not table.files or (made.hashed_by is None and table.hashed_by is None):
+        return
+    # Files are of one bucket each, or of none: all are written anew.
+    stream = execution.run(context, every_row(table, table.columns, {}))
+    try:
+        context.transaction.replace(table.oid, table.files, iter(stream), check_keys=False)
+    finally:
+        stream.close()
+
+
+def check_stays(table: Table, column: str) -> None:
+    """0A000 for the column by which a table is distributed, which is to be dropped."""
+    if table.hashed_by is not None and table.hashed_by.name == column:
+        message = f'column "{column}", by which table "{table.name}" is distributed, cannot be dropped'
+        raise FeatureNotSupported(message, hint="Distribute the table otherwise first.")

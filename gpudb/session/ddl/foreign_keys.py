@@ -1,0 +1,142 @@
+"""FOREIGN KEY as CREATE TABLE and ALTER TABLE define it, and what may not be taken away from under one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Catalog, ForeignKey, Table
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.functions import resolve
+from gpudb.session.context import Context
+from gpudb.session.ddl.dependents import Dependent, named, settle
+from gpudb.session.ddl.names import named_relation, spoken
+from gpudb.session.dml.references import referencing
+from gpudb.sql.parse.parser import strings
+
+
+def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...], name: str, oid: int) -> ForeignKey:
+    """A Constraint message of kind FOREIGN. 42P01, 42809, 42703, 42830, 42704, 42804, 42P16."""
+    known = {column.name for column in table.columns}
+    for each in columns:
+        if each not in known:
+            message = f'column "{each}" referenced in foreign key constraint does not exist'
+            raise SqlError.of("undefined_column", message)
+    for each in strings(node.fk_del_set_cols):
+        if each not in known:
+            message = f'column "{each}" referenced in foreign key constraint does not exist'
+            raise SqlError.of("undefined_column", message)
+        if each not in columns:
+            message = f'column "{each}" referenced in ON DELETE SET action must be part of foreign key'
+            raise SqlError.of("invalid_column_reference", message)
+    if node.fk_matchtype == "p":
+        raise FeatureNotSupported("MATCH PARTIAL not yet implemented")
+    referenced = _referenced(context, table, node.pktable)
+    wanted = strings(node.pk_attrs) or _primary_key(referenced)
+    _check_key(referenced, wanted, columns)
+    _check_types(table, referenced, name, columns, wanted)
+    return ForeignKey(
+        oid,
+        name,
+        columns,
+        referenced.oid,
+        wanted,
+        node.fk_del_action or "a",
+        node.fk_upd_action or "a",
+        node.fk_matchtype == "f",
+        not node.skip_validation,
+        delete_columns=strings(node.fk_del_set_cols),
+        deferrable=node.deferrable,
+        deferred=node.initdeferred,
+    )
+
+
+def _referenced(context: Context, table: Table, node: Any) -> Table:
+    own = node.relname == table.name and node.schemaname in ("", table.schema)
+    found = table if own else named_relation(context, node)
+    if found is None:
+        raise UndefinedTable(f'relation "{spoken(node)}" does not exist')
+    if not isinstance(found, Table) or found.kind != "r":
+        raise SqlError.of("wrong_object_type", f'referenced relation "{found.name}" is not a table')
+    if found.temporary != table.temporary:
+        kind = "temporary" if table.temporary else "permanent"
+        message = f"constraints on {kind} tables may reference only {kind} tables"
+        raise SqlError.of("invalid_table_definition", message)
+    return found
+
+
+def _primary_key(table: Table) -> tuple[str, ...]:
+    if not table.primary_key:
+        message = f'there is no primary key for referenced table "{table.name}"'
+        raise SqlError.of("undefined_object", message)
+    return table.primary_key
+
+
+def _check_key(referenced: Table, wanted: Sequence[str], columns: Sequence[str]) -> None:
+    known = {column.name for column in referenced.columns}
+    for each in wanted:
+        if each not in known:
+            message = f'column "{each}" referenced in foreign key constraint does not exist'
+            raise SqlError.of("undefined_column", message)
+    if len(wanted) != len(columns):
+        message = "number of referencing and referenced columns for foreign key disagree"
+        raise SqlError.of("invalid_foreign_key", message)
+    if all(set(key.columns) != set(wanted) for key in referenced.keys):
+        message = f'there is no unique constraint matching given keys for referenced table "{referenced.name}"'
+        raise SqlError.of("invalid_foreign_key", message)
+
+
+def _check_types(table: Table, referenced: Table, name: str, columns: Sequence[str], wanted: Sequence[str]) -> None:
+    own = {column.name: column.type for column in table.columns}
+    other = {column.name: column.type for column in referenced.columns}
+    for one, two in zip(columns, wanted, strict=True):
+        try:
+            resolve.operator("=", other[two].plain, own[one].plain)
+        except SqlError:
+            message = f'foreign key constraint "{name}" cannot be implemented'
+            detail = f'Key columns "{one}" and "{two}" are of incompatible types: {own[one]} and {other[two]}.'
+            raise SqlError.of("datatype_mismatch", message, detail=detail) from None
+
+
+# ------------------------------------------------------------------------------------------------ what stands on a key
+
+
+def release_key(context: Context, table: Table, columns: tuple[str, ...], name: str, *, cascade: bool) -> None:
+    """Before a key is dropped: 2BP01 for the foreign keys of others that need it; CASCADE drops them."""
+    found = keys_upon(context.transaction.catalog, table, columns, name)
+    on = f"index {name}"
+    told = [Dependent(f"constraint {foreign.name} on {named(context, owner)}", on) for owner, foreign in found]
+    settle(context, f"constraint {name} on {named(context, table)}", told, cascade=cascade)
+    without_keys(context, found)
+
+
+def keys_upon(catalog: Catalog, table: Table, columns: tuple[str, ...], name: str) -> list[tuple[Table, ForeignKey]]:
+    """The foreign keys that need a key of a table: there is no other one of the same columns."""
+    if any(set(key.columns) == set(columns) and key.name != name for key in table.keys):
+        return []
+    found = [each for each in referencing(catalog, table.oid) if set(each[1].referenced) == set(columns)]
+    return sorted(found, key=lambda each: each[1].oid)
+
+
+def without_keys(context: Context, found: Sequence[tuple[Table, ForeignKey]]) -> None:
+    """Drops foreign keys."""
+    for owner, foreign in found:
+        current = context.transaction.table(owner.oid)
+        made = replace(current, constraints=tuple(c for c in current.constraints if c.oid != foreign.oid))
+        context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+
+
+def renamed_reference(catalog: Catalog, oid: int, old: str, new: str) -> Catalog:
+    """The catalog in which foreign keys know a referenced column by another name."""
+    for owner, _ in referencing(catalog, oid):
+        current = catalog.by_oid(owner.oid)
+        assert isinstance(current, Table)
+        listed = tuple(
+            replace(c, referenced=tuple(new if name == old else name for name in c.referenced))
+            if isinstance(c, ForeignKey) and c.table == oid
+            else c
+            for c in current.constraints
+        )
+        catalog = catalog.with_relation(replace(current, constraints=listed))
+    return catalog

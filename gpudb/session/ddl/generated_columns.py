@@ -1,0 +1,91 @@
+"""Stored generated columns: checked when they are defined, and what ALTER TABLE may do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column, Table
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context
+from gpudb.sql.bind.dml import checks
+from gpudb.sql.bind.dml.generated_columns import check_generated
+from gpudb.sql.parse.parser import inner, kind, strings
+
+
+def check_generations(context: Context, table: str, columns: Sequence[Column], elements: Iterable[Any]) -> None:
+    """Checks the generation expressions of a table's new columns; 42P17, 42601."""
+    by_name = {column.name: column for column in columns}
+    for each in elements:
+        if kind(each) != "column_def":
+            continue
+        node = inner(each)
+        column = by_name[node.colname]
+        for constraint in (inner(part) for part in node.constraints):
+            if constraint.contype != pg.CONSTR_GENERATED:
+                continue
+            binder = context.session.binder(context)
+            if column.default is not None:
+                message = (
+                    f'both default and generation expression specified for column "{column.name}" of table "{table}"'
+                )
+                raise binder.locate(SqlError.of("syntax_error", message), constraint.location)
+            check_generated(binder, constraint.raw_expr, column, columns, table)
+
+
+def columns_in(text: str) -> set[str]:
+    """The columns that an expression names."""
+    return set(_references(checks.parsed(text)))
+
+
+def _references(node: Any) -> Iterable[str]:
+    if node.DESCRIPTOR.name == "ColumnRef":
+        yield strings(node.fields)[-1]
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                yield from _references(each)
+
+
+def users_of(table: Table, name: str) -> list[Column]:
+    """The generated columns of a table that are made of one of its columns."""
+    return [c for c in table.columns if c.generated is not None and c.name != name and name in columns_in(c.generated)]
+
+
+def renamed(columns: Iterable[Column], old: str, new: str) -> tuple[Column, ...]:
+    """Columns whose generation expressions follow a column's new name."""
+    return tuple(
+        c if c.generated is None else replace(c, generated=checks.renamed(c.generated, old, new)) for c in columns
+    )
+
+
+def check_retyped(table: Table, column: Column) -> None:
+    """0A000 for another type of a column that a generated one is made of."""
+    users = users_of(table, column.name)
+    if users:
+        detail = f'Column "{column.name}" is used by generated column "{users[0].name}".'
+        raise FeatureNotSupported("cannot alter type of a column used by a generated column", detail=detail)
+
+
+def check_default(table: Table, column: Column) -> None:
+    """42601 for a default where the column has its value from elsewhere."""
+    where = f'column "{column.name}" of relation "{table.name}"'
+    if column.identity:
+        hint = "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."
+        raise SqlError.of("syntax_error", f"{where} is an identity column", hint=hint)
+    if column.generated is not None:
+        hint = "Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."
+        raise SqlError.of("syntax_error", f"{where} is a generated column", hint=hint)
+
+
+def drop_expression(context: Context, table: Table, column: Column, *, missing_ok: bool) -> Column:
+    """ALTER COLUMN … DROP EXPRESSION [IF EXISTS]: the values stay."""
+    if column.generated is None:
+        message = f'column "{column.name}" of relation "{table.name}" is not a stored generated column'
+        if not missing_ok:
+            raise SqlError.of("object_not_in_prerequisite_state", message)
+        context.notice(f"{message}, skipping")
+    return replace(column, generated=None)

@@ -1,0 +1,210 @@
+"""Columns that number themselves: SERIAL types, GENERATED … AS IDENTITY, and ALTER TABLE … IDENTITY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column, Sequence, Table
+from gpudb.errors import SqlError
+from gpudb.session.context import Context
+from gpudb.session.ddl.names import free_name
+from gpudb.session.ddl.sequences import altered, new_sequence, owned_sequences
+from gpudb.session.ddl.stored_expressions import regclass
+from gpudb.session.execution.sequence_values import named_sequence
+from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.parse.parser import inner, kind, strings
+from gpudb.types import SqlType
+
+_SERIALS = {
+    "serial": "int4", "serial4": "int4", "bigserial": "int8", "serial8": "int8", "smallserial": "int2",
+    "serial2": "int2",
+}  # fmt: skip
+_INTEGERS = {"int2", "int4", "int8"}
+
+
+def with_sequences(
+    context: Context, schema: str, table: str, elements: Iterable[Any], *, temporary: bool
+) -> tuple[list[Any], list[tuple[Sequence, str]]]:
+    """A table's elements with SERIAL and IDENTITY written out, and the sequences made for them, by column.
+
+    A serial column becomes an integer that is not null and defaults to its sequence's next value, and so does an
+    identity column. `own` then ties the sequences to the table.
+    """
+    made: list[Any] = []
+    sequences: list[tuple[Sequence, str]] = []
+    for each in elements:
+        if kind(each) == "column_def":
+            copy = pg.Node()
+            copy.CopyFrom(each)
+            sequence = _numbered(context, schema, table, inner(copy), temporary)
+            if sequence is not None:
+                sequences.append((sequence, inner(copy).colname))
+            each = copy
+        made.append(each)
+    return made, sequences
+
+
+def own(context: Context, table: int, sequences: Iterable[tuple[Sequence, str]]) -> None:
+    """Ties sequences to the columns that they were made for."""
+    catalog = context.transaction.catalog
+    for sequence, column in sequences:
+        catalog = catalog.with_relation(replace(sequence, owned_by=(table, column)))
+    if catalog is not context.transaction.catalog:
+        context.transaction.set_catalog(catalog)
+
+
+def copy_identities(context: Context, oid: int) -> None:
+    """Gives a table made LIKE another sequences of its own for the identity columns that it has from there."""
+    table = context.transaction.table(oid)
+    columns = []
+    for column in table.columns:
+        if column.identity and not owned_sequences(context, oid, column.name):
+            source = named_sequence(context, column.default.split("'")[1] if column.default else "")
+            name = _free_name(context, table.schema, table.name, column.name)
+            made = new_sequence(context, table.schema, name, column.type, (), temporary=table.temporary)
+            kept = replace(
+                source, oid=made.oid, file=made.file, schema=made.schema, name=name, owner=made.owner,
+                first=source.start, called=False, owned_by=(oid, column.name), temporary=table.temporary,
+            )  # fmt: skip
+            context.transaction.set_catalog(context.transaction.catalog.with_relation(kept))
+            column = replace(column, default=default_text(kept))
+        columns.append(column)
+    if tuple(columns) != table.columns:
+        made_table = replace(context.transaction.table(oid), columns=tuple(columns))
+        context.transaction.set_catalog(context.transaction.catalog.with_relation(made_table))
+
+
+def _numbered(context: Context, schema: str, table: str, column: Any, temporary: bool) -> Sequence | None:
+    """Writes a column's SERIAL or IDENTITY out; the sequence that it draws from, or None."""
+    names = strings(column.type_name.names)
+    constraints = [inner(each) for each in column.constraints]
+    identity = [each for each in constraints if each.contype == pg.CONSTR_IDENTITY]
+    defaults = [each for each in constraints if each.contype == pg.CONSTR_DEFAULT]
+    generated = [each for each in constraints if each.contype == pg.CONSTR_GENERATED]
+    serial = _SERIALS.get(names[-1]) if len(names) == 1 else None
+    if serial is None and not identity:
+        return None
+    if len(column.type_name.array_bounds):
+        raise SqlError.of("feature_not_supported", "array of serial is not implemented")
+    problem = ""
+    if serial is not None and defaults:
+        problem = "multiple default values specified for"
+    if len(identity) > 1:
+        problem = "multiple identity specifications for"
+    elif identity and (defaults or serial is not None):
+        problem = "both default and identity specified for"
+    elif identity and generated:
+        problem = "both identity and generation expression specified for"
+    elif any(each.contype == pg.CONSTR_NULL for each in constraints):
+        problem = "conflicting NULL/NOT NULL declarations for"
+    if problem:
+        error = SqlError.of("syntax_error", f'{problem} column "{column.colname}" of table "{table}"')
+        raise context.session.binder(context).locate(error, column.location)
+    if serial is not None:
+        item = SqlType(serial)
+        del column.type_name.names[:]
+        column.type_name.names.add().string.sval = serial
+    else:
+        item = type_name(column.type_name, context.session.binder(context))
+        check_identity_type(item)
+    options = identity[0].options if identity else ()
+    sequence = _made(context, schema, table, column.colname, item, options, temporary=temporary)
+    if identity:
+        sequence = replace(sequence, identity=True)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(sequence))
+    _add_default(column, sequence)
+    return sequence
+
+
+def check_identity_type(item: SqlType) -> None:
+    """22023 for an identity column that is no integer."""
+    if item.name not in _INTEGERS:
+        message = "identity column type must be smallint, integer, or bigint"
+        raise SqlError.of("invalid_parameter_value", message)
+
+
+def _made(
+    context: Context, schema: str, table: str, column: str, item: SqlType, options: Iterable[Any], *, temporary: bool
+) -> Sequence:
+    kept = [each for each in options if inner(each).defname != "sequence_name"]
+    name = next((inner(inner(e).arg).items for e in options if inner(e).defname == "sequence_name"), None)
+    chosen = strings(name)[-1] if name is not None else _free_name(context, schema, table, column)
+    return new_sequence(context, schema, chosen, item, kept, temporary=temporary)
+
+
+def _free_name(context: Context, schema: str, table: str, column: str) -> str:
+    taken = {name for in_schema, name in context.transaction.catalog.relations if in_schema == schema}
+    return free_name(taken, table, column, "seq")
+
+
+def _add_default(column: Any, sequence: Sequence) -> None:
+    column.constraints.add().constraint.contype = pg.CONSTR_NOTNULL
+    default = column.constraints.add().constraint
+    default.contype = pg.CONSTR_DEFAULT
+    call = default.raw_expr.func_call
+    call.funcname.add().string.sval = "nextval"
+    call.args.add().type_cast.CopyFrom(regclass(sequence.oid))
+
+
+def default_text(sequence: Sequence) -> str:
+    """The default of a column that draws from a sequence."""
+    return f"nextval('{sequence.oid}'::regclass)"
+
+
+# ---- ALTER TABLE
+
+
+def add_identity(context: Context, table: Table, column: Column, constraint: Any) -> Column:
+    """ALTER COLUMN … ADD GENERATED … AS IDENTITY; 55000 where the column is not ready for it."""
+    where = f'column "{column.name}" of relation "{table.name}"'
+    check_identity_type(column.type)
+    if not column.not_null:
+        message = f"{where} must be declared NOT NULL before identity can be added"
+        raise SqlError.of("object_not_in_prerequisite_state", message)
+    if column.identity:
+        raise SqlError.of("object_not_in_prerequisite_state", f"{where} is already an identity column")
+    if column.default is not None:
+        raise SqlError.of("object_not_in_prerequisite_state", f"{where} already has a default value")
+    sequence = _made(
+        context, table.schema, table.name, column.name, column.type, constraint.options, temporary=table.temporary
+    )
+    sequence = replace(sequence, identity=True, owned_by=(table.oid, column.name))
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(sequence))
+    return replace(column, identity=constraint.generated_when, default=default_text(sequence))
+
+
+def set_identity(context: Context, table: Table, column: Column, options: Iterable[Any]) -> Column:
+    """ALTER COLUMN … SET GENERATED … and SET or RESTART of its sequence."""
+    if not column.identity:
+        message = f'column "{column.name}" of relation "{table.name}" is not an identity column'
+        raise SqlError.of("object_not_in_prerequisite_state", message)
+    rest = []
+    for each in options:
+        if inner(each).defname == "generated":
+            column = replace(column, identity=chr(inner(inner(each).arg).ival))
+        else:
+            rest.append(each)
+    if rest:
+        for sequence in owned_sequences(context, table.oid, column.name):
+            if sequence.identity:
+                altered(context, sequence, rest)
+    return column
+
+
+def drop_identity(context: Context, table: Table, column: Column, *, missing_ok: bool) -> Column:
+    """ALTER COLUMN … DROP IDENTITY [IF EXISTS]: the sequence goes with it."""
+    if not column.identity:
+        message = f'column "{column.name}" of relation "{table.name}" is not an identity column'
+        if not missing_ok:
+            raise SqlError.of("object_not_in_prerequisite_state", message)
+        context.notice(f"{message}, skipping")
+        return column
+    for sequence in owned_sequences(context, table.oid, column.name):
+        if sequence.identity:
+            catalog = context.transaction.catalog.without_relation(sequence.schema, sequence.name)
+            context.transaction.set_catalog(catalog)
+    return replace(column, identity="", default=None)

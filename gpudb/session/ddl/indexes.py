@@ -1,0 +1,177 @@
+"""CREATE INDEX and DROP INDEX: a unique one is enforced, any other is a declaration that the catalog shows.
+
+Tables are read by their files' ranges, row groups and Bloom filters, so that an index would have nothing to find; the
+declaration is kept since programs that set a schema up, or look at one, expect their indexes to be there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Constraint, Index, Table, Unique
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.session.context import Context, command, handles
+from gpudb.session.cursors.open_cursors import check_unread
+from gpudb.session.ddl.constraints import check_key_columns, index_names_in, next_oid
+from gpudb.session.ddl.foreign_keys import release_key
+from gpudb.session.ddl.names import check_free, free_name, identifier, joined_names, named_relation, spoken
+from gpudb.session.dml.changes import lock_table
+from gpudb.session.results import Result
+from gpudb.sql.parse.parser import inner, present, strings
+
+_METHODS = {"btree", "hash", "gin", "gist", "spgist", "brin"}
+_DESCENDING, _NULLS_FIRST = 1, 2
+
+
+@handles("IndexStmt")
+def create_index(context: Context) -> Result:
+    """CREATE [UNIQUE] INDEX [CONCURRENTLY] [IF NOT EXISTS] [name] ON table [USING method] (column, …)."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE INDEX")
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    if not isinstance(relation, Table):
+        detail = "This operation is not supported for views."
+        raise SqlError.of("wrong_object_type", f'cannot create index on relation "{relation.name}"', detail=detail)
+    catalog, name = context.transaction.catalog, identifier(node.idxname)
+    if name in index_names_in(catalog, relation):
+        if node.if_not_exists:
+            context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+            return command("CREATE INDEX")
+        check_free(catalog, relation.schema, name)
+    _refuse(node)
+    columns = tuple(inner(each).name for each in node.index_params)
+    known = {column.name for column in relation.columns}
+    for each in columns:
+        if each not in known:
+            raise UndefinedColumn(f'column "{each}" does not exist')
+    name = name or free_name(index_names_in(catalog, relation), relation.name, joined_names(columns), "idx")
+    check_unread(context.session, relation, "CREATE INDEX")
+    lock_table(context, relation)
+    relation = context.transaction.table(relation.oid)
+    made: Constraint
+    if node.unique:
+        check_key_columns(relation, tuple(dict.fromkeys(columns)), "unique")
+        made = Unique(next_oid(context), name, columns, not node.nulls_not_distinct, index=True)
+    else:
+        options = tuple(_option(inner(each)) for each in node.index_params)
+        made = Index(next_oid(context), name, columns, node.access_method or "btree", options)
+        detail = "Tables are read by their files' ranges; nothing looks into an index."
+        context.notice(f'index "{name}" is kept as a declaration', detail=detail)
+    changed = replace(relation, constraints=(*relation.constraints, made))
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(changed))
+    return command("CREATE INDEX")
+
+
+def _refuse(node: Any) -> None:
+    method = node.access_method or "btree"
+    if method not in _METHODS:
+        raise SqlError.of("undefined_object", f'access method "{method}" does not exist')
+    if node.unique and method != "btree":
+        raise FeatureNotSupported(f'access method "{method}" does not support unique indexes')
+    for given, what in (
+        (present(node.where_clause), "a partial index"),
+        (len(node.index_including_params), "an index with INCLUDE columns"),
+        (len(node.options), "an index with storage parameters"),
+        (node.table_space, "an index in a tablespace"),
+    ):
+        if given:
+            raise FeatureNotSupported(f"{what} is not supported")
+    for each in map(inner, node.index_params):
+        if not each.name:
+            raise FeatureNotSupported("an index on an expression is not supported")
+        if len(each.opclass) or len(each.opclassopts):
+            raise FeatureNotSupported("an index with an operator class is not supported")
+        if len(each.collation) and strings(each.collation)[-1] not in {"C", "POSIX", "default"}:
+            raise FeatureNotSupported("collations other than C are not supported")
+
+
+def _option(node: Any) -> int:
+    """A column's bits of pg_index.indoption."""
+    descending = node.ordering == pg.SORTBY_DESC
+    first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.nulls_ordering, descending)
+    return (_DESCENDING if descending else 0) + (_NULLS_FIRST if first else 0)
+
+
+def find_index(context: Context, names: tuple[str, ...]) -> tuple[Table, str] | None:
+    """The table that an index of a qualified name belongs to, and the index's name."""
+    path = names[-2:-1] or context.session.search_path()
+    for schema in path:
+        for table in context.transaction.catalog.tables():
+            if table.schema == schema and names[-1] in table.index_names:
+                return table, names[-1]
+    return None
+
+
+def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool, cascade: bool) -> None:
+    """DROP INDEX: 42704, 42809, and 2BP01 for the index of a constraint."""
+    found = find_index(context, names)
+    if found is None:
+        other = context.transaction.catalog.find(names[-1], names[-2:-1] or context.session.search_path())
+        if other is not None:
+            noun = "table" if isinstance(other, Table) else "view"
+            hint = f"Use DROP {noun.upper()} to remove a {noun}."
+            raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not an index', hint=hint)
+        if missing_ok:
+            context.notice(f'index "{names[-1]}" does not exist, skipping')
+            return
+        raise SqlError.of("undefined_object", f'index "{names[-1]}" does not exist')
+    table, name = found
+    index = _own(table, name)
+    if index is None:
+        on = f"constraint {name} on table {table.name}"
+        message = f"cannot drop index {name} because {on} requires it"
+        hint = f"You can drop {on} instead."
+        raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
+    lock_table(context, table)
+    if isinstance(index, Unique):
+        release_key(context, table, index.columns, name, cascade=cascade)
+        table = context.transaction.table(table.oid)
+    made = replace(table, constraints=tuple(c for c in table.constraints if c.oid != index.oid))
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+
+
+def rename_index(context: Context, names: tuple[str, ...], new: str, *, missing_ok: bool) -> None:
+    """ALTER INDEX … RENAME TO: the constraint behind an index takes its name too. 42P01, 42P07."""
+    found = find_index(context, names)
+    if found is None:
+        if missing_ok:
+            context.notice(f'relation "{names[-1]}" does not exist, skipping')
+            return
+        raise UndefinedTable(f'relation "{".".join(names)}" does not exist')
+    table, name = found
+    check_free(context.transaction.catalog, table.schema, new)
+    if table.primary_key and name == table.key_name:
+        made = replace(table, primary_key_name=new)
+    else:
+        made = replace(table, constraints=tuple(_renamed(each, name, new) for each in table.constraints))
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+
+
+def comment_on_index(context: Context, names: tuple[str, ...], text: str | None) -> None:
+    """COMMENT ON INDEX of an index that is no constraint's; 42P01."""
+    found = find_index(context, names)
+    if found is None:
+        raise UndefinedTable(f'relation "{".".join(names)}" does not exist')
+    table, name = found
+    index = _own(table, name)
+    if index is None:
+        raise FeatureNotSupported("COMMENT ON the index of a constraint is not supported")
+    listed = tuple(replace(each, comment=text) if each is index else each for each in table.constraints)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(replace(table, constraints=listed)))
+
+
+def _renamed(each: Constraint, name: str, new: str) -> Constraint:
+    return replace(each, name=new) if each.name == name and isinstance(each, Unique | Index) else each
+
+
+def _own(table: Table, name: str) -> Constraint | None:
+    """The index of that name, if no constraint needs it."""
+    for each in table.constraints:
+        if each.name == name and (isinstance(each, Index) or (isinstance(each, Unique) and each.index)):
+            return each
+    return None

@@ -1,0 +1,117 @@
+"""CREATE and REFRESH MATERIALIZED VIEW: a table of a query's rows, computed anew when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Column, Table, Unique
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.session.context import Context, command, handles
+from gpudb.session.ddl.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.ddl.query_columns import as_stored, check_column_type, query_columns
+from gpudb.session.dml.changes import lock_table
+from gpudb.session.execution import execution
+from gpudb.session.results import Result
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bound import Query, Scan
+from gpudb.sql.parse.parser import deparse, inner, parse, strings
+from gpudb.sql.rewrite.expand_stars import expanded
+from gpudb.sql.rewrite.qualify_names import qualified
+from gpudb.sql.traverse import walk
+
+
+def create_materialized_view(context: Context) -> Result:
+    """CREATE MATERIALIZED VIEW [IF NOT EXISTS] name [(column, …)] AS query [WITH NO DATA]."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE MATERIALIZED VIEW")
+    into = node.into
+    if len(into.options) or into.access_method not in ("", "iceberg") or into.table_space_name:
+        raise FeatureNotSupported("storage options of a materialized view are not supported")
+    if context.statement.distribution is not None:
+        raise FeatureNotSupported("DISTRIBUTE BY of a materialized view is not supported")
+    schema = target_schema(context, into.rel.schemaname)
+    name = identifier(into.rel.relname)
+    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
+        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+        return command("CREATE MATERIALIZED VIEW")
+    check_free(context.transaction.catalog, schema, name)
+    body = inner(node.query)
+    if body.DESCRIPTOR.name != "SelectStmt":
+        raise FeatureNotSupported("CREATE MATERIALIZED VIEW … AS EXECUTE is not supported")
+    binder = context.session.binder(context)
+    binder.stars = {}
+    query = bind_query(binder, body, None)
+    if binder.parameters:
+        raise FeatureNotSupported("materialized views may not be defined using bound parameters")
+    if any(isinstance(n, Scan) and n.table.schema == context.session.temporary_schema for n in walk(query)):
+        raise FeatureNotSupported("materialized views must not use temporary tables or views")
+    columns = query_columns(query, strings(into.col_names), "CREATE MATERIALIZED VIEW")
+    for column in columns:
+        check_column_type(column.name, column.type)
+    body = expanded(body, binder.stars)
+    text = deparse(qualified(body, context.transaction.catalog, context.session.search_path()))
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    made = Table(oid, schema, name, columns, context.session.user, kind="m", query=text, populated=not into.skip_data)
+    context.transaction.set_catalog(catalog.with_relation(made))
+    if into.skip_data:
+        return command("CREATE MATERIALIZED VIEW")
+    return command(f"SELECT {_filled(context, context.transaction.table(oid), query)}")
+
+
+@handles("RefreshMatViewStmt")
+def refresh(context: Context) -> Result:
+    """REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH NO DATA].
+
+    Readers keep the snapshot that they have either way, so CONCURRENTLY does the same once its conditions hold.
+    """
+    node: Any = context.statement.node
+    context.session.check_writable("REFRESH MATERIALIZED VIEW")
+    if node.concurrent and node.skip_data:
+        message = "CONCURRENTLY and WITH NO DATA options cannot be used together"
+        raise SqlError.of("syntax_error", message)
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    if not isinstance(relation, Table) or relation.query is None:
+        raise FeatureNotSupported(f'"{relation.name}" is not a materialized view')
+    if node.concurrent:
+        _check_concurrent(relation)
+    lock_table(context, relation)
+    table = context.transaction.table(relation.oid)
+    if table.populated is bool(node.skip_data):
+        table = replace(table, populated=not node.skip_data)
+        context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
+    if node.skip_data:
+        context.transaction.truncate(table.oid)
+    else:
+        _filled(context, context.transaction.table(table.oid), _bound(context, table))
+    return command("REFRESH MATERIALIZED VIEW")
+
+
+def _check_concurrent(table: Table) -> None:
+    if not table.populated:
+        message = "CONCURRENTLY cannot be used when the materialized view is not populated"
+        raise SqlError.of("feature_not_supported", message)
+    if not any(isinstance(each, Unique) for each in table.constraints):
+        message = f'cannot refresh materialized view "{table.schema}.{table.name}" concurrently'
+        hint = "Create a unique index with no WHERE clause on one or more columns of the materialized view."
+        raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
+
+
+def _bound(context: Context, table: Table) -> Query:
+    """The stored query, bound as a view's is: its names carry their schemas."""
+    assert table.query is not None
+    binder = context.session.binder(context)
+    binder.text, binder.search_path = table.query, (table.schema, "public")
+    return bind_query(binder, parse(table.query)[0].node, None)
+
+
+def _filled(context: Context, table: Table, query: Query) -> int:
+    """Puts the query's rows in the place of those that are there, and says how many they are."""
+    columns: tuple[Column, ...] = table.columns
+    stream = execution.run(context, as_stored(query, columns))
+    try:
+        return context.transaction.replace(table.oid, table.files, iter(stream))
+    finally:
+        stream.close()

@@ -1,0 +1,116 @@
+"""The names of relations and schemas in statements that define them: what they refer to, and whether they are free."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Iterable
+from typing import Any
+
+from gpudb.catalog.model import Catalog, Relation, Schema
+from gpudb.errors import DuplicateTable, FeatureNotSupported, SqlError
+from gpudb.session.context import Context
+from gpudb.sql.bind.query.from_clause import SYSTEM_SCHEMAS
+from gpudb.sql.parse.parser import position
+
+NAME_BYTES = 63
+
+
+def target_schema(context: Context, schema: str, *, temporary: bool = False, location: int = -1) -> str:
+    """The schema in which something is made; 3F000 if it does not exist, at a byte offset of the statement's text."""
+    session, catalog = context.session, context.transaction.catalog
+    if temporary or schema == "pg_temp":
+        name = session.temporary_schema
+        if name not in catalog.schemas:
+            oid, catalog = catalog.allocate_oid()
+            context.transaction.set_catalog(catalog.with_schema(Schema(oid, name, session.user)))
+        return name
+    if schema:
+        if schema in SYSTEM_SCHEMAS:
+            raise SqlError.of("insufficient_privilege", f'permission denied to create in "{schema}"')
+        if schema not in catalog.schemas:
+            error = SqlError.of("invalid_schema_name", f'schema "{schema}" does not exist')
+            raise error.at(position(context.statement.text, location))
+        return schema
+    for name in session.search_path():
+        if name in catalog.schemas and name != session.temporary_schema:
+            return name
+    raise SqlError.of("invalid_schema_name", "no schema has been selected to create in")
+
+
+def lasting_schema(context: Context, schema: str, what: str) -> str:
+    """The schema in which something is made that no session has of its own; 0A000 for the temporary one."""
+    if schema in ("pg_temp", context.session.temporary_schema):
+        raise FeatureNotSupported(f"temporary {what} are not supported")
+    return target_schema(context, schema)
+
+
+def named_relation(context: Context, node: Any) -> Relation | None:
+    """The relation that a RangeVar names, as the transaction sees it."""
+    return context.transaction.catalog.find(node.relname, schema_path(context, node.schemaname))
+
+
+def schema_path(context: Context, schema: str) -> tuple[str, ...]:
+    """Where a name in that schema is looked for: `pg_temp` is the session's own, '' the search path."""
+    if schema == "pg_temp":
+        return (context.session.temporary_schema,)
+    return (schema,) if schema else context.session.search_path()
+
+
+def check_no_system(context: Context, schema: str, name: str) -> None:
+    """42501 for a relation of the system catalog, which nobody changes."""
+    if schema not in ("", *SYSTEM_SCHEMAS):
+        return
+    if context.session.database.cpu.system_columns(schema or "pg_catalog", name) is not None:
+        message = f'permission denied: "{name}" is a system catalog'
+        raise SqlError.of("insufficient_privilege", message)
+
+
+def spoken(node: Any) -> str:
+    """A RangeVar as messages write it."""
+    return f"{node.schemaname}.{node.relname}" if node.schemaname else str(node.relname)
+
+
+def check_free(catalog: Catalog, schema: str, name: str) -> None:
+    """42P07 if a relation has that name, 42710 if a type has it: a relation's rows are a type of its name."""
+    indexes = (table.index_names for table in catalog.tables() if table.schema == schema)
+    if catalog.relation(schema, name) is not None or any(name in names for names in indexes):
+        raise DuplicateTable(f'relation "{name}" already exists')
+    if catalog.find_type(name, (schema,)) is not None:
+        hint = (
+            "A relation has an associated type of the same name, so you must use a name that doesn't conflict with"
+            " any existing type."
+        )
+        raise SqlError.of("duplicate_object", f'type "{name}" already exists', hint=hint)
+
+
+def identifier(name: str) -> str:
+    """PostgreSQL cuts identifiers at 63 bytes."""
+    return _cut(name, NAME_BYTES)
+
+
+def joined_names(names: Iterable[str]) -> str:
+    """Column names as the middle part of an index's name."""
+    return "_".join(names)[:NAME_BYTES]
+
+
+def free_name(taken: Container[str], first: str, second: str, label: str) -> str:
+    """`first_second_label`, both cut so that it fits, with a number behind it where it is taken."""
+    for number in itertools.count():
+        name = _object_name(first, second, label if number == 0 else f"{label}{number}")
+        if name not in taken:
+            return name
+    raise AssertionError
+
+
+def _object_name(first: str, second: str, label: str) -> str:
+    """PostgreSQL's makeObjectName: the longer of the two parts is cut first."""
+    room = NAME_BYTES - len(label) - 1 - (1 if second else 0)
+    one, other = len(first.encode()), len(second.encode())
+    while one + other > room:
+        one, other = (one - 1, other) if one > other else (one, other - 1)
+    parts = (_cut(first, one), _cut(second, other), label)
+    return "_".join(part for part in parts if part)
+
+
+def _cut(text: str, size: int) -> str:
+    return text.encode()[:size].decode(errors="ignore")

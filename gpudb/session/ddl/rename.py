@@ -1,0 +1,142 @@
+"""ALTER … RENAME and SET SCHEMA of relations, columns, constraints, indexes, types and schemas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column, Relation, Sequence, Table, View
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.session.context import Context, command, handles
+from gpudb.session.ddl.alter_constraints import rename_constraint, with_renamed_column
+from gpudb.session.ddl.alter_drop_types import move_type, rename_type
+from gpudb.session.ddl.alter_table import column_of, put, spoken_kind
+from gpudb.session.ddl.domains import rename_domain_constraint
+from gpudb.session.ddl.foreign_keys import renamed_reference
+from gpudb.session.ddl.generated_columns import renamed as renamed_references
+from gpudb.session.ddl.identity import own
+from gpudb.session.ddl.indexes import rename_index
+from gpudb.session.ddl.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.ddl.schemas import renamed_schema, with_moved
+from gpudb.session.ddl.sequences import owned_sequences
+from gpudb.session.ddl.view_rewrites import column_renamed
+from gpudb.session.results import Result
+from gpudb.session.routines.alter_drop import KINDS, move_routine, rename_routine
+
+
+@handles("RenameStmt")
+def rename(context: Context) -> Result:
+    """ALTER … RENAME of tables, views, columns and schemas."""
+    node: Any = context.statement.node
+    what = pg.ObjectType.Name(node.rename_type).removeprefix("OBJECT_")
+    context.session.check_writable(f"ALTER {what}")
+    catalog = context.transaction.catalog
+    new = identifier(node.newname)
+    if what == "SCHEMA":
+        context.transaction.set_catalog(renamed_schema(catalog, node.subname, new))
+        return command("ALTER SCHEMA")
+    if what in KINDS:
+        return rename_routine(context, node, what, new)
+    if what == "DOMCONSTRAINT":
+        return rename_domain_constraint(context, node)
+    if what in {"TYPE", "DOMAIN"}:
+        return rename_type(context, node, what)
+    if what == "INDEX":
+        path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
+        rename_index(context, path, new, missing_ok=node.missing_ok)
+        return command("ALTER INDEX")
+    if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW"}:
+        raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
+    relation = named_relation(context, node.relation)
+    kinds = (pg.OBJECT_VIEW, pg.OBJECT_MATVIEW)
+    renamed = node.relation_type if what == "COLUMN" and node.relation_type in kinds else node.rename_type
+    tag = f"ALTER {spoken_kind(renamed)}" if what != "TABCONSTRAINT" and renamed != pg.OBJECT_COLUMN else "ALTER TABLE"
+    if relation is None:
+        if node.missing_ok:
+            context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
+            return command(tag)
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    if what == "TABCONSTRAINT":
+        if not isinstance(relation, Table):
+            raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
+        rename_constraint(context, relation, node.subname, new)
+        return command(tag)
+    if what != "COLUMN":
+        _check_kind(relation, what)
+        check_free(catalog, relation.schema, new)
+        moved = {(relation.schema, relation.name): (relation.schema, new)}
+        context.transaction.set_catalog(with_moved(catalog, moved))
+        return command(tag)
+    if all(each.name != node.subname for each in relation.columns):
+        raise UndefinedColumn(f'column "{node.subname}" does not exist')
+    column = column_of(relation, node.subname)
+    if any(each.name == new for each in relation.columns):
+        message = f'column "{new}" of relation "{relation.name}" already exists'
+        raise SqlError.of("duplicate_column", message)
+    columns = tuple(replace(c, name=new) if c is column else c for c in relation.columns)
+    if isinstance(relation, Sequence):
+        raise SqlError.of("wrong_object_type", f'cannot rename columns of relation "{relation.name}"')
+    if isinstance(relation, View):
+        put(context, replace(relation, columns=columns))
+        _keep_views(context, relation, column)
+        return command(tag)
+    columns = renamed_references(columns, column.name, new)
+    key = tuple(new if name == column.name else name for name in relation.primary_key)
+    distribution = relation.distribution
+    if distribution is not None:
+        spread = tuple(new if name == column.name else name for name in distribution.columns)
+        distribution = replace(distribution, columns=spread)
+    made = replace(relation, columns=columns, primary_key=key, distribution=distribution)
+    put(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
+    catalog = context.transaction.catalog
+    context.transaction.set_catalog(renamed_reference(catalog, relation.oid, column.name, new))
+    _keep_views(context, relation, column)
+    own(context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)])
+    return command(tag)
+
+
+def _keep_views(context: Context, relation: Relation, column: Column) -> None:
+    """Views that read a column go on under its old name."""
+    catalog, place = context.transaction.catalog, relation.columns.index(column)
+    context.transaction.set_catalog(column_renamed(catalog, relation, place, column.name))
+
+
+def _check_kind(relation: Relation, what: str) -> None:
+    """42809 for a relation that is not what ALTER calls it; ALTER TABLE takes any."""
+    materialized = isinstance(relation, Table) and relation.query is not None
+    fits = {"VIEW": isinstance(relation, View), "MATVIEW": materialized, "SEQUENCE": isinstance(relation, Sequence)}
+    if not fits.get(what, True):
+        noun = {"MATVIEW": "materialized view"}.get(what, what.lower())
+        raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a {noun}')
+
+
+@handles("AlterObjectSchemaStmt")
+def set_schema(context: Context) -> Result:
+    """ALTER TABLE … SET SCHEMA."""
+    node: Any = context.statement.node
+    context.session.check_writable("ALTER TABLE")
+    what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
+    if what in {"TYPE", "DOMAIN"}:
+        return move_type(context, node, what)
+    if what in KINDS:
+        return move_routine(context, node, what)
+    if what not in {"TABLE", "VIEW", "SEQUENCE", "MATVIEW"}:
+        raise FeatureNotSupported(f"ALTER {what} … SET SCHEMA is not supported")
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    _check_kind(relation, what)
+    schema = target_schema(context, node.newschema)
+    check_free(context.transaction.catalog, schema, relation.name)
+    moved: list[Relation] = [relation]
+    if isinstance(relation, Sequence) and relation.owned_by is not None:
+        table = context.transaction.catalog.by_oid(relation.owned_by[0])
+        detail = f'Sequence "{relation.name}" is linked to table "{table.name if table is not None else ""}".'
+        raise FeatureNotSupported("cannot move an owned sequence into another schema", detail=detail)
+    if isinstance(relation, Table):
+        moved += owned_sequences(context, relation.oid)
+    places = {(each.schema, each.name): (schema, each.name) for each in moved}
+    context.transaction.set_catalog(with_moved(context.transaction.catalog, places))
+    return command(f"ALTER {spoken_kind(node.object_type)}")

@@ -1,0 +1,153 @@
+"""CREATE SCHEMA with its elements, its owner, and other names for schemas and what is in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, stored_query
+from gpudb.catalog.type_replacement import with_changed_type
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.session.context import Context, command, handler, handles
+from gpudb.session.ddl.alter_drop_types import own_type, renamed_type
+from gpudb.session.results import Result
+from gpudb.session.routines.alter_drop import KINDS, needed_routine, put_routine
+from gpudb.sql.bind.query.from_clause import SYSTEM_SCHEMAS
+from gpudb.sql.parse.parser import RawStatement, deparse, inner, strings
+from gpudb.sql.rewrite.rename_relations import Places, moved_names
+
+# PostgreSQL carries a schema's elements out by kind, whatever the order in which they stand.
+_ELEMENTS = {"CreateSeqStmt": "sequence", "CreateStmt": "relation", "ViewStmt": "view", "IndexStmt": "relation"}
+
+
+@handles("CreateSchemaStmt")
+def create_schema(context: Context) -> Result:
+    """CREATE SCHEMA [IF NOT EXISTS] name [AUTHORIZATION role] [element …]."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE SCHEMA")
+    owner = node.authrole.rolename or context.session.user
+    name = node.schemaname or owner
+    catalog = context.transaction.catalog
+    if owner not in catalog.roles:
+        raise UndefinedObject(f'role "{owner}" does not exist')
+    if name.startswith("pg_"):
+        raise _reserved(name)
+    if name in catalog.schemas or name in SYSTEM_SCHEMAS:
+        if node.if_not_exists:
+            context.notice(f'schema "{name}" already exists, skipping', sqlstate="42P06")
+            return command("CREATE SCHEMA")
+        raise SqlError.of("duplicate_schema", f'schema "{name}" already exists')
+    oid, catalog = catalog.allocate_oid()
+    context.transaction.set_catalog(catalog.with_schema(Schema(oid, name, owner)))
+    if len(node.schema_elts):
+        _make_elements(context, name, node.schema_elts)
+    return command("CREATE SCHEMA")
+
+
+def _make_elements(context: Context, schema: str, elements: Any) -> None:
+    """Makes a schema's elements, which look for names in it first."""
+    found = [inner(each) for each in elements]
+    for each in found:
+        if each.DESCRIPTOR.name not in _ELEMENTS:
+            raise FeatureNotSupported(f"{each.DESCRIPTOR.name} in CREATE SCHEMA is not supported")
+    settings = context.session.settings
+    mark = settings.mark()
+    quoted = schema.replace('"', '""')
+    settings.set("search_path", f'"{quoted}", {settings["search_path"]}', local=True)
+    try:
+        for kind, field in _ELEMENTS.items():
+            for each in found:
+                if each.DESCRIPTOR.name == kind:
+                    _make(context, schema, each, field)
+    finally:
+        settings.back_to(mark)
+
+
+def _make(context: Context, schema: str, element: Any, field: str) -> None:
+    copy = type(element)()
+    copy.CopyFrom(element)
+    target = getattr(copy, field)
+    if target.schemaname and target.schemaname != schema:
+        message = f"CREATE specifies a schema ({target.schemaname}) different from the one being created ({schema})"
+        raise SqlError.of("invalid_schema_definition", message)
+    if target.relpersistence != "t":
+        target.schemaname = schema
+    statement = RawStatement(copy, deparse(copy), context.statement.start)
+    carry_out = handler(statement.kind)
+    assert carry_out is not None
+    carry_out(replace(context, statement=statement)).close()
+
+
+def _reserved(name: str) -> SqlError:
+    detail = 'The prefix "pg_" is reserved for system schemas.'
+    return SqlError.of("reserved_name", f'unacceptable schema name "{name}"', detail=detail)
+
+
+@handles("AlterOwnerStmt")
+def change_owner(context: Context) -> Result:
+    """ALTER SCHEMA, TYPE, DOMAIN, FUNCTION or PROCEDURE … OWNER TO."""
+    node: Any = context.statement.node
+    what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
+    context.session.check_writable(f"ALTER {what}")
+    owner = node.newowner.rolename or context.session.user
+    catalog = context.transaction.catalog
+    if what in {"TYPE", "DOMAIN"}:
+        return own_type(context, strings(inner(node.object).items), owner, what)
+    if what not in {"SCHEMA", *KINDS}:
+        raise FeatureNotSupported(f"ALTER {what} … OWNER TO is not supported")
+    if owner not in catalog.roles:
+        raise UndefinedObject(f'role "{owner}" does not exist')
+    if what in KINDS:
+        found = needed_routine(context, inner(node.object), what)
+        put_routine(context, found, replace(found, owner=owner))
+        return command(f"ALTER {what}")
+    name = inner(node.object).sval
+    if name not in catalog.schemas:
+        raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
+    context.transaction.set_catalog(catalog.with_schema(replace(catalog.schemas[name], owner=owner)))
+    return command("ALTER SCHEMA")
+
+
+# ---- other names
+
+
+def renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
+    """The catalog with a schema under another name, and what is in it and names it; 3F000, 42P06, 42939."""
+    if old not in catalog.schemas:
+        raise SqlError.of("invalid_schema_name", f'schema "{old}" does not exist')
+    if new in catalog.schemas or new in SYSTEM_SCHEMAS:
+        raise SqlError.of("duplicate_schema", f'schema "{new}" already exists')
+    if new.startswith("pg_"):
+        raise _reserved(new)
+    schema = catalog.schemas[old]
+    catalog = catalog.with_schema(replace(schema, name=new))
+    places = {(old, name): (new, name) for in_schema, name in catalog.relations if in_schema == old}
+    catalog = with_moved(catalog, places, {old: new})
+    for routine in [each for each in catalog.routines.values() if each.schema == old]:
+        catalog = catalog.without_routine(routine.key).with_routine(replace(routine, schema=new))
+    for made in [each for each in catalog.types.values() if each.schema == old]:
+        catalog = with_changed_type(catalog, renamed_type(made, new, made.name))
+    return catalog.without_schema(old)
+
+
+def with_moved(catalog: Catalog, places: Places, schemas: dict[str, str] | None = None) -> Catalog:
+    """The catalog with relations under other names, in the queries of views and in routines' bodies too."""
+    relations: list[Relation] = []
+    changed = schemas or {}
+    for key, relation in catalog.relations.items():
+        query = stored_query(relation)
+        if query is not None and not isinstance(relation, Sequence):
+            text = moved_names(query, places, changed)
+            relation = relation if text == query else replace(relation, query=text)
+        schema, name = places.get(key, key)
+        relations.append(relation if (schema, name) == key else replace(relation, schema=schema, name=name))
+    for old in places:
+        catalog = catalog.without_relation(*old)
+    for relation in relations:
+        catalog = catalog.with_relation(relation)
+    for routine in catalog.routines.values():
+        if routine.standard and (body := moved_names(routine.body, places, changed)) != routine.body:
+            catalog = catalog.with_routine(replace(routine, body=body))
+    return catalog

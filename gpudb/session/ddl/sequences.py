@@ -1,0 +1,237 @@
+"""CREATE SEQUENCE and ALTER SEQUENCE: what may be said of a sequence, and what is checked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Sequence, Table
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.session.context import Context, command, handles
+from gpudb.session.ddl.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.execution import sequence_values
+from gpudb.session.results import Result
+from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.parse.parser import inner, present, strings
+from gpudb.types import INT8, SqlType
+
+_BITS = {"int2": 15, "int4": 31, "int8": 63}
+
+
+@handles("CreateSeqStmt")
+def create_sequence(context: Context) -> Result:
+    """CREATE [TEMPORARY] SEQUENCE [IF NOT EXISTS] name [option …]."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE SEQUENCE")
+    if node.sequence.relpersistence == "u":
+        raise FeatureNotSupported("unlogged sequences are not supported")
+    temporary = node.sequence.relpersistence == "t"
+    schema = target_schema(context, node.sequence.schemaname, temporary=temporary)
+    name = identifier(node.sequence.relname)
+    if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
+        context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
+        return command("CREATE SEQUENCE")
+    check_free(context.transaction.catalog, schema, name)
+    made = new_sequence(context, schema, name, INT8, node.options, temporary=temporary)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+    return command("CREATE SEQUENCE")
+
+
+def new_sequence(
+    context: Context, schema: str, name: str, item: SqlType, options: Iterable[Any], *, temporary: bool
+) -> Sequence:
+    """A sequence that is not in the catalog yet; its OID and file are drawn."""
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    file, catalog = catalog.allocate_oid()
+    context.transaction.set_catalog(catalog)
+    plain = Sequence(oid, schema, name, context.session.user, file, type=item, temporary=temporary)
+    given = _options(context, options)
+    made = _with_options(plain, given, created=True)
+    return _owned(context, made, given)
+
+
+@handles("AlterSeqStmt")
+def alter_sequence(context: Context) -> Result:
+    """ALTER SEQUENCE [IF EXISTS] name option …"""
+    node: Any = context.statement.node
+    context.session.check_writable("ALTER SEQUENCE")
+    relation = named_relation(context, node.sequence)
+    if relation is None:
+        if node.missing_ok:
+            context.notice(f'relation "{node.sequence.relname}" does not exist, skipping')
+            return command("ALTER SEQUENCE")
+        raise UndefinedTable(f'relation "{spoken(node.sequence)}" does not exist')
+    if not isinstance(relation, Sequence):
+        raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a sequence')
+    altered(context, relation, node.options)
+    return command("ALTER SEQUENCE")
+
+
+def altered(context: Context, sequence: Sequence, options: Iterable[Any]) -> None:
+    """Changes a sequence by options; with RESTART it goes on in a new file, so that a rollback finds the old one."""
+    given = _options(context, options)
+    if sequence.identity and "owned_by" in given:
+        table = context.transaction.catalog.by_oid(sequence.owned_by[0]) if sequence.owned_by else None
+        detail = f'Sequence "{sequence.name}" is linked to table "{table.name if table else ""}".'
+        raise FeatureNotSupported("cannot change ownership of identity sequence", detail=detail)
+    state = sequence_values.state(context, sequence)
+    made = _with_options(replace(sequence, first=state.value, called=state.called), given, created=False)
+    if "restart" in given:
+        file, catalog = context.transaction.catalog.allocate_oid()
+        context.transaction.set_catalog(catalog)
+        sequence = replace(made, file=file)
+    else:
+        # Others may be drawing from the file: where it stands is no part of what changes.
+        sequence = replace(made, first=sequence.first, called=sequence.called)
+    context.session.drawn.ready.pop(sequence.file, None)
+    sequence = _owned(context, sequence, given)
+    context.transaction.set_catalog(context.transaction.catalog.with_relation(sequence))
+
+
+def restarted(context: Context, sequence: Sequence) -> None:
+    """TRUNCATE … RESTART IDENTITY: the sequence begins anew, unless the transaction is rolled back."""
+    file, catalog = context.transaction.catalog.allocate_oid()
+    made = replace(sequence, file=file, first=sequence.start, called=False)
+    context.transaction.set_catalog(catalog.with_relation(made))
+
+
+def owned_sequences(context: Context, table: int, column: str | None = None) -> list[Sequence]:
+    """The sequences that go with a table, or with one of its columns."""
+    found = []
+    for sequence in context.transaction.catalog.sequences():
+        owner = sequence.owned_by
+        if owner is not None and owner[0] == table and column in (None, owner[1]):
+            found.append(sequence)
+    return found
+
+
+# ---- options
+
+
+def _options(context: Context, nodes: Iterable[Any]) -> dict[str, Any]:
+    """The options by name, each said once: whole numbers, booleans, a type, a tuple of names, None for NO …"""
+    found: dict[str, Any] = {}
+    for each in nodes:
+        node = inner(each)
+        if node.defname in found:
+            error = SqlError.of("syntax_error", "conflicting or redundant options")
+            raise context.session.binder(context).locate(error, node.location)
+        found[node.defname] = _value(context, node)
+    return found
+
+
+def _value(context: Context, node: Any) -> Any:
+    if not present(node.arg):
+        return None
+    argument = inner(node.arg)
+    match argument.DESCRIPTOR.name:
+        case "Integer":
+            return int(argument.ival)
+        case "Float":
+            return _whole(argument.fval)
+        case "Boolean":
+            return bool(argument.boolval)
+        case "TypeName":
+            return _sequence_type(type_name(argument, context.session.binder(context)))
+        case "List":
+            return strings(argument.items)
+    raise FeatureNotSupported(f"sequence option {node.defname} is not supported in this form")
+
+
+def _whole(text: str) -> int:
+    if not text.lstrip("-").isdigit():
+        raise SqlError.of("invalid_text_representation", f'invalid input syntax for type bigint: "{text}"')
+    if not -(1 << 63) <= int(text) < 1 << 63:
+        raise SqlError.of("numeric_value_out_of_range", f'value "{text}" is out of range for type bigint')
+    return int(text)
+
+
+def _sequence_type(item: SqlType) -> SqlType:
+    if item.name not in _BITS:
+        raise SqlError.of("invalid_parameter_value", "sequence type must be smallint, integer, or bigint")
+    return item
+
+
+def _with_options(sequence: Sequence, given: dict[str, Any], *, created: bool) -> Sequence:
+    """The sequence with options applied, in PostgreSQL's order of checks; 22023."""
+    if unknown := given.keys() - _KNOWN:
+        raise FeatureNotSupported(f"sequence option {min(unknown)} is not supported")
+    item: SqlType = given.get("as") or sequence.type
+    widest = 1 << _BITS[sequence.type.name]
+    # Bounds that were those of the old type become those of the new one.
+    follow_up = not created and "as" in given and sequence.maximum == widest - 1
+    follow_down = not created and "as" in given and sequence.minimum == -widest
+    increment = given.get("increment", sequence.increment)
+    if increment == 0:
+        raise _wrong("INCREMENT must not be zero")
+    cycle = bool(given.get("cycle", sequence.cycle))
+    top = 1 << _BITS[item.name]
+    maximum, minimum = given.get("maxvalue"), given.get("minvalue")
+    if maximum is None:
+        again = created or follow_up or "maxvalue" in given
+        maximum = ((top - 1) if increment > 0 or follow_up else -1) if again else sequence.maximum
+    if minimum is None:
+        again = created or follow_down or "minvalue" in given
+        minimum = (1 if increment > 0 and not follow_down else -top) if again else sequence.minimum
+    for word, value in (("MAXVALUE", maximum), ("MINVALUE", minimum)):
+        if not -top <= value < top:
+            raise _wrong(f"{word} ({value}) is out of range for sequence data type {item}")
+    if minimum >= maximum:
+        raise _wrong(f"MINVALUE ({minimum}) must be less than MAXVALUE ({maximum})")
+    start = given.get("start")
+    if start is None:
+        start = (minimum if increment > 0 else maximum) if created else sequence.start
+    _check_within("START", start, minimum, maximum)
+    first, called = (start, False) if created else (sequence.first, sequence.called)
+    if "restart" in given:
+        first, called = given["restart"] if given["restart"] is not None else start, False
+    _check_within("RESTART", first, minimum, maximum)
+    cache = given.get("cache", sequence.cache)
+    if cache <= 0:
+        raise _wrong(f"CACHE ({cache}) must be greater than zero")
+    return replace(
+        sequence, type=item, increment=increment, cycle=cycle, maximum=maximum, minimum=minimum, start=start,
+        first=first, called=called, cache=cache,
+    )  # fmt: skip
+
+
+_KNOWN = {"as", "increment", "cycle", "maxvalue", "minvalue", "start", "restart", "cache", "owned_by"}
+
+
+def _check_within(word: str, value: int, minimum: int, maximum: int) -> None:
+    if value < minimum:
+        raise _wrong(f"{word} value ({value}) cannot be less than MINVALUE ({minimum})")
+    if value > maximum:
+        raise _wrong(f"{word} value ({value}) cannot be greater than MAXVALUE ({maximum})")
+
+
+def _wrong(message: str) -> SqlError:
+    return SqlError.of("invalid_parameter_value", message)
+
+
+def _owned(context: Context, sequence: Sequence, given: dict[str, Any]) -> Sequence:
+    """OWNED BY table.column, or NONE."""
+    names = given.get("owned_by")
+    if names is None:
+        return sequence
+    if len(names) == 1:
+        if names[0] != "none":
+            hint = "Specify OWNED BY table.column or OWNED BY NONE."
+            raise SqlError.of("syntax_error", "invalid OWNED BY option", hint=hint)
+        return replace(sequence, owned_by=None)
+    path = names[-3:-2] or context.session.search_path()
+    relation = context.transaction.catalog.find(names[-2], path)
+    if relation is None:
+        raise UndefinedTable(f'relation "{".".join(names[:-1])}" does not exist')
+    if not isinstance(relation, Table):
+        raise SqlError.of("wrong_object_type", f'sequence cannot be owned by relation "{relation.name}"')
+    if relation.owner != sequence.owner:
+        message = "sequence must have same owner as table it is linked to"
+        raise SqlError.of("object_not_in_prerequisite_state", message)
+    if relation.schema != sequence.schema:
+        message = "sequence must be in same schema as table it is linked to"
+        raise SqlError.of("object_not_in_prerequisite_state", message)
+    if all(column.name != names[-1] for column in relation.columns):
+        raise UndefinedColumn(f'column "{names[-1]}" of relation "{relation.name}" does not exist')
+    return replace(sequence, owned_by=(relation.oid, names[-1]))

@@ -1,0 +1,78 @@
+"""Expressions kept as text: DEFAULTs, in which sequences stand by their OIDs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import FeatureNotSupported
+from gpudb.session.context import Context
+from gpudb.session.execution.sequence_values import named_sequence
+from gpudb.sql.parse.parser import deparse, inner, kind, strings
+
+_FUNCTIONS = frozenset({"nextval", "currval", "setval"})
+
+
+def default_expression(context: Context, node: Any) -> str:
+    """A DEFAULT as SQL text in which sequences stand by their OIDs, so that it follows them when they are renamed."""
+    _check_default(context, node)
+    copy = pg.Node()
+    copy.CopyFrom(node)
+    _by_oid(context, copy)
+    return deparse_expression(copy)
+
+
+_NOT_IN_DEFAULTS = {"ColumnRef": "column reference", "SubLink": "subquery"}
+
+
+def _check_default(context: Context, node: Any) -> None:
+    what = _NOT_IN_DEFAULTS.get(node.DESCRIPTOR.name)
+    if what is not None:
+        error = FeatureNotSupported(f"cannot use {what} in DEFAULT expression")
+        raise context.session.binder(context).locate(error, node.location)
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                _check_default(context, each)
+
+
+def _by_oid(context: Context, node: Any) -> None:
+    if node.DESCRIPTOR.name == "FuncCall" and strings(node.funcname)[-1] in _FUNCTIONS and len(node.args):
+        text = _name_in(node.args[0])
+        if text is not None:
+            reference = regclass(named_sequence(context, text).oid)
+            node.args[0].Clear()
+            node.args[0].type_cast.CopyFrom(reference)
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                _by_oid(context, each)
+
+
+def _name_in(argument: Any) -> str | None:
+    """The sequence's name, where an argument is a literal or one cast to regclass."""
+    if kind(argument) == "type_cast" and strings(inner(argument).type_name.names)[-1] == "regclass":
+        argument = inner(argument).arg
+    if kind(argument) != "a_const" or inner(argument).WhichOneof("val") != "sval":
+        return None
+    return str(inner(argument).sval.sval)
+
+
+def regclass(oid: int) -> Any:
+    """`'OID'::regclass` as a parse tree."""
+    made = pg.TypeCast()
+    made.arg.a_const.sval.sval = str(oid)
+    made.type_name.names.add().string.sval = "regclass"
+    made.type_name.typemod = -1
+    return made
+
+
+def deparse_expression(node: Any) -> str:
+    """A parse tree's expression as SQL text."""
+    select = pg.SelectStmt()
+    target = select.target_list.add()
+    target.res_target.val.CopyFrom(node)
+    select.limit_option = pg.LIMIT_OPTION_DEFAULT
+    select.op = pg.SETOP_NONE
+    return deparse(select).removeprefix("SELECT ")

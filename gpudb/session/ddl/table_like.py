@@ -1,0 +1,81 @@
+"""CREATE TABLE (LIKE table [INCLUDING …]): the columns of another table, and what of its constraints is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Check, Column, Index, Table, Unique
+from gpudb.errors import UndefinedTable
+from gpudb.session.context import Context
+from gpudb.session.ddl.constraints import Definition, index_names_in, next_oid
+from gpudb.session.ddl.names import free_name, joined_names, named_relation, spoken
+from gpudb.sql.bind.dml.checks import parsed
+from gpudb.sql.parse.parser import inner, kind
+
+# PostgreSQL's CREATE_TABLE_LIKE_* bits.
+_COMMENTS, _CONSTRAINTS, _DEFAULTS, _GENERATED, _IDENTITY, _INDEXES = 1 << 0, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6
+
+
+def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
+    """The columns and constraints that a TableLikeClause message stands for; 42P01."""
+    relation = named_relation(context, node.relation)
+    if relation is None:
+        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+    columns = [
+        Column(
+            column.name,
+            column.type,
+            column.not_null,
+            column.default if node.options & (_IDENTITY if column.identity else _DEFAULTS) else None,
+            comment=column.comment if node.options & _COMMENTS else None,
+            identity=column.identity if node.options & _IDENTITY else "",
+            generated=column.generated if node.options & _GENERATED else None,
+        )
+        for column in relation.columns
+    ]
+    if not isinstance(relation, Table):
+        return columns, []
+    made: list[Definition] = []
+    if node.options & _CONSTRAINTS:
+        made += [(_check(each), None) for each in relation.constraints if isinstance(each, Check)]
+    if node.options & _INDEXES:
+        if relation.primary_key:
+            made.append((_key(pg.CONSTR_PRIMARY, relation.primary_key), None))
+        for each in relation.constraints:
+            if isinstance(each, Unique) and not each.index:
+                made.append((_key(pg.CONSTR_UNIQUE, each.columns, distinct=each.nulls_distinct), None))
+    return columns, made
+
+
+def with_indexes(context: Context, table: Table, elements: Any) -> Table:
+    """The table that is being made, with the indexes of those that it is LIKE, INCLUDING INDEXES."""
+    for node in (inner(each) for each in elements if kind(each) == "table_like_clause"):
+        relation = named_relation(context, node.relation)
+        if isinstance(relation, Table) and node.options & _INDEXES:
+            for each in relation.constraints:
+                if isinstance(each, Index) or (isinstance(each, Unique) and each.index):
+                    taken = index_names_in(context.transaction.catalog, table)
+                    made = replace(
+                        each,
+                        oid=next_oid(context),
+                        name=free_name(taken, table.name, joined_names(each.columns), "idx"),
+                        comment=each.comment if node.options & _COMMENTS else None,
+                    )
+                    table = replace(table, constraints=(*table.constraints, made))
+    return table
+
+
+def _check(check: Check) -> Any:
+    node = pg.Constraint(contype=pg.CONSTR_CHECK, conname=check.name, is_enforced=True)
+    node.raw_expr.CopyFrom(parsed(check.expression))
+    return node
+
+
+def _key(what: Any, columns: tuple[str, ...], *, distinct: bool = True) -> Any:
+    node = pg.Constraint(contype=what, nulls_not_distinct=not distinct)
+    for name in columns:
+        node.keys.add().string.sval = name
+    return node

@@ -1,0 +1,144 @@
+"""CREATE TYPE … AS ENUM and AS (…), and ALTER TYPE … ADD VALUE and RENAME VALUE."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Catalog, TypeDefinition
+from gpudb.catalog.postgres.oids import type_array
+from gpudb.catalog.type_replacement import with_changed_type
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.session.context import Context, command, handles
+from gpudb.session.ddl.names import identifier, lasting_schema
+from gpudb.session.ddl.query_columns import check_column_type
+from gpudb.session.results import Result
+from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.parse.parser import inner, strings
+from gpudb.types import Label, SqlType, UserType, exists
+
+_LABEL_BYTES = 63
+
+
+def new_type(context: Context, names: tuple[str, ...], kind: str) -> tuple[UserType, Catalog]:
+    """A fresh type's name and OIDs, and the catalog that knows the OID is taken; 42710 if there is one."""
+    schema = lasting_schema(context, "".join(names[-2:-1]), "types")
+    name = identifier(names[-1])
+    check_type_free(context.transaction.catalog, schema, name)
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    return UserType(oid, type_array(oid), schema, name, kind), catalog
+
+
+def check_type_free(catalog: Catalog, schema: str, name: str) -> None:
+    """42710 if a type, or a relation's rows, have that name."""
+    if catalog.find_type(name, (schema,)) is not None or catalog.relation(schema, name) is not None:
+        raise SqlError.of("duplicate_object", f'type "{name}" already exists')
+
+
+def named_type(context: Context, names: tuple[str, ...]) -> TypeDefinition:
+    """The type that a user made of that name; 42704 for none, 42501 for one of the system."""
+    found = context.transaction.catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
+    if found is None:
+        if exists(names[-1]):
+            raise SqlError.of("insufficient_privilege", f"must be owner of type {names[-1]}")
+        raise UndefinedObject(f'type "{".".join(names)}" does not exist')
+    return found
+
+
+@handles("CreateEnumStmt")
+def create_enum(context: Context) -> Result:
+    """CREATE TYPE name AS ENUM ('label', …)."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE TYPE")
+    user, catalog = new_type(context, strings(node.type_name), "e")
+    labels: list[Label] = []
+    for name in strings(node.vals):
+        _check_label(name)
+        if any(each.name == name for each in labels):
+            detail = f"Key (enumtypid, enumlabel)=({user.oid}, {name}) already exists."
+            message = 'duplicate key value violates unique constraint "pg_enum_typid_label_index"'
+            raise SqlError.of("unique_violation", message, detail=detail)
+        oid, catalog = catalog.allocate_oid()
+        labels.append(Label(oid, name, name))
+    user = replace(user, labels=tuple(labels))
+    made = TypeDefinition(user.oid, user.schema, user.name, context.session.user, user.type)
+    context.transaction.set_catalog(catalog.with_type(made))
+    return command("CREATE TYPE")
+
+
+@handles("CompositeTypeStmt")
+def create_composite(context: Context) -> Result:
+    """CREATE TYPE name AS (column type, …)."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE TYPE")
+    schema, name = node.typevar.schemaname, node.typevar.relname
+    user, catalog = new_type(context, (schema, name) if schema else (name,), "c")
+    binder = context.session.binder(context)
+    fields: list[tuple[str, SqlType]] = []
+    for each in node.coldeflist:
+        definition = inner(each)
+        if any(other == definition.colname for other, _ in fields):
+            raise SqlError.of("duplicate_column", f'column "{definition.colname}" specified more than once')
+        item = type_name(definition.type_name, binder)
+        check_column_type(definition.colname, item)
+        fields.append((identifier(definition.colname), item))
+    if not fields:
+        raise FeatureNotSupported("composite types without columns are not supported")
+    made = replace(user.type, fields=tuple(fields))
+    definition = TypeDefinition(user.oid, user.schema, user.name, context.session.user, made)
+    context.transaction.set_catalog(catalog.with_type(definition))
+    return command("CREATE TYPE")
+
+
+def _check_label(name: str) -> None:
+    if len(name.encode()) > _LABEL_BYTES or not name:
+        detail = f"Labels must be {_LABEL_BYTES} bytes or less."
+        raise SqlError.of("invalid_name", f'invalid enum label "{name}"', detail=detail)
+
+
+@handles("AlterEnumStmt")
+def alter_enum(context: Context) -> Result:
+    """ALTER TYPE name ADD VALUE [IF NOT EXISTS] … [BEFORE | AFTER …], RENAME VALUE … TO …"""
+    node: Any = context.statement.node
+    context.session.check_writable("ALTER TYPE")
+    names = strings(node.type_name)
+    found = context.transaction.catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
+    if found is None or found.type.labels is None:
+        if found is None and not exists(names[-1]):
+            raise UndefinedObject(f'type "{".".join(names)}" does not exist')
+        shown = found.type if found is not None else ".".join(names)
+        raise SqlError.of("wrong_object_type", f"{shown} is not an enum")
+    labels = list(found.type.labels)
+    known = [label.name for label in labels]
+    catalog = context.transaction.catalog
+    if node.old_val:
+        place = _place(known, node.old_val)
+        if node.new_val in known:
+            raise SqlError.of("duplicate_object", f'enum label "{node.new_val}" already exists')
+        _check_label(node.new_val)
+        labels[place] = replace(labels[place], name=node.new_val)
+    else:
+        _check_label(node.new_val)
+        if node.new_val in known:
+            if node.skip_if_new_val_exists:
+                context.notice(f'enum label "{node.new_val}" already exists, skipping', sqlstate="42710")
+                return command("ALTER TYPE")
+            raise SqlError.of("duplicate_object", f'enum label "{node.new_val}" already exists')
+        place = len(labels)
+        if node.new_val_neighbor:
+            place = _place(known, node.new_val_neighbor) + (1 if node.new_val_is_after else 0)
+        oid, catalog = catalog.allocate_oid()
+        # A label that was renamed keeps its first name in files: a new one of that name is stored apart.
+        stored = node.new_val
+        if any(label.stored == stored for label in labels):
+            stored = f"{stored} {oid}"
+        labels.insert(place, Label(oid, node.new_val, stored))
+    user = replace(found.user, labels=tuple(labels))
+    context.transaction.set_catalog(with_changed_type(catalog, replace(found, type=user.type)))
+    return command("ALTER TYPE")
+
+
+def _place(known: list[str], label: str) -> int:
+    if label not in known:
+        raise SqlError.of("invalid_parameter_value", f'"{label}" is not an existing enum label')
+    return known.index(label)

@@ -1,0 +1,25 @@
+"""ALTER VIEW … ALTER COLUMN … SET or DROP DEFAULT: what a row inserted through the view has where nothing is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import View
+from gpudb.errors import UndefinedColumn
+from gpudb.session.context import Context
+from gpudb.session.ddl.stored_expressions import default_expression
+from gpudb.sql.bind.dml.targets import declared_default
+
+
+def set_view_default(context: Context, view: View, name: str, given: Any) -> None:
+    """Keeps a column's default with the view, or none where `given` is None; 42703."""
+    column = next((each for each in view.columns if each.name == name), None)
+    if column is None:
+        raise UndefinedColumn(f'column "{name}" of relation "{view.name}" does not exist')
+    text = None
+    if given is not None:
+        text = declared_default(context.session.binder(context), default_expression(context, given), column)
+    columns = tuple(replace(each, default=text) if each is column else each for each in view.columns)
+    catalog = context.transaction.catalog
+    context.transaction.set_catalog(catalog.with_relation(replace(view, columns=columns)))

@@ -1,0 +1,56 @@
+"""Stored queries of views kept true while columns that they read are renamed: they name them by text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Catalog, Relation, Sequence, stored_query
+from gpudb.sql.parse.parser import deparse, parse, strings
+
+
+def column_renamed(catalog: Catalog, relation: Relation, place: int, old: str) -> Catalog:
+    """The catalog in which stored queries go on calling a column as they did: `place` counts from 0.
+
+    The relation's columns up to it get their names as aliases, as PostgreSQL shows such a view too.
+    """
+    names = [column.name for column in relation.columns]
+    names[place] = old
+
+    def change(node: Any) -> None:
+        given = strings(node.alias.colnames) if node.HasField("alias") else ()
+        if len(given) > place:
+            return
+        if not node.HasField("alias"):
+            node.alias.aliasname = node.relname
+        for name in names[len(given) : place + 1]:
+            node.alias.colnames.add().string.sval = name
+
+    return _rewritten(catalog, (relation.schema, relation.name), change)
+
+
+def _rewritten(catalog: Catalog, name: tuple[str, str], change: Callable[[Any], None]) -> Catalog:
+    """The catalog with `change` applied to every RangeVar of a schema and name in a stored query."""
+    for relation in list(catalog.relations.values()):
+        query = stored_query(relation)
+        if query is None or isinstance(relation, Sequence):
+            continue
+        node = parse(query)[0].node
+        if _each(node, name, change):
+            catalog = catalog.with_relation(replace(relation, query=deparse(node)))
+    return catalog
+
+
+def _each(node: Any, name: tuple[str, str], change: Callable[[Any], None]) -> int:
+    if node.DESCRIPTOR.name == "RangeVar":
+        if (node.schemaname, node.relname) != name:
+            return 0
+        change(node)
+        return 1
+    found = 0
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                found += _each(each, name, change)
+    return found

@@ -1,0 +1,75 @@
+"""CREATE VIEW: a query kept as text, with its names qualified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column, View
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context, command, handles
+from gpudb.session.ddl.names import check_free, identifier, target_schema
+from gpudb.session.ddl.query_columns import query_columns
+from gpudb.session.results import Result
+from gpudb.sql.bind.dml.with_changes import changes_data
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bound import Scan
+from gpudb.sql.parse.parser import deparse, inner, strings
+from gpudb.sql.rewrite.expand_stars import expanded
+from gpudb.sql.rewrite.qualify_names import qualified
+from gpudb.sql.traverse import walk
+
+
+@handles("ViewStmt")
+def create_view(context: Context) -> Result:
+    """CREATE [OR REPLACE] [TEMPORARY] VIEW."""
+    node: Any = context.statement.node
+    context.session.check_writable("CREATE VIEW")
+    if len(node.options) or node.with_check_option not in (0, pg.NO_CHECK_OPTION):
+        raise FeatureNotSupported("view options and WITH CHECK OPTION are not supported")
+    temporary = node.view.relpersistence == "t"
+    binder = context.session.binder(context)
+    body = inner(node.query)
+    if changes_data(body):
+        raise FeatureNotSupported("views must not contain data-modifying statements in WITH")
+    binder.stars = {}
+    query = bind_query(binder, body, None)
+    if binder.parameters:
+        raise SqlError.of("undefined_parameter", "there is no parameter $1")
+    used = {n.table.schema for n in walk(query) if isinstance(n, Scan)}
+    temporary = temporary or context.session.temporary_schema in used
+    schema = target_schema(context, node.view.schemaname, temporary=temporary, location=node.view.location)
+    name = identifier(node.view.relname)
+    columns = query_columns(query, strings(node.aliases), "CREATE VIEW")
+    body = expanded(body, binder.stars)
+    text = deparse(qualified(body, context.transaction.catalog, context.session.search_path()))
+    old = context.transaction.catalog.relation(schema, name)
+    if old is not None and not node.replace:
+        check_free(context.transaction.catalog, schema, name)
+    if old is not None:
+        if not isinstance(old, View):
+            raise SqlError.of("wrong_object_type", f'"{name}" is not a view')
+        _check_replaced(old, columns)
+        defaults = {each.name: each.default for each in old.columns}
+        columns = tuple(replace(each, default=defaults.get(each.name)) for each in columns)
+        made = replace(old, columns=columns, query=text)
+        context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+        return command("CREATE VIEW")
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    context.transaction.set_catalog(catalog.with_relation(View(oid, schema, name, columns, context.session.user, text)))
+    return command("CREATE VIEW")
+
+
+def _check_replaced(old: View, columns: tuple[Column, ...]) -> None:
+    if len(columns) < len(old.columns):
+        raise SqlError.of("invalid_table_definition", "cannot drop columns from view")
+    for before, after in zip(old.columns, columns, strict=False):
+        if before.name != after.name:
+            message = f'cannot change name of view column "{before.name}" to "{after.name}"'
+            hint = "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead."
+            raise SqlError.of("invalid_table_definition", message, hint=hint)
+        if before.type != after.type:
+            message = f'cannot change data type of view column "{before.name}" from {before.type} to {after.type}'
+            raise SqlError.of("invalid_table_definition", message)

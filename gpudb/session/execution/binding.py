@@ -1,0 +1,82 @@
+"""A statement's way through sql: parsed, rewritten by rule, then bound by the binder for its kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Catalog
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.dml.insert import bind_insert
+from gpudb.sql.bind.dml.merge import bind_merge
+from gpudb.sql.bind.dml.update_delete import bind_delete, bind_update
+from gpudb.sql.bind.dml.with_changes import bind_with_changes, changes_data
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import DataChange, Parameter, Query, Statement
+from gpudb.sql.parse.parser import RawStatement, parse
+from gpudb.sql.rewrite import rewrite
+from gpudb.sql.rewrite.unread_columns import without_unread
+from gpudb.sql.traverse import over_queries, queries, walk
+
+
+def statements_of(text: str) -> list[RawStatement]:
+    """The statements of a text, each with the rewrite rules applied."""
+    return [replace(statement, node=rewrite(statement.node)) for statement in parse(text)]
+
+
+BINDABLE = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"})
+"""The kinds of statement that have a bound form."""
+
+
+def bind_statement(binder: Binder, statement: RawStatement) -> Statement:
+    """The bound form of SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE."""
+    if statement.kind not in BINDABLE:
+        raise FeatureNotSupported(f"{statement.kind} is not supported here")
+    made: Statement
+    if changes_data(statement.node):
+        made = bind_with_changes(binder, statement.node, _bind)
+    else:
+        made = _bind(binder, statement.node, None)
+    if binder.parameters:
+        _check_parameters(binder, made)
+    made = over_queries(made, without_unread)
+    return made
+
+
+def _check_parameters(binder: Binder, made: Statement) -> None:
+    """42P18 for a parameter whose type nothing tells, 42P08 for one of which that is known elsewhere alone."""
+    for query in queries(made):
+        for node in walk(query):
+            if isinstance(node, Parameter) and node.type.name == "unknown":
+                known = binder.parameters[node.number].name != "unknown"
+                message = f"could not determine data type of parameter ${node.number}"
+                raise SqlError.of("ambiguous_parameter" if known else "indeterminate_datatype", message)
+
+
+def _bind(binder: Binder, node: Any, outer: Scope | None) -> Query | DataChange:
+    match node.DESCRIPTOR.name:
+        case "InsertStmt":
+            return bind_insert(binder, node, outer)
+        case "UpdateStmt":
+            return bind_update(binder, node, outer)
+        case "DeleteStmt":
+            return bind_delete(binder, node, outer)
+        case "MergeStmt":
+            return bind_merge(binder, node, outer)
+    return bind_query(binder, node, outer)
+
+
+def fresh_labels(base: Catalog, now: Catalog) -> frozenset[int]:
+    """The OIDs of the labels that a transaction, begun at `base`, has added to enums that were there before."""
+    if now.types is base.types:
+        return frozenset()
+    before = {each.oid: {label.oid for label in each.type.labels or ()} for each in base.types.values()}
+    return frozenset(
+        label.oid
+        for each in now.types.values()
+        if each.oid in before
+        for label in each.type.labels or ()
+        if label.oid not in before[each.oid]
+    )

@@ -1,0 +1,74 @@
+"""Bound statements kept by their text, so that a repeated one is neither parsed nor bound again."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gpudb.session.results import ResultColumn
+from gpudb.sql.bound import Statement
+from gpudb.sql.parse.parser import RawStatement
+from gpudb.types import SqlType
+
+SIZE = 2048
+LONGEST = 16 << 10
+"""Characters of text beyond which a statement is not kept: it carries data, and will not come again."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """A statement that has been bound, with its parameters' types and its result's columns (None: no rows).
+
+    `draws` says whether it calls sequence functions; `checked` becomes true once its constants have been computed.
+    """
+
+    statement: RawStatement
+    bound: Statement
+    parameters: tuple[SqlType, ...]
+    columns: tuple[ResultColumn, ...] | None
+    draws: bool = False
+    checked: bool = False
+
+
+class Key(NamedTuple):
+    """All that a bound statement depends on: definitions by the catalog's version, names and literals by settings."""
+
+    text: str
+    version: int
+    search_path: tuple[str, ...]
+    timezone: str
+    oids: tuple[int, ...] = ()
+
+
+class PlanCache:
+    """The most recently used plans of a database. Thread-safe."""
+
+    def __init__(self, size: int = SIZE) -> None:
+        self._size = size
+        self._plans: OrderedDict[Key, Plan] = OrderedDict()
+        self._lock = threading.Lock()
+        self.hits = 0
+        self.misses = 0
+
+    def get(self, key: Key) -> Plan | None:
+        """The plan of a key, now the most recently used."""
+        with self._lock:
+            plan = self._plans.get(key)
+            if plan is None:
+                self.misses += 1
+                return None
+            self._plans.move_to_end(key)
+            self.hits += 1
+            return plan
+
+    def put(self, key: Key, plan: Plan) -> None:
+        """Keeps a plan; the least recently used one goes."""
+        if len(key.text) > LONGEST:
+            return
+        with self._lock:
+            self._plans[key] = plan
+            self._plans.move_to_end(key)
+            while len(self._plans) > self._size:
+                self._plans.popitem(last=False)

@@ -1,0 +1,126 @@
+"""What functions give that depend on the session: the time, the user, settings, other sessions."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gpudb.catalog.postgres.names import schema_oids
+from gpudb.errors import SqlError
+from gpudb.functions.registry import MISSING
+from gpudb.session.settings.catalog import VERSION
+from gpudb.values.interval import Interval
+
+if TYPE_CHECKING:
+    from gpudb.session.context import Context
+    from gpudb.session.session import Session
+
+
+_NAP_S = 0.01
+
+
+def values(session: Session, context: Context) -> Mapping[str, object]:
+    """The value of each session function's key in one statement; a callable takes the call's constant arguments."""
+    started = session.transaction_started or context.started
+
+    def current_setting(name: object, missing_ok: object = False) -> object:
+        try:
+            return session.settings[_text(name)]
+        except SqlError:
+            if missing_ok is True:
+                return None
+            raise
+
+    def set_config(name: object, value: object, local: object) -> object:
+        session.settings.set(_text(name), _text(value), local=local is True)
+        return session.settings[_text(name)]
+
+    def schemas(implicit: object) -> list[str]:
+        known = schema_oids(context.transaction.catalog)
+        first, *listed = path = session.search_path()
+        if "pg_temp" in session.settings["search_path"]:
+            listed = list(path)
+        found = [name for name in listed if name in known]
+        if implicit is not True:
+            return found
+        # What is looked through without being listed: the temporary schema, and pg_catalog.
+        before = [name for name in (first, "pg_catalog") if name in known and name not in found]
+        return [*before, *found]
+
+    def signalled(way: str) -> object:
+        def act(process_id: object) -> object:
+            if not isinstance(process_id, int):
+                raise SqlError.of("feature_not_supported", "a process id must be a constant here")
+            return getattr(session.database, way)(process_id)
+
+        return act
+
+    def sleep(seconds: object) -> str | None:
+        """Waits, until a cancel at most."""
+        if seconds is None:
+            return None
+        if seconds is MISSING:
+            raise SqlError.of("feature_not_supported", "a time to sleep must be a constant here")
+        until = time.monotonic() + (float(seconds) if isinstance(seconds, int | float) else 0.0)
+        while (left := until - time.monotonic()) > 0:
+            context.cancel.check()
+            time.sleep(min(left, _NAP_S))
+        return ""
+
+    def sleep_for(span: object) -> str | None:
+        if isinstance(span, Interval):
+            return sleep((span.months * 30 + span.days) * 86_400 + span.microseconds / 1_000_000)
+        return sleep(span)
+
+    def sleep_until(moment: object) -> str | None:
+        if isinstance(moment, dt.datetime):
+            return sleep((moment - dt.datetime.now(dt.UTC)).total_seconds())
+        if moment == "infinity":
+            raise SqlError.of("feature_not_supported", "to sleep for ever is not supported")
+        return sleep(0 if isinstance(moment, str) else moment)
+
+    return {
+        "pg_client_encoding": session.settings["client_encoding"],
+        "pg_advisory_unlock_all": "",  # nobody can take one
+        "pg_sleep": sleep,
+        "pg_sleep_for": sleep_for,
+        "pg_sleep_until": sleep_until,
+        "now": started,
+        "transaction_timestamp": started,
+        "statement_timestamp": context.started,
+        "clock_timestamp": lambda: dt.datetime.now(dt.UTC),
+        "timeofday": lambda: dt.datetime.now(dt.UTC).strftime("%a %b %d %H:%M:%S.%f %Y UTC"),
+        "current_user": session.user,
+        "session_user": session.user,
+        "user": session.user,
+        "current_role": session.user,
+        "current_database": context.transaction.catalog.database,
+        "current_catalog": context.transaction.catalog.database,
+        "current_schema": lambda: next(iter(schemas(False)), None),
+        "current_schemas": schemas,
+        "version": f"PostgreSQL {VERSION} (gpudb) on x86_64-pc-linux-gnu, compiled by gpudb, 64-bit",
+        "current_setting": current_setting,
+        "set_config": set_config,
+        "pg_backend_pid": session.process_id,
+        "pg_postmaster_start_time": session.database.started,
+        "pg_conf_load_time": session.database.started,
+        "pg_cancel_backend": signalled("cancel"),
+        "pg_terminate_backend": lambda process_id, timeout=0: signalled("terminate")(process_id),  # type: ignore[operator]
+        "pg_my_temp_schema": lambda: schema_oids(context.transaction.catalog).get(session.temporary_schema, 0),
+        "txid_current": context.transaction.number,
+        "pg_current_xact_id": context.transaction.number,
+        "inet_client_addr": session.client or None,
+        "inet_client_port": None,
+        "inet_server_addr": None,
+        "inet_server_port": None,
+        "current_query": session.query,
+        "pg_is_in_recovery": False,
+    }
+
+
+def _text(value: object) -> str:
+    if value is MISSING or value is None:
+        raise SqlError.of("feature_not_supported", "a setting's name and value must be constants here")
+    return str(value)

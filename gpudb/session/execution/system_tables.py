@@ -1,0 +1,191 @@
+"""The rows of functions that tell the server's state: settings, sessions, cursors, prepared statements, keywords."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Several
+from functools import cache
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, available_timezones
+
+from gpudb import pgdata
+from gpudb.catalog.model import Sequence
+from gpudb.catalog.postgres import oids
+from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
+from gpudb.session.cursors import open_cursors
+from gpudb.session.execution import cluster_tables, sequence_values
+from gpudb.session.settings.catalog import SETTINGS, milliseconds
+from gpudb.session.settings.planner import base_units
+from gpudb.types import SqlType
+from gpudb.values.inet import network_key
+
+if TYPE_CHECKING:
+    from gpudb.session.context import Context
+    from gpudb.session.session import Session
+
+Row = Mapping[str, object]
+
+
+def tables(session: Session, context: Context) -> Mapping[str, Callable[[], Several[Row]]]:
+    """How to make the rows of each function, by its name; none is made before it is asked for."""
+    return {
+        "pg_show_all_settings": lambda: _settings(session),
+        "pg_stat_get_activity": lambda: [_activity(each, context) for each in session.database.sessions()],
+        "pg_cursor": lambda: open_cursors.listed(session),
+        "pg_prepared_statement": lambda: _prepared(session),
+        "pg_get_keywords": lambda: _keywords(),
+        "pg_timezone_names": _time_zones,
+        "pg_timezone_abbrevs": _abbreviations,
+        "pgxc_node": lambda: cluster_tables.node_rows(context),
+        "pgxc_class": lambda: cluster_tables.class_rows(context),
+        "gpudb_resident": lambda: cluster_tables.resident_rows(context),
+        "gpudb_devices": lambda: cluster_tables.device_rows(context),
+        "pgstrom_device_info": lambda: cluster_tables.fact_rows(context),
+        SEQUENCE_STATES: lambda: [_standing(context, each) for each in context.transaction.catalog.sequences()],
+    }
+
+
+def _standing(context: Context, sequence: Sequence) -> Row:
+    state = sequence_values.state(context, sequence)
+    return {"oid": sequence.oid, "last_value": state.value, "log_cnt": state.reserved, "is_called": state.called}
+
+
+@cache
+def _known() -> Mapping[str, Row]:
+    found = pgdata.system("settings")
+    assert found is not None
+    header, rows = found
+    return {str(row[0]).lower(): dict(zip(header, row, strict=True)) for row in rows}
+
+
+def _settings(session: Session) -> list[Row]:
+    """pg_settings: what gpudb has, with what PostgreSQL says of it."""
+    made: dict[str, Row] = {}
+    for name, value, description in session.settings.show_all():
+        known = _known().get(name.lower())
+        setting = SETTINGS[name.lower()]
+        row: dict[str, object] = {
+            "name": name, "short_desc": description, "category": "gpudb", "vartype": setting.kind,
+            "context": "internal" if setting.fixed else "user", "source": "default", "pending_restart": False,
+        }  # fmt: skip
+        row.update(known or {})
+        shown, default = value, setting.default
+        if row.get("unit") == "ms":
+            shown, default = str(milliseconds(value)), str(milliseconds(default))
+        elif row.get("unit") in {"kB", "8kB"}:
+            shown, default = (base_units(each, str(row["unit"])) for each in (value, default))
+        row.update(setting=shown, boot_val=default, reset_val=default)
+        if value != setting.default:
+            row["source"] = "session"
+        made[name.lower()] = _shown(row)
+    return [made[name] for name in sorted(made)]
+
+
+def _shown(row: dict[str, object]) -> Row:
+    listed = row.get("enumvals")
+    if isinstance(listed, str):
+        import json
+
+        row["enumvals"] = json.loads(listed)
+    row["pending_restart"] = False
+    row["sourceline"] = None
+    return row
+
+
+def _activity(session: Session, context: Context) -> Row:
+    catalog = context.transaction.catalog
+    role = catalog.roles.get(session.user)
+    own = session is context.session
+    state = (
+        "active"
+        if session.active
+        else {"I": "idle", "T": "idle in transaction"}.get(session.status, "idle in transaction (aborted)")
+    )
+    started = session.query_started
+    waits: tuple[str | None, str | None] = None, None
+    if not own:
+        # An extension's events stand under their own names in PostgreSQL too.
+        waits = ("Client", "ClientRead") if state != "active" else waits
+        waits = ("Extension", session.waits_for) if session.waits_for else waits
+    asking = catalog.roles.get(context.session.user)
+    if session.user != context.session.user and (asking is None or not asking.superuser):
+        return {
+            "datid": oids.DATABASE,
+            "pid": session.process_id,
+            "usesysid": role.oid if role is not None else None,
+            "query": "<insufficient privilege>",
+        }
+    return {
+        "datid": oids.DATABASE,
+        "pid": session.process_id,
+        "usesysid": role.oid if role is not None else None,
+        "application_name": session.settings["application_name"],
+        "state": "active" if own else state,
+        "query": session.query,
+        "backend_type": "client backend",
+        "backend_start": session.started,
+        "xact_start": session.transaction_started,
+        "query_start": started,
+        "state_change": started,
+        "client_addr": network_key(SqlType("inet"), session.client) if session.client else None,
+        "wait_event_type": waits[0],
+        "wait_event": waits[1],
+        "ssl": False,
+        "gss_auth": False,
+        "gss_enc": False,
+        "gss_delegation": False,
+    }
+
+
+def _prepared(session: Session) -> list[Row]:
+    return [
+        {
+            "name": name,
+            "statement": prepared.sql,
+            "parameter_types": [item.oid for item in prepared.parameters],
+            "result_types": [column.type.oid for column in prepared.columns or ()] or None,
+            "from_sql": prepared.from_sql,
+            "generic_plans": 0,
+            "custom_plans": 0,
+        }
+        for name, prepared in session.prepared.items()
+        if name
+    ]
+
+
+@cache
+def _keywords() -> list[Row]:
+    found = pgdata.system("keywords")
+    assert found is not None
+    header, rows = found
+    return [{**dict(zip(header, row, strict=True)), "barelabel": row[2] == "t"} for row in rows]
+
+
+def _time_zones() -> list[Row]:
+    now = dt.datetime.now(dt.UTC)
+    made: list[Row] = []
+    for name in sorted(available_timezones()):
+        if name.startswith(("posix/", "right/")) or name in {"localtime", "posixrules", "Factory"}:
+            continue
+        here = now.astimezone(ZoneInfo(name))
+        offset, daylight = here.utcoffset() or dt.timedelta(), bool(here.dst())
+        row = {"name": name, "abbrev": here.tzname(), "utc_offset": _interval(offset), "is_dst": daylight}
+        made.append(row)
+    return made
+
+
+def _abbreviations() -> list[Row]:
+    return [
+        {
+            "abbrev": row["abbrev"],
+            "utc_offset": _interval(dt.timedelta(seconds=int(row["seconds"]))),
+            "is_dst": row["is_dst"] == "t",
+        }
+        for row in pgdata.table("timezone_abbrev")
+    ]
+
+
+def _interval(offset: dt.timedelta) -> tuple[int, int, int]:
+    """Months, days and nanoseconds, as Arrow holds an interval."""
+    return (0, 0, int(offset.total_seconds()) * 1_000_000_000)

@@ -1,0 +1,35 @@
+"""Numeric parameters of more digits than a plan for all values has room for: they are bound with their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from gpudb.functions.resolve import unify
+from gpudb.sql.bind.expressions.constants import decimal
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType
+
+
+def wide_parameters(values: Sequence[object]) -> Mapping[int, SqlType]:
+    """By their numbers the types of all numerics, and arrays of them, where one is such a parameter."""
+    found = {}
+    wide = False
+    for number, value in enumerate(values, 1):
+        if isinstance(value, Decimal | list) and (types := [decimal(each).type for each in _numerics(value)]):
+            wide = wide or any(map(_is_wide, types))
+            found[number] = unify(types) if isinstance(value, Decimal) else replace(unify(types), name="_numeric")
+    return found if wide else {}
+
+
+def _numerics(value: object) -> Iterator[Decimal]:
+    if isinstance(value, Decimal):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from _numerics(each)
+
+
+def _is_wide(item: SqlType) -> bool:
+    precision, scale = item.numeric_digits
+    return scale > CARRIED_SCALE or precision - scale > MAX_DIGITS - CARRIED_SCALE

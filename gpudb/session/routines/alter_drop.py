@@ -1,0 +1,167 @@
+"""DROP, ALTER and COMMENT of functions and procedures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Catalog, Relation, Routine, stored_query
+from gpudb.catalog.row_types import as_of_now
+from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.session.context import Context, command
+from gpudb.session.ddl.dependents import Dependent, settle, through_views
+from gpudb.session.ddl.drop import drop_with_dependents
+from gpudb.session.ddl.names import lasting_schema
+from gpudb.session.results import Result
+from gpudb.session.routines.create import parameter_type
+from gpudb.sql.parse.parser import inner, parse, strings
+
+KINDS = {"FUNCTION": "f", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
+
+
+def find_routine(context: Context, node: Any, what: str) -> Routine | None:
+    """The routine that an ObjectWithArgs message names, None if there is none such; 42725, 42809."""
+    names = strings(node.objname)
+    path = names[-2:-1] or context.session.search_path()
+    catalog = context.transaction.catalog
+    found = [as_of_now(catalog, each) for each in catalog.find_routines(names[-1], path)]
+    fitting = [each for each in found if each.kind in KINDS[what]]
+    if not node.args_unspecified:
+        types = [parameter_type(context, inner(each)) for each in node.objargs]
+        found = [each for each in found if [a.type for a in each.inputs] == types]
+        fitting = [each for each in found if each.kind in KINDS[what]]
+    if found and not fitting and not node.args_unspecified:
+        if what == "AGGREGATE":
+            raise SqlError.of("wrong_object_type", f"function {_spoken(node, context)} is not an aggregate")
+        raise SqlError.of("wrong_object_type", f"{_spoken(node, context)} is not a {what.lower()}")
+    if len(fitting) > 1:
+        message = f'{what.lower()} name "{names[-1]}" is not unique'
+        hint = f"Specify the argument list to select the {what.lower()} unambiguously."
+        raise SqlError.of("ambiguous_function", message, hint=hint)
+    return fitting[0] if fitting else None
+
+
+def _spoken(node: Any, context: Context) -> str:
+    types = ", ".join(str(parameter_type(context, inner(each))) for each in node.objargs)
+    return f"{'.'.join(strings(node.objname))}({types})"
+
+
+def _check_no_aggregate(context: Context, node: Any) -> None:
+    """42809 where DROP FUNCTION names an aggregate."""
+    found = find_routine(context, node, "ROUTINE")
+    if found is not None and found.kind == "a":
+        hint = "Use DROP AGGREGATE to drop aggregate functions."
+        raise SqlError.of("wrong_object_type", f'"{found.name}" is an aggregate function', hint=hint)
+
+
+def _missing(node: Any, context: Context, what: str) -> str:
+    if node.args_unspecified:
+        return f'could not find a {what.lower()} named "{".".join(strings(node.objname))}"'
+    shown = _spoken(node, context)
+    if what == "AGGREGATE":
+        shown = shown.replace("()", "(*)")
+    return f"{what.lower()} {shown} does not exist"
+
+
+def needed_routine(context: Context, node: Any, what: str) -> Routine:
+    """The routine that an ObjectWithArgs message names; 42883."""
+    found = find_routine(context, node, what)
+    if found is None:
+        raise UndefinedFunction(_missing(node, context, what))
+    return found
+
+
+def drop_routines(context: Context, node: Any, what: str) -> Result:
+    """DROP FUNCTION, PROCEDURE or ROUTINE [IF EXISTS] name [(types)], … [CASCADE]."""
+    for each in node.objects:
+        if what == "FUNCTION":
+            _check_no_aggregate(context, inner(each))
+        found = find_routine(context, inner(each), what)
+        if found is None:
+            message = _missing(inner(each), context, what)
+            if not node.missing_ok:
+                raise UndefinedFunction(message)
+            if inner(each).args_unspecified:
+                message = f"{what.lower()} {'.'.join(strings(inner(each).objname))}() does not exist"
+            context.notice(f"{message}, skipping")
+            continue
+        drop_routine(context, found, cascade=node.behavior == pg.DROP_CASCADE)
+    return command(f"DROP {what}")
+
+
+def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
+    """Drops a routine and, with CASCADE, the views and aggregates that call it; 2BP01 without."""
+    catalog = context.transaction.catalog
+    users = [
+        relation
+        for relation in catalog.relations.values()
+        if (query := stored_query(relation)) is not None and (routine.schema, routine.name) in _called(query)
+    ]
+    what = f"{routine.noun} {routine.identity}"
+    aggregates = aggregates_of(catalog, routine)
+    found = [Dependent(f"function {each.identity}", what) for each in aggregates]
+    gone: dict[int, Relation] = {}
+    found += through_views(context, sorted(users, key=lambda each: each.oid), what, gone)
+    settle(context, what, found, cascade=cascade)
+    for made in aggregates:
+        drop_routine(context, made, cascade=True)
+    if users:
+        drop_with_dependents(context, [each for each in users if context.transaction.catalog.by_oid(each.oid)], True)
+    context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
+
+
+def aggregates_of(catalog: Catalog, routine: Routine) -> list[Routine]:
+    """The aggregates that a function is a part of."""
+    return [
+        each
+        for each in catalog.routines.values()
+        if each.aggregate is not None and routine.oid in each.aggregate.functions
+    ]
+
+
+def _called(query: str) -> set[tuple[str, str]]:
+    """The functions that a query calls by schema and name."""
+    found: set[tuple[str, str]] = set()
+    waiting: list[Any] = [parse(query)[0].node]
+    while waiting:
+        node = waiting.pop()
+        if node.DESCRIPTOR.name == "FuncCall" and len(node.funcname) > 1:
+            schema, name = strings(node.funcname)[-2:]
+            found.add((schema, name))
+        for field, value in node.ListFields():
+            if field.message_type is not None:
+                waiting += value if field.is_repeated else (value,)
+    return found
+
+
+def put_routine(context: Context, old: Routine, made: Routine) -> None:
+    """Puts a routine with another name or schema in the place of the old one; 42723."""
+    catalog = context.transaction.catalog
+    if made.key != old.key and made.key in catalog.routines:
+        where = f' in schema "{made.schema}"'
+        message = f"function {made.signature} already exists{where}"
+        raise SqlError.of("duplicate_function", message)
+    context.transaction.set_catalog(catalog.without_routine(old.key).with_routine(made))
+
+
+def rename_routine(context: Context, node: Any, what: str, new: str) -> Result:
+    """ALTER FUNCTION … RENAME TO."""
+    found = needed_routine(context, inner(node.object), what)
+    put_routine(context, found, replace(found, name=new))
+    return command(f"ALTER {what}")
+
+
+def move_routine(context: Context, node: Any, what: str) -> Result:
+    """ALTER FUNCTION … SET SCHEMA."""
+    found = needed_routine(context, inner(node.object), what)
+    put_routine(context, found, replace(found, schema=lasting_schema(context, node.newschema, "functions")))
+    return command(f"ALTER {what}")
+
+
+def comment_on_routine(context: Context, node: Any, what: str) -> Result:
+    """COMMENT ON FUNCTION."""
+    found = needed_routine(context, inner(node.object), what)
+    put_routine(context, found, replace(found, comment=node.comment or None))
+    return command("COMMENT")

@@ -1,0 +1,354 @@
+"""CREATE [OR REPLACE] FUNCTION and PROCEDURE in SQL: what is said of a routine, and what is checked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Argument, Routine, Table
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
+from gpudb.session.context import Context, command, handles
+from gpudb.session.ddl.names import identifier, lasting_schema
+from gpudb.session.ddl.stored_expressions import default_expression
+from gpudb.session.execution.binding import BINDABLE, bind_statement
+from gpudb.session.results import Result
+from gpudb.sql.bind.binder import Arguments
+from gpudb.sql.bind.dml.with_changes import changes_data
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.polymorphic import is_polymorphic
+from gpudb.sql.bind.expressions.routines import bound_body, check_result, statements
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import stored
+from gpudb.sql.bind.types.type_names import value_type
+from gpudb.sql.bound import Column as Reference
+from gpudb.sql.bound import OutputColumn, outputs
+from gpudb.sql.parse.parser import deparse, inner, kind, present, strings
+from gpudb.sql.rewrite.qualify_names import qualified
+from gpudb.types import SqlType
+
+_MODES = {
+    pg.FUNC_PARAM_IN: "i", pg.FUNC_PARAM_DEFAULT: "i", pg.FUNC_PARAM_OUT: "o", pg.FUNC_PARAM_INOUT: "b",
+    pg.FUNC_PARAM_TABLE: "t", pg.FUNC_PARAM_VARIADIC: "v",
+}  # fmt: skip
+_VOLATILITY = {"immutable": "i", "stable": "s", "volatile": "v"}
+_PARALLEL = {"unsafe": "u", "restricted": "r", "safe": "s"}
+VOID = SqlType("void")
+RECORD = SqlType("record")
+
+
+@handles("DoStmt")
+def do(context: Context) -> Result:
+    """DO: code of a language that gpudb has none of; 0A000, 42704."""
+    node: Any = context.statement.node
+    options = {inner(each).defname: inner(inner(each).arg).sval for each in node.args if inner(each).defname != "as"}
+    language = options.get("language", "plpgsql")
+    if language == "sql":
+        raise FeatureNotSupported('language "sql" does not support inline code execution')
+    _check_language(language, "DO blocks")
+
+
+@handles("CreateFunctionStmt")
+def create_routine(context: Context) -> Result:
+    """CREATE [OR REPLACE] FUNCTION or PROCEDURE name (…) … LANGUAGE sql."""
+    node: Any = context.statement.node
+    what = "PROCEDURE" if node.is_procedure else "FUNCTION"
+    context.session.check_writable(f"CREATE {what}")
+    names = strings(node.funcname)
+    schema = lasting_schema(context, names[-2] if len(names) > 1 else "", "functions")
+    options = _options(context, node)
+    arguments = _arguments(context, node.parameters)
+    result, returns_set, table_columns = _result(context, node, arguments)
+    arguments += table_columns
+    oid, catalog = context.transaction.catalog.allocate_oid()
+    context.transaction.set_catalog(catalog)
+    body, standard = _text(context, node, options)
+    made = Routine(
+        oid,
+        schema,
+        identifier(names[-1]),
+        context.session.user,
+        tuple(arguments),
+        result,
+        body,
+        "p" if node.is_procedure else "f",
+        returns_set,
+        standard,
+        options.get("volatility", "v"),
+        bool(options.get("strict", False)),
+        options.get("parallel", "u"),
+        float(options.get("cost", 100)),
+        float(options.get("rows", 1000 if returns_set else 0)),
+        bool(options.get("leakproof", False)),
+        _row_relation(context, node),
+    )
+    check_polymorphic(made)
+    if standard and any(each.type.name in POLYMORPHIC for each in made.inputs):
+        message = "SQL function with unquoted function body cannot have polymorphic arguments"
+        raise SqlError.of("invalid_function_definition", message)
+    made = in_place(context, made, replaced=bool(node.replace))
+    if context.session.settings["check_function_bodies"] == "on" or standard:
+        _check(context, made)
+    context.transaction.set_catalog(context.transaction.catalog.with_routine(made))
+    return command(f"CREATE {what}")
+
+
+_FAMILIES = (frozenset(ONE_TYPE), frozenset(COMPATIBLE))
+
+
+def check_polymorphic(made: Routine) -> None:
+    """42P13 for a result whose type no parameter tells."""
+    given = {each.type.name for each in made.inputs}
+    for item in (made.result, *(each.type for each in made.outputs)):
+        family = next((each for each in _FAMILIES if item.name in each), None)
+        if family is not None and not given & family:
+            several = "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"
+            if "anycompatible" in family:
+                several = "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or"
+                several += " anycompatiblemultirange"
+            detail = f"A result of type {item} requires at least one input of type {several}."
+            raise SqlError.of("invalid_function_definition", "cannot determine result data type", detail=detail)
+
+
+def in_place(context: Context, made: Routine, *, replaced: bool) -> Routine:
+    """The routine as it takes the place of one with its name and argument types; 42723, 42P13."""
+    old = context.transaction.catalog.routines.get(made.key)
+    if old is None:
+        return made
+    if not replaced:
+        message = f'function "{made.name}" already exists with same argument types'
+        raise SqlError.of("duplicate_function", message)
+    noun = old.noun
+    if old.kind != made.kind:
+        article = "an aggregate function" if old.kind == "a" else f"a {noun}"
+        detail = f'"{old.name}" is {article}.'
+        raise SqlError.of("wrong_object_type", "cannot change routine kind", detail=detail)
+    if old.kind == "a" and old.result != made.result:
+        message = "cannot change return type of existing function"
+        hint = f"Use DROP AGGREGATE {old.signature} first."
+        raise SqlError.of("invalid_function_definition", message, hint=hint)
+    hint = f"Use DROP {noun.upper()} {old.signature} first."
+    outs = [(each.name, each.type, each.mode) for each in old.outputs]
+    if (old.result, old.returns_set, outs) != (
+        made.result, made.returns_set, [(each.name, each.type, each.mode) for each in made.outputs]
+    ):  # fmt: skip
+        differs = "Row type defined by OUT parameters is different." if len(outs) > 1 else None
+        message = f"cannot change return type of existing {noun}"
+        raise SqlError.of("invalid_function_definition", message, detail=differs, hint=hint)
+    for before, after in zip(old.inputs, made.inputs, strict=True):
+        if before.name and before.name != after.name:
+            message = f'cannot change name of input parameter "{before.name}"'
+            raise SqlError.of("invalid_function_definition", message, hint=hint)
+        if before.default is not None and after.default is None:
+            message = "cannot remove parameter defaults from existing function"
+            raise SqlError.of("invalid_function_definition", message, hint=hint)
+    return replace(made, oid=old.oid, owner=old.owner, comment=old.comment)
+
+
+# ---- what is said
+
+
+def _options(context: Context, node: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for each in node.options:
+        option = inner(each)
+        value: Any = inner(option.arg) if present(option.arg) else None
+        name = option.defname
+        if name in found:
+            error = SqlError.of("syntax_error", "conflicting or redundant options")
+            raise context.session.binder(context).locate(error, option.location)
+        match name:
+            case "language":
+                found[name] = value.sval.lower()
+            case "as":
+                found[name] = strings(value.items)
+            case "volatility":
+                found[name] = _VOLATILITY[value.sval]
+            case "parallel":
+                if value.sval not in _PARALLEL:
+                    message = 'parameter "parallel" must be SAFE, RESTRICTED, or UNSAFE'
+                    raise SqlError.of("syntax_error", message)
+                found[name] = _PARALLEL[value.sval]
+            case "strict" | "leakproof":
+                found[name] = value.boolval
+            case "security" if not value.boolval:
+                pass
+            case "cost" | "rows":
+                number = float(value.ival if value.DESCRIPTOR.name == "Integer" else value.fval)
+                if number <= 0:
+                    raise SqlError.of("invalid_parameter_value", f"{name.upper()} must be positive")
+                found[name] = number
+            case _:
+                said = "SECURITY DEFINER" if name == "security" else name.upper()
+                raise FeatureNotSupported(f"CREATE FUNCTION … {said} is not supported")
+    if node.is_procedure and found.keys() & {"volatility", "strict", "leakproof", "cost", "rows", "parallel"}:
+        raise SqlError.of("invalid_function_definition", "invalid attribute in procedure definition")
+    language = found.setdefault("language", "sql" if present(node.sql_body) else "")
+    if not language:
+        raise SqlError.of("invalid_function_definition", "no language specified")
+    if language != "sql":
+        _check_language(language, "functions")
+    return found
+
+
+def _check_language(language: str, what: str) -> NoReturn:
+    """0A000 for a language of PostgreSQL's, 42704 for one that is not there."""
+    if language in {"c", "internal", "plpgsql"}:
+        raise FeatureNotSupported(f"{what} in language {language} are not supported", hint="Write it in SQL.")
+    raise UndefinedObject(f'language "{language}" does not exist')
+
+
+def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
+    made: list[Argument] = []
+    defaults = False
+    for each in nodes:
+        node = inner(each)
+        mode = _MODES[node.mode]
+        if mode == "t":
+            continue
+        item = parameter_type(context, node.arg_type)
+        if mode != "o" and any(other.mode == "v" for other in made):
+            raise SqlError.of("invalid_function_definition", "VARIADIC parameter must be the last input parameter")
+        if mode == "v" and item.element is None and item.name not in {"anyarray", "anycompatiblearray"}:
+            raise SqlError.of("invalid_function_definition", "VARIADIC parameter must be an array")
+        default = None
+        if present(node.defexpr):
+            if mode == "o":
+                raise SqlError.of("invalid_function_definition", "only input parameters can have default values")
+            default = default_expression(context, node.defexpr)
+            binder = context.session.binder(context)
+            given = bind_expression(binder, Scope(clause="DEFAULT expressions"), node.defexpr)
+            if item.name not in POLYMORPHIC:
+                stored(binder, given, "", item)
+            defaults = True
+        elif defaults and mode != "o":
+            message = "input parameters after one with a default value must also have defaults"
+            raise SqlError.of("invalid_function_definition", message)
+        if node.name and any(node.name == other.name for other in made):
+            raise SqlError.of("invalid_function_definition", f'parameter name "{node.name}" used more than once')
+        made.append(Argument(node.name, item, mode, default))
+    return made
+
+
+def parameter_type(context: Context, node: Any) -> SqlType:
+    """The type that a parameter is declared with; 42704."""
+    binder = context.session.binder(context)
+    try:
+        made = value_type(node, binder)
+        return made if made.domain is not None else made.plain
+    except SqlError as error:
+        raise binder.locate(error, node.location) from None
+
+
+def _result(context: Context, node: Any, arguments: Sequence[Argument]) -> tuple[SqlType, bool, list[Argument]]:
+    """The declared result, whether there are many, and the columns of RETURNS TABLE or of a table's rows."""
+    columns = [
+        Argument(inner(each).name, parameter_type(context, inner(each).arg_type), "t")
+        for each in node.parameters
+        if inner(each).mode == pg.FUNC_PARAM_TABLE
+    ]
+    outs = [each for each in arguments if each.mode in {"o", "b"}]
+    if node.is_procedure:
+        return (RECORD if outs else VOID), False, []
+    if columns:
+        return (columns[0].type if len(columns) == 1 else RECORD), True, columns
+    implied = (outs[0].type if len(outs) == 1 else RECORD) if outs else None
+    if not node.HasField("return_type"):
+        if implied is None:
+            raise SqlError.of("invalid_function_definition", "function result type must be specified")
+        return implied, False, []
+    returned = node.return_type
+    rows = _row_type(context, returned)
+    if rows is not None and not outs:
+        return RECORD, bool(returned.setof), rows
+    result = parameter_type(context, returned)
+    if implied is not None and result != implied:
+        message = f"function result type must be {implied} because of OUT parameters"
+        raise SqlError.of("invalid_function_definition", message)
+    if result.name == "record" and implied is None:
+        raise FeatureNotSupported("functions that return records without OUT parameters are not supported")
+    return result, bool(returned.setof), []
+
+
+def _row_type(context: Context, node: Any) -> list[Argument] | None:
+    """The columns of the table or view that a result type names."""
+    names = strings(node.names)
+    if len(node.array_bounds) or names[0] == "pg_catalog":
+        return None
+    path = names[-2:-1] or context.session.search_path()
+    relation = context.transaction.catalog.find(names[-1], path)
+    if relation is None:
+        return None
+    if len(relation.columns) == 1 and isinstance(relation, Table):
+        raise FeatureNotSupported("functions that return the rows of a table with one column are not supported")
+    return [Argument(column.name, column.type, "t") for column in relation.columns]
+
+
+def _row_relation(context: Context, node: Any) -> int:
+    """The OID of the table whose rows a function returns, or 0."""
+    if node.is_procedure or not node.HasField("return_type") or _row_type(context, node.return_type) is None:
+        return 0
+    names = strings(node.return_type.names)
+    found = context.transaction.catalog.find(names[-1], names[-2:-1] or context.session.search_path())
+    return found.oid if found is not None else 0
+
+
+def _text(context: Context, node: Any, options: dict[str, Any]) -> tuple[str, bool]:
+    """The body as SQL text, and whether it is of the standard's form; 42P13."""
+    given = options.get("as")
+    if present(node.sql_body):
+        if given is not None:
+            raise SqlError.of("invalid_function_definition", "duplicate function body specified")
+        return ";\n".join(_statement_text(context, each) for each in _standard(node.sql_body)), True
+    if given is None:
+        raise SqlError.of("invalid_function_definition", "no function body specified")
+    if len(given) > 1:
+        raise SqlError.of("invalid_function_definition", 'only one AS item needed for language "sql"')
+    return str(given[0]), False
+
+
+def _standard(body: Any) -> list[Any]:
+    if kind(body) == "return_stmt":
+        select = pg.Node()
+        select.select_stmt.target_list.add().res_target.val.CopyFrom(inner(body).returnval)
+        select.select_stmt.limit_option = pg.LIMIT_OPTION_DEFAULT
+        select.select_stmt.op = pg.SETOP_NONE
+        return [select]
+    return [each for part in inner(body).items for each in inner(part).items]
+
+
+def _statement_text(context: Context, node: Any) -> str:
+    """A statement that was parsed with its routine: what it names is found now, whatever the path is later."""
+    catalog, path = context.transaction.catalog, context.session.search_path()
+    return deparse(qualified(inner(node), catalog, path))
+
+
+# ---- what is checked
+
+
+def _check(context: Context, made: Routine) -> None:
+    """Binds what of a body are queries, and compares the last one with what a function declares."""
+    found = statements(made)
+    if is_polymorphic(made):
+        return  # there are no types before a call
+    values = [Reference(-1, index, each.type, each.name) for index, each in enumerate(made.inputs)]
+    columns: tuple[OutputColumn, ...] | None = None
+    for each in found:
+        binder, columns = context.session.binder(context), None
+        if each.kind == "SelectStmt" and not changes_data(each.node):
+            columns = bound_body(binder, made, values, each.node)[0].columns
+        elif each.kind in BINDABLE:
+            binder.text = each.text
+            binder.arguments = Arguments(made.name, tuple(each.name for each in made.inputs), tuple(values))
+            columns = outputs(bind_statement(binder, each))
+    if made.kind == "p" or made.result == VOID:
+        return
+    if columns is None:
+        shown = "record" if len(made.outputs) > 1 else str(made.result)
+        message = f"return type mismatch in function declared to return {shown}"
+        detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."
+        raise SqlError.of("invalid_function_definition", message, detail=detail)
+    check_result(made, columns)

@@ -1,0 +1,271 @@
+"""Settings (SET, SHOW): the ones that exist, what values they take, and which clients are told of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.session.settings.checks import Check, Setting, boolean, choice, invalid, whole
+from gpudb.session.settings.planner import planner_settings
+from gpudb.values.zones import session_zone
+
+
+def only(name: str, value: str) -> Check:
+    """A setting of PostgreSQL's that has one value here; others are refused, not ignored."""
+
+    def check(given: str) -> str:
+        if given.strip().lower().replace(" ", "") != value.lower().replace(" ", ""):
+            raise FeatureNotSupported(f'parameter "{name}" can only be {value} in gpudb')
+        return value
+
+    return check
+
+
+_UNITS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+@lru_cache(256)
+def milliseconds(text: str) -> int:
+    """A time setting's milliseconds: `5000`, `5s`, `1min`, `0`."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\s*", text)
+    if match is None:
+        raise ValueError(text)
+    return round(float(match[1]) * _UNITS[match[2] or "ms"])
+
+
+def duration(name: str) -> Check:
+    """A time; shown in the largest unit that divides it, as PostgreSQL does."""
+
+    def check(value: str) -> str:
+        try:
+            number = milliseconds(value)
+        except ValueError:
+            hint = 'Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".'
+            raise invalid(name, value, hint) from None
+        if number > 2**31 - 1:
+            message = f'{number} ms is outside the valid range for parameter "{name}" (0 .. 2147483647)'
+            raise SqlError.of("invalid_parameter_value", message)
+        for unit in ("d", "h", "min", "s"):
+            if number and number % int(_UNITS[unit]) == 0:
+                return f"{number // int(_UNITS[unit])}{unit}"
+        return f"{number}ms" if number else "0"
+
+    return check
+
+
+def time_zone(value: str) -> str:
+    """A time zone by name, abbreviation or offset."""
+    session_zone(value)
+    return value
+
+
+def _date_style(value: str) -> str:
+    words = {word.strip().lower() for word in value.split(",")}
+    if not words <= {"iso", "mdy", "us", "noneuropean", "default"}:
+        raise FeatureNotSupported('parameter "DateStyle" can only be ISO, MDY in gpudb')
+    return "ISO, MDY"
+
+
+_digits = whole("extra_float_digits", -15, 3)
+
+
+def _float_digits(value: str) -> str:
+    made = _digits(value)
+    if int(made) < 1:
+        raise FeatureNotSupported('parameter "extra_float_digits" can only be 1, 2 or 3 in gpudb')
+    return made
+
+
+VERSION = "16.4"
+_ALL = (
+    Setting("application_name", "", "Sets the application name to be reported in statistics.", reported=True),
+    Setting("block_size", "8192", "Shows the size of a disk block.", fixed=True),
+    Setting("bytea_output", "hex", "Sets the output format for bytea.", only("bytea_output", "hex")),
+    Setting("client_encoding", "UTF8", "Sets the client's character set encoding.",
+            lambda v: _encoding(v), reported=True),
+    Setting("client_min_messages", "notice", "Sets the message levels that are sent to the client.",
+            choice("client_min_messages", "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice",
+                   "warning", "error")),
+    Setting("check_function_bodies", "on", "Check routine bodies during CREATE FUNCTION.",
+            boolean("check_function_bodies"), kind="bool"),
+    Setting("data_checksums", "off", "Shows whether data checksums are turned on for this cluster.", fixed=True),
+    Setting("DateStyle", "ISO, MDY", "Sets the display format for date and time values.", _date_style, reported=True),
+    Setting("default_table_access_method", "iceberg", "Sets the default table access method for new tables.",
+            choice("default_table_access_method", "iceberg", "heap")),
+    Setting("default_tablespace", "", "Sets the default tablespace.", only("default_tablespace", "")),
+    Setting("default_transaction_isolation", "repeatable read", "Sets the isolation level of each new transaction.",
+            choice("default_transaction_isolation", "serializable", "repeatable read", "read committed",
+                   "read uncommitted")),
+    Setting("default_transaction_read_only", "off", "Sets the default read-only status of new transactions.",
+            boolean("default_transaction_read_only"), reported=True, kind="bool"),
+    Setting("extra_float_digits", "1", "Sets the number of digits displayed for floating-point values.",
+            _float_digits, kind="integer"),
+    Setting("gpudb.fallback", "on", "Whether statements that no GPU can run go to the CPU engine.",
+            boolean("gpudb.fallback"), kind="bool"),
+    Setting("gpudb.fused", "on", "Whether fused kernels compute the parts of plans that they can.",
+            boolean("gpudb.fused"), kind="bool"),
+    Setting("idle_in_transaction_session_timeout", "0", "Ends a session that idles in a transaction for longer.",
+            duration("idle_in_transaction_session_timeout"), kind="integer"),
+    Setting("in_hot_standby", "off", "Shows whether hot standby is currently active.", reported=True, fixed=True),
+    Setting("integer_datetimes", "on", "Shows whether datetimes are integer based.", reported=True, fixed=True),
+    Setting("IntervalStyle", "postgres", "Sets the display format for interval values.",
+            only("IntervalStyle", "postgres"), reported=True),
+    Setting("is_superuser", "on", "Shows whether the current user is a superuser.", reported=True, fixed=True),
+    Setting("lock_timeout", "0", "Sets the maximum allowed duration of any wait for a lock.",
+            duration("lock_timeout"), kind="integer"),
+    Setting("max_connections", "1000", "Sets the maximum number of concurrent connections.", fixed=True),
+    Setting("max_function_args", "100", "Shows the maximum number of function arguments.", fixed=True),
+    Setting("max_identifier_length", "63", "Shows the maximum identifier length.", fixed=True),
+    Setting("max_index_keys", "32", "Shows the maximum number of index keys.", fixed=True),
+    Setting("password_encryption", "scram-sha-256", "Chooses the algorithm for encrypting passwords.",
+            only("password_encryption", "scram-sha-256")),
+    Setting("row_security", "on", "Enable row security.", boolean("row_security"), kind="bool"),
+    Setting("search_path", '"$user", public', "Sets the schema search order for names that are not qualified."),
+    Setting("segment_size", "1GB", "Shows the number of pages per disk file.", fixed=True),
+    Setting("server_encoding", "UTF8", "Shows the server's character set encoding.", reported=True, fixed=True),
+    Setting("server_version", VERSION, "Shows the server version.", reported=True, fixed=True),
+    Setting("server_version_num", "160004", "Shows the server version as an integer.", fixed=True),
+    Setting("session_authorization", "", "Shows the session user name.", reported=True, fixed=True),
+    Setting("standard_conforming_strings", "on", "Causes '...' strings to treat backslashes literally.",
+            only("standard_conforming_strings", "on"), reported=True, kind="bool"),
+    Setting("statement_timeout", "0", "Sets the maximum allowed duration of any statement.",
+            duration("statement_timeout"), kind="integer"),
+    Setting("synchronous_commit", "on", "Sets the current transaction's synchronization level.",
+            only("synchronous_commit", "on")),
+    Setting("TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", time_zone,
+            reported=True),
+    Setting("transaction_isolation", "repeatable read", "Shows the current transaction's isolation level.",
+            choice("transaction_isolation", "serializable", "repeatable read", "read committed", "read uncommitted")),
+    Setting("transaction_read_only", "off", "Sets the current transaction's read-only status.",
+            boolean("transaction_read_only"), kind="bool"),
+    *planner_settings(),
+    Setting("xmloption", "content", "Sets whether XML data is a document or content.", only("xmloption", "content")),
+)  # fmt: skip
+SETTINGS: Mapping[str, Setting] = {each.name.lower(): each for each in _ALL}
+_ALIASES = {"timezone": "timezone", "time zone": "timezone", "names": "client_encoding"}
+
+
+def _encoding(value: str) -> str:
+    # punctuation plays no part: asyncpg asks for "'utf-8'", quotes and all
+    if re.sub("[^a-z0-9]", "", value.lower()) not in {"utf8", "unicode", "sqlascii", "auto"}:
+        raise FeatureNotSupported(f'client_encoding "{value}" is not supported', hint="Use UTF8.")
+    return "UTF8"
+
+
+def setting(name: str) -> Setting:
+    """The setting of that name; 42704."""
+    key = name.lower()
+    found = SETTINGS.get(_ALIASES.get(key, key))
+    if found is None:
+        raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
+    return found
+
+
+Mark = tuple[dict[str, str], dict[str, str]]
+
+
+class SettingValues:
+    """A session's values: defaults under the session's own under those of SET LOCAL.
+
+    A transaction's start is remembered with `begin`; `end` forgets SET LOCAL, and every SET too if it failed.
+    `version` grows with every change, so that what depends on settings may be kept.
+    """
+
+    def __init__(self, defaults: Mapping[str, str]) -> None:
+        self._defaults = {key: each.default for key, each in SETTINGS.items()}
+        for name, value in defaults.items():
+            found = setting(name)
+            self._defaults[found.name.lower()] = found.check(value)
+        self._session: dict[str, str] = {}
+        self._local: dict[str, str] = {}
+        self._before: dict[str, str] | None = None
+        self._values = dict(self._defaults)
+        self._told: dict[str, str] = {}
+        self._told_version = -1
+        self.version = 0
+
+    def _changed(self) -> None:
+        self._values = {**self._defaults, **self._session, **self._local}
+        self.version += 1
+
+    def __getitem__(self, name: str) -> str:
+        """A value; 42704 for no such setting. Names with a dot may be made up by clients."""
+        found = self._values.get(name)
+        if found is not None:
+            return found
+        key = name.lower()
+        key = _ALIASES.get(key, key)
+        return self._values[key] if key in self._values else self._values[setting(name).name.lower()]
+
+    def set(self, name: str, value: str | None, *, local: bool = False) -> None:
+        """SET [LOCAL] name = value; None is DEFAULT."""
+        key = name.lower()
+        if "." in name and key not in SETTINGS:
+            checked = value or ""
+        else:
+            found = setting(name)
+            key = found.name.lower()
+            if found.fixed:
+                message = f'parameter "{found.name}" cannot be changed'
+                raise SqlError.of("cant_change_runtime_param", message)
+            checked = self._defaults[key] if value is None else found.check(value)
+        if local:
+            self._local[key] = checked
+        else:
+            self._session[key] = checked
+            self._local.pop(key, None)
+        self._changed()
+
+    def reset_all(self) -> None:
+        """RESET ALL."""
+        self._session.clear()
+        self._local.clear()
+        self._changed()
+
+    def begin(self) -> None:
+        """A transaction starts."""
+        self._before = dict(self._session)
+
+    def mark(self) -> Mark:
+        """The values now, for `back_to` at a ROLLBACK TO SAVEPOINT."""
+        return dict(self._session), dict(self._local)
+
+    def back_to(self, mark: Mark) -> None:
+        """Undoes every SET since a mark, which may be used again."""
+        self._session, self._local = map(dict, mark)
+        self._changed()
+
+    def end(self, *, committed: bool) -> None:
+        """A transaction ends."""
+        before, self._before = self._before, None
+        undone = not committed and before is not None and before != self._session
+        if undone and before is not None:
+            self._session = before
+        if undone or self._local:
+            self._local.clear()
+            self._changed()
+
+    def show_all(self) -> list[tuple[str, str, str]]:
+        """Name, value and description of every setting, in PostgreSQL's order."""
+        ordered = sorted(SETTINGS.values(), key=lambda each: each.name.lower())
+        return [(each.name, self[each.name], each.description) for each in ordered]
+
+    def reported(self) -> dict[str, str]:
+        """The settings that clients are told of, as they are now."""
+        return {each.name: self[each.name] for each in SETTINGS.values() if each.reported}
+
+    def changes(self) -> list[tuple[str, str]]:
+        """Reported settings that changed since the last call."""
+        if self._told_version == self.version:
+            return []
+        now = self.reported()
+        changed = [(name, value) for name, value in now.items() if self._told.get(name) != value]
+        self._told, self._told_version = now, self.version
+        return changed
+
+    def force(self, name: str, value: str) -> None:
+        """Gives a fixed setting its value for this session."""
+        self._defaults[name.lower()] = value
+        self._changed()

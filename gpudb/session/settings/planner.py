@@ -1,0 +1,93 @@
+"""PostgreSQL's settings of its planner and of the memory that it gives an operator: taken, shown, and without effect.
+
+They choose among plans that give the same answer; gpudb's planner and engines have their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpudb import pgdata
+from gpudb.errors import SqlError
+from gpudb.session.settings.checks import Setting, boolean, choice, invalid
+
+_SECTIONS = ("Query Tuning /",)
+_NAMES = frozenset(
+    """work_mem maintenance_work_mem hash_mem_multiplier max_parallel_workers max_parallel_workers_per_gather
+    max_parallel_maintenance_workers parallel_leader_participation debug_parallel_query effective_io_concurrency
+    maintenance_io_concurrency jit_debugging_support temp_buffers""".split()
+)
+_SIZES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_UNITS = {"kB": 1 << 10, "8kB": 8 << 10}
+
+
+def planner_settings() -> tuple[Setting, ...]:
+    """All of them, with PostgreSQL's own defaults and bounds."""
+    found = pgdata.system("settings")
+    assert found is not None
+    header, rows = found
+    listed = (dict(zip(header, row, strict=True)) for row in rows)
+    return tuple(_setting(row) for row in listed if _is_planners(row))
+
+
+def _is_planners(row: Mapping[str, object]) -> bool:
+    return row["context"] == "user" and (row["name"] in _NAMES or str(row["category"]).startswith(_SECTIONS))
+
+
+def _setting(row: Mapping[str, object]) -> Setting:
+    name, kind = str(row["name"]), str(row["vartype"])
+    words = [str(row[key]) for key in ("short_desc", "boot_val")]
+    match kind:
+        case "bool":
+            check = boolean(name)
+        case "enum":
+            check = choice(name, *_listed(row["enumvals"]))
+        case _:
+            check = _Number(name, row).check
+    return Setting(name, check(words[1]), words[0], check, kind=kind)
+
+
+def _listed(values: object) -> list[str]:
+    import json
+
+    made: list[str] = json.loads(str(values))
+    return made
+
+
+class _Number:
+    """A number within bounds, in the setting's unit or one that is written behind it."""
+
+    def __init__(self, name: str, row: Mapping[str, object]) -> None:
+        self._name, self._whole = name, row["vartype"] == "integer"
+        self._low, self._high = float(str(row["min_val"])), float(str(row["max_val"]))
+        self._bounds = f"{row['min_val']} .. {row['max_val']}"
+        self._unit = _UNITS.get(str(row["unit"]))
+
+    def check(self, text: str) -> str:
+        """The number as SHOW has it."""
+        found = re.fullmatch(r"\s*([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
+        if found is None or (found[2] and (self._unit is None or found[2] not in _SIZES)):
+            raise invalid(self._name, text)
+        number = float(found[1])
+        if found[2] and self._unit is not None:
+            number = number * _SIZES[found[2]] / self._unit
+        if self._whole:
+            number = round(number)
+        if not self._low <= number <= self._high:
+            message = f'{number:g} is outside the valid range for parameter "{self._name}" ({self._bounds})'
+            raise SqlError.of("invalid_parameter_value", message)
+        return self._shown(number)
+
+    def _shown(self, number: float) -> str:
+        if self._unit is None or number <= 0:
+            return str(int(number)) if self._whole else f"{number:g}"
+        size = int(number) * self._unit
+        unit = next(each for each in ("TB", "GB", "MB", "kB") if size % _SIZES[each] == 0)
+        return f"{size // _SIZES[unit]}{unit}"
+
+
+def base_units(text: str, unit: str) -> str:
+    """A size as SHOW has it, in the unit that pg_settings tells."""
+    found = re.fullmatch(r"(\d+)(kB|MB|GB|TB)", text)
+    return text if found is None else str(int(found[1]) * _SIZES[found[2]] // _UNITS[unit])

@@ -1,0 +1,51 @@
+"""ANALYZE and VACUUM: counts of distinct values are gathered; rows and ranges are kept with every commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Relation, Table
+from gpudb.errors import UndefinedTable
+from gpudb.session.context import Context, command, handles
+from gpudb.session.ddl.alter_table import column_of, put
+from gpudb.session.ddl.names import named_relation, spoken
+from gpudb.session.results import Result
+from gpudb.sql.parse.parser import inner, strings
+
+
+@handles("VacuumStmt")
+def vacuum(context: Context) -> Result:
+    """ANALYZE and VACUUM [ANALYZE] [table [(column, …)], …]; of all tables where none is named."""
+    node: Any = context.statement.node
+    word = "vacuum" if node.is_vacuumcmd else "analyze"
+    gathers = not node.is_vacuumcmd or any(inner(each).defname == "analyze" for each in node.options)
+    relations: list[tuple[Relation, Sequence[str]]] = []
+    for each in map(inner, node.rels):
+        relation = named_relation(context, each.relation)
+        if relation is None:
+            raise UndefinedTable(f'relation "{spoken(each.relation)}" does not exist')
+        named = strings(each.va_cols)
+        for name in named:
+            column_of(relation, name)
+        relations.append((relation, named))
+    if not node.rels:
+        relations = [(table, ()) for table in context.transaction.catalog.tables()]
+    for relation, names in relations:
+        if not isinstance(relation, Table):
+            message = f'skipping "{relation.name}" --- cannot {word} non-tables or special system tables'
+            context.notice(message, severity="WARNING", sqlstate="01000")
+        elif gathers:
+            _gather(context, relation, names)
+    return command(word.upper())
+
+
+def _gather(context: Context, table: Table, names: Sequence[str]) -> None:
+    """Puts statistics of a table's columns, or of those named, in the place of those that it has."""
+    columns = [column for column in table.columns if not names or column.name in names]
+    there = {column.field_id for column in table.columns} - {column.field_id for column in columns}
+    kept = tuple(each for each in table.statistics if each.field_id in there)
+    made = context.session.database.cpu.statistics(table, columns, context.cancel)
+    if kept + made != table.statistics:
+        put(context, replace(table, statistics=kept + made))

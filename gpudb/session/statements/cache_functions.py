@@ -1,0 +1,59 @@
+"""pg_prewarm, gpudb_pin, gpudb_unpin and gpudb_evict: a SELECT whose only target is a call of one has workers load a
+table's columns, keep them, or let them go.
+
+    pg_prewarm('t'::regclass [, mode])   loads the table on every worker; so many blocks of 8192 bytes
+    gpudb_pin('t')                       loads it, and what needs room does not push it out; bytes
+    gpudb_unpin('t')                     undoes that; the bytes that stay
+    gpudb_evict('t')                     lets its columns go; the bytes that are free again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpudb.catalog.model import Table
+from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.session.context import Context
+from gpudb.sql.bind.query.from_clause import find_relation
+from gpudb.sql.parse.distribute_by import identifier
+
+BLOCK = 8192
+FUNCTIONS: Mapping[str, str] = {
+    "pg_prewarm": "load",
+    "gpudb_pin": "pin",
+    "gpudb_unpin": "unpin",
+    "gpudb_evict": "evict",
+}
+_MODES = {"prefetch", "read", "buffer"}
+
+
+def held(context: Context, function: str, arguments: list[str | None]) -> int:
+    """What such a call gives. 42883 for other arguments, 42P01 and 42809 for no table, 55000 without workers."""
+    if not arguments or len(arguments) > (2 if function == "pg_prewarm" else 1):
+        raise UndefinedFunction(f"function {function} of {len(arguments)} arguments does not exist")
+    if len(arguments) == 2 and (arguments[1] or "").lower() not in _MODES:
+        hint = "Valid prewarm types are prefetch, read and buffer."
+        raise SqlError.of("invalid_parameter_value", "invalid prewarm type", hint=hint)
+    if arguments[0] is None:
+        raise SqlError.of("null_value_not_allowed", "relation cannot be null")
+    table = _table(context, arguments[0])
+    members = context.session.database.members
+    if members is None:
+        message = f"{function} needs workers: the embedded engine reads tables from their files"
+        hint = "Start the server with --engine gpu or --engine twin."
+        raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
+    size = members.hold(table, FUNCTIONS[function], context.cancel)  # type: ignore[arg-type]
+    return -(-size // BLOCK) if function == "pg_prewarm" else size
+
+
+def _table(context: Context, name: str) -> Table:
+    if name.isdigit():
+        relation = context.transaction.catalog.by_oid(int(name))
+    else:
+        parts = [identifier(part) for part in name.split(".")]
+        if not 1 <= len(parts) <= 2:
+            raise SqlError.of("invalid_name", f'invalid name syntax: "{name}"')
+        relation = find_relation(context.session.binder(context), parts[0] if parts[1:] else "", parts[-1])
+    if not isinstance(relation, Table):
+        raise SqlError.of("wrong_object_type", f'"{name}" is not a table')
+    return relation

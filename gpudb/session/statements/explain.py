@@ -1,0 +1,205 @@
+"""EXPLAIN and EXPLAIN ANALYZE: an engine's plan as PostgreSQL lays plans out, in text and in JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudb.engine.protocol import PlanNode, WorkerShare
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context, handles, text_rows
+from gpudb.session.execution.binding import BINDABLE, bind_statement
+from gpudb.session.execution.execution import undrawn
+from gpudb.session.results import Result, ResultColumn
+from gpudb.session.statements.prepared import entered
+from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, Update, WithChanges
+from gpudb.sql.parse.parser import RawStatement, inner
+from gpudb.types import JSON, TEXT, SqlType
+
+_OPTIONS = {"analyze", "verbose", "costs", "timing", "summary", "format", "buffers", "settings", "wal"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What of a plan's figures is shown."""
+
+    costs: bool
+    timing: bool
+    verbose: bool
+
+
+@handles("ExplainStmt")
+def explain(context: Context) -> Result:
+    """EXPLAIN [(ANALYZE, VERBOSE, COSTS, TIMING, SUMMARY, BUFFERS, FORMAT text | json)] statement.
+
+    BUFFERS adds nothing: it counts pages, as far as there are any.
+    """
+    node: Any = context.statement.node
+    options = {inner(each).defname: _option(inner(each)) for each in node.options}
+    if unknown := options.keys() - _OPTIONS:
+        raise SqlError.of("syntax_error", f'unrecognized EXPLAIN option "{min(unknown)}"')
+    form = options.get("format", "text")
+    if form not in {"text", "json"}:
+        raise FeatureNotSupported(f"EXPLAIN FORMAT {form} is not supported")
+    for name in ("settings", "wal"):
+        if _on(options, name, default=False):
+            raise FeatureNotSupported(f"EXPLAIN ({name.upper()}) is not supported")
+    analyze = _on(options, "analyze", default=False)
+    started = time.perf_counter()
+    inside = _inside(context)
+    bound = context.session.bind(inside)
+    if isinstance(bound, WithChanges):
+        raise FeatureNotSupported("EXPLAIN of a statement whose WITH changes data is not supported")
+    if analyze and isinstance(bound, DataChange):
+        raise FeatureNotSupported("EXPLAIN ANALYZE of INSERT, UPDATE, DELETE or MERGE is not supported")
+    query = bound.query if isinstance(bound, DataChange) else bound
+    if context.draws or inside.draws:
+        if analyze:
+            raise FeatureNotSupported("EXPLAIN ANALYZE of a statement that calls sequence functions is not supported")
+        query = undrawn(query)
+    planned = time.perf_counter()
+    engine = context.session.engine(query)
+    plan = engine.explain(inside.request(query), analyze=analyze)
+    ended = time.perf_counter()
+    execution = 1000 * (ended - planned) if plan.execution is None else plan.execution
+    if isinstance(bound, DataChange):
+        plan = PlanNode(f"{_verb(bound)} on {bound.table.name}", inputs=(plan,))
+    times = {}
+    if _on(options, "summary", default=analyze):
+        times["Planning Time"] = round((planned - started) * 1000, 3)
+        if analyze:
+            times["Execution Time"] = round(execution, 3)
+    shown = _Shown(
+        costs=_on(options, "costs", default=True),
+        timing=_on(options, "timing", default=True),
+        verbose=_on(options, "verbose", default=False),
+    )
+    if form == "json":
+        text = json.dumps([{"Plan": _json(plan, shown), "Engine": engine.name, **times}], indent=2)
+        return text_rows("EXPLAIN", ("QUERY PLAN",), [(text,)], JSON)
+    lines = [*_lines(plan, shown, 0), f"Engine: {engine.name}"]
+    lines += (f"{key}: {value:.3f} ms" for key, value in times.items())
+    return text_rows("EXPLAIN", ("QUERY PLAN",), [(line,) for line in lines])
+
+
+def plan_columns(node: Any) -> tuple[ResultColumn, ...]:
+    """The column that an ExplainStmt message gives."""
+    form = next((_option(inner(each)) for each in reversed(node.options) if inner(each).defname == "format"), "text")
+    return (ResultColumn("QUERY PLAN", JSON if form == "json" else TEXT),)
+
+
+def described(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultColumn, ...]]:
+    """The types of the parameters `$n` of an EXPLAIN, which are those of what it explains, and its column."""
+    node: Any = context.statement.node
+    if inner(node.query).DESCRIPTOR.name == "ExecuteStmt":
+        return (), plan_columns(node)
+    binder = context.session.binder(context, describing=True)
+    binder.declare_parameters(context.parameter_oids)
+    bind_statement(binder, _inside(context).statement)
+    return binder.parameter_types(), plan_columns(node)
+
+
+def _inside(context: Context) -> Context:
+    """The statement that is explained: what stands there, or what an EXECUTE stands for."""
+    node: Any = context.statement.node
+    explained = inner(node.query)
+    if explained.DESCRIPTOR.name == "CreateTableAsStmt":
+        explained = inner(explained.query)
+    if explained.DESCRIPTOR.name == "ExecuteStmt":
+        return entered(context, explained)
+    if explained.DESCRIPTOR.name not in BINDABLE:
+        raise FeatureNotSupported(f"EXPLAIN of {explained.DESCRIPTOR.name} is not supported")
+    part = RawStatement(explained, context.statement.text, context.statement.start, part=True)
+    return replace(context, statement=part)
+
+
+def _option(node: Any) -> str:
+    if node.arg.WhichOneof("node") is None:
+        return "true"
+    value = inner(node.arg)
+    for field in ("sval", "ival", "boolval"):
+        if hasattr(value, field):
+            return str(getattr(value, field)).lower()
+    return ""
+
+
+def _on(options: dict[str, str], name: str, *, default: bool) -> bool:
+    value = options.get(name)
+    if value is None:
+        return default
+    if value not in {"true", "on", "1", "yes", "false", "off", "0", "no"}:
+        raise SqlError.of("syntax_error", f"{name} requires a Boolean value")
+    return value in {"true", "on", "1", "yes"}
+
+
+def _verb(bound: Query | DataChange) -> str:
+    match bound:
+        case Insert():
+            return "Insert"
+        case Update():
+            return "Update"
+        case Delete():
+            return "Delete"
+        case Merge():
+            return "Merge"
+    return "Query"
+
+
+def _lines(node: PlanNode, shown: _Shown, depth: int) -> Iterator[str]:
+    lead = "" if depth == 0 else " " * (6 * depth - 4) + "->  "
+    inside = " " * (6 * depth + 2)
+    yield f"{lead}{_head(node)}{_figures(node, shown)}"
+    if shown.verbose and node.output:
+        yield f"{inside}Output: {', '.join(node.output)}"
+    for key, value in node.details:
+        if key != "Table":
+            yield f"{inside}{key}: {value}"
+    for share in node.shares:
+        spent = f" time={share.milliseconds:.3f} ms" if shown.timing else ""
+        yield f"{inside}Worker {share.worker}: rows={share.rows} bytes={share.bytes}{spent}"
+    for each in node.inputs:
+        yield from _lines(each, shown, depth + 1)
+
+
+def _head(node: PlanNode) -> str:
+    table = dict(node.details).get("Table")
+    return f"{node.operator} on {table}" if table else node.operator
+
+
+def _figures(node: PlanNode, shown: _Shown) -> str:
+    made = ""
+    if shown.costs and node.estimated_rows is not None:
+        made += f"  (rows={node.estimated_rows}" + (f" width={node.width})" if node.width is not None else ")")
+    if node.rows is not None:
+        spent = f"time={node.milliseconds:.3f} ms " if shown.timing and node.milliseconds is not None else ""
+        made += f" (actual {spent}rows={node.rows})"
+    return made
+
+
+def _json(node: PlanNode, shown: _Shown) -> dict[str, object]:
+    made: dict[str, object] = {"Node Type": node.operator, **dict(node.details)}
+    if shown.costs and node.estimated_rows is not None:
+        made["Plan Rows"] = node.estimated_rows
+        if node.width is not None:
+            made["Plan Width"] = node.width
+    if node.rows is not None:
+        made["Actual Rows"] = node.rows
+        if shown.timing and node.milliseconds is not None:
+            made["Actual Time (ms)"] = round(node.milliseconds, 3)
+    if shown.verbose and node.output:
+        made["Output"] = list(node.output)
+    if node.shares:
+        made["Workers"] = [_share(share, shown) for share in node.shares]
+    if node.inputs:
+        made["Plans"] = [_json(each, shown) for each in node.inputs]
+    return made
+
+
+def _share(share: WorkerShare, shown: _Shown) -> dict[str, object]:
+    made: dict[str, object] = {"Worker Number": share.worker, "Actual Rows": share.rows, "Bytes": share.bytes}
+    if shown.timing:
+        made["Actual Time (ms)"] = round(share.milliseconds, 3)
+    return made

@@ -1,0 +1,112 @@
+"""BEGIN, COMMIT, ROLLBACK and savepoints; LOCK TABLE, and the settings of a transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Table
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.session.context import Context, command, handles
+from gpudb.session.dml.changes import lock_table
+from gpudb.session.dml.deferred_constraints import back_to, deferral
+from gpudb.session.results import Result
+from gpudb.sql.bind.query.from_clause import find_relation
+from gpudb.sql.parse.parser import inner, present
+
+
+@handles("TransactionStmt")
+def transaction(context: Context) -> Result:
+    """Every statement that begins or ends a transaction or a part of one."""
+    node: Any = context.statement.node
+    session = context.session
+    match pg.TransactionStmtKind.Name(node.kind).removeprefix("TRANS_STMT_"):
+        case "BEGIN" | "START" as verb:
+            if session.explicit:
+                context.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
+            apply_modes(context, node.options)
+            session.explicit = True
+            return command("BEGIN" if verb == "BEGIN" else "START TRANSACTION")
+        case "COMMIT":
+            return _end(context, commit=True, chain=node.chain)
+        case "ROLLBACK":
+            return _end(context, commit=False, chain=node.chain)
+        case "SAVEPOINT":
+            _in_block(context, "SAVEPOINT")
+            kept = (context.transaction.savepoint(), session.settings.mark(), deferral(session).copy())
+            session.savepoints.append((node.savepoint_name, *kept))
+            return command("SAVEPOINT")
+        case "RELEASE":
+            _in_block(context, "RELEASE SAVEPOINT")
+            del session.savepoints[_savepoint(context, node.savepoint_name) :]
+            return command("RELEASE")
+        case "ROLLBACK_TO":
+            _in_block(context, "ROLLBACK TO SAVEPOINT")
+            at = _savepoint(context, node.savepoint_name)
+            _, savepoint, values, put_off = session.savepoints[at]
+            context.transaction.rollback_to(savepoint)
+            session.settings.back_to(values)
+            back_to(session, put_off)
+            del session.savepoints[at + 1 :]
+            session.failed = False
+            return command("ROLLBACK")
+        case other:
+            raise FeatureNotSupported(f"{other.replace('_', ' ')} is not supported")
+
+
+def _end(context: Context, *, commit: bool, chain: bool) -> Result:
+    session = context.session
+    if not session.explicit:
+        if chain:
+            message = f"{'COMMIT' if commit else 'ROLLBACK'} AND CHAIN can only be used in transaction blocks"
+            raise SqlError.of("no_active_sql_transaction", message)
+        context.notice("there is no transaction in progress", severity="WARNING", sqlstate="25P01")
+    commit_now = commit and not session.failed
+    session.end_transaction(commit=commit_now)
+    if chain:
+        session.explicit = True
+    return command("COMMIT" if commit_now else "ROLLBACK")
+
+
+def _in_block(context: Context, what: str) -> None:
+    if not context.session.explicit:
+        message = f"{what} can only be used in transaction blocks"
+        raise SqlError.of("no_active_sql_transaction", message)
+
+
+def _savepoint(context: Context, name: str) -> int:
+    names = [each for each, *_ in context.session.savepoints]
+    if name not in names:
+        raise SqlError.of("invalid_savepoint_specification", f'savepoint "{name}" does not exist')
+    return len(names) - 1 - names[::-1].index(name)
+
+
+def apply_modes(context: Context, options: Any) -> None:
+    """ISOLATION LEVEL, READ ONLY, DEFERRABLE. Every level is carried out as repeatable read, which satisfies the
+    weaker ones; serializable is refused, since it would promise more."""
+    for each in options:
+        option = inner(each)
+        constant = inner(option.arg) if present(option.arg) else None
+        if option.defname == "transaction_isolation":
+            level = constant.sval.sval if constant is not None else ""
+            if level == "serializable":
+                raise FeatureNotSupported("isolation level SERIALIZABLE is not supported", hint="Use REPEATABLE READ.")
+            context.session.settings.set("transaction_isolation", level, local=True)
+        elif option.defname == "transaction_read_only":
+            on = constant is not None and bool(constant.ival.ival)
+            context.session.settings.set("transaction_read_only", "on" if on else "off", local=True)
+        elif option.defname != "transaction_deferrable":
+            raise FeatureNotSupported(f"transaction option {option.defname} is not supported")
+
+
+@handles("LockStmt")
+def lock(context: Context) -> Result:
+    """LOCK TABLE: keeps other writers of whole files out until the transaction ends."""
+    _in_block(context, "LOCK TABLE")
+    node: Any = context.statement.node
+    for each in node.relations:
+        relation = find_relation(context.session.binder(context), inner(each).schemaname, inner(each).relname)
+        if isinstance(relation, Table):
+            lock_table(context, relation)
+    return command("LOCK TABLE")

@@ -1,0 +1,116 @@
+"""CHECK constraints: their expressions over a table's columns, and the query that finds rows which violate them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Table
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.query.from_clause import named, table_columns
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bound import (
+    NEW_ROWS,
+    ROW_NUMBER,
+    BoolOp,
+    Case,
+    Column,
+    Constant,
+    Expr,
+    FrameScan,
+    OutputColumn,
+    Scan,
+    Select,
+    SortKey,
+    Test,
+)
+from gpudb.sql.parse.parser import deparse, inner, kind, parse
+from gpudb.sql.traverse import walk
+from gpudb.types import INT4, INT8
+
+
+def bind_check(binder: Binder, table: Table, node: Any, rel: int) -> Expr:
+    """A CHECK's expression (a Node) as a boolean over the columns of relation `rel`."""
+    scope = Scope(clause="CHECK")
+    columns = table_columns(table)
+    source = named(binder, rel, FrameScan(rel, NEW_ROWS, columns), columns, table.name, None, table.schema)
+    scope.add(source.items, source.columns)
+    scope.rels.add(rel)
+    return condition(binder, bind_expression(binder, scope, node), "CHECK")
+
+
+def used_columns(table: Table, expr: Expr) -> tuple[str, ...]:
+    """The names of the columns that a bound check reads, each once."""
+    return tuple(dict.fromkeys(table.columns[n.index].name for n in walk(expr) if isinstance(n, Column)))
+
+
+def parsed(text: str) -> Any:
+    """A stored expression as a Node."""
+    return inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
+
+
+def violations(binder: Binder, table: Table, *, stored: bool = False) -> Select:
+    """The query that finds a row which one of the table's checks rejects, of NEW_ROWS or of those `stored`.
+
+    It gives the row's number (the first such row of NEW_ROWS; 0 for one that is stored) and the check's place in
+    `table.checks`; no row where all is well.
+    """
+    rel = binder.rel()
+    text, binder.text = binder.text, ""
+    try:
+        tests = [bind_check(binder, table, parsed(check.expression), rel) for check in table.checks]
+    finally:
+        binder.text = text
+    number = OutputColumn(ROW_NUMBER, INT8)
+    row: Expr = Constant(0, INT8) if stored else Column(rel, len(table.columns), INT8, ROW_NUMBER)
+    failed: tuple[Expr, ...] = tuple(Test(test, "FALSE") for test in tests)
+    which = Case(tuple((test, Constant(place, INT4)) for place, test in enumerate(failed)), Constant(None, INT4), INT4)
+    return Select(
+        (number, OutputColumn("check", INT4)),
+        (row, which),
+        Scan(rel, table) if stored else FrameScan(rel, NEW_ROWS, (*table_columns(table), number)),
+        BoolOp("OR", failed) if len(failed) > 1 else failed[0],
+        order_by=() if stored else (SortKey(row, False, False),),
+        limit=Constant(1, INT8),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ as text
+
+
+def stored_text(node: Any) -> str:
+    """A check's expression as the catalog keeps it: columns by their names alone, whatever the table is called."""
+    copy = pg.Node()
+    copy.CopyFrom(node)
+    _each_column(copy, lambda fields: fields[-1:])
+    return _text(copy)
+
+
+def renamed(text: str, old: str, new: str) -> str:
+    """A stored expression in which a column has another name."""
+    node = parsed(text)
+    _each_column(node, lambda fields: [new if name == old else name for name in fields])
+    return _text(node)
+
+
+def _text(node: Any) -> str:
+    select = pg.SelectStmt(limit_option=pg.LIMIT_OPTION_DEFAULT, op=pg.SETOP_NONE)
+    select.target_list.add().res_target.val.CopyFrom(node)
+    return deparse(select).removeprefix("SELECT ")
+
+
+def _each_column(message: Any, change: Any) -> None:
+    if message.DESCRIPTOR.name == "ColumnRef":
+        if all(kind(field) == "string" for field in message.fields):
+            names = change([field.string.sval for field in message.fields])
+            del message.fields[:]
+            for name in names:
+                message.fields.add().string.sval = name
+        return
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                _each_column(each, change)

@@ -1,0 +1,126 @@
+"""Generated columns: their expressions, and queries that compute them behind the columns they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.catalog.model import Column as TableColumn
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
+from gpudb.functions.library import casts, functions_by_name
+from gpudb.functions.resolve import can_coerce
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.dml.checks import parsed
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.scope import Item, Scope
+from gpudb.sql.bind.types.coercion import fails_when_used, stored
+from gpudb.sql.bound import (
+    AnySubquery,
+    ArraySubquery,
+    Call,
+    Cast,
+    Column,
+    Derived,
+    Exists,
+    Expr,
+    Query,
+    ScalarSubquery,
+    Select,
+)
+from gpudb.sql.traverse import walk
+from gpudb.types import output_function
+
+CLAUSE = "column generation expressions"
+_MOMENTS = frozenset({"timestamptz", "timetz"})
+
+
+def bind_generated(
+    binder: Binder, text: str, column: TableColumn, columns: Sequence[TableColumn], table: str, rel: int, first: int = 0
+) -> Expr:
+    """A generation expression over a relation whose columns from `first` on are the table's."""
+    scope = Scope(clause=CLAUSE)
+    seen = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, first))
+    scope.add((Item(table, seen),), seen)
+    scope.rels.add(rel)
+    outer, binder.text = binder.text, f"SELECT {text}"
+    try:
+        return stored(binder, bind_expression(binder, scope, parsed(text)), column.name, column.type)
+    finally:
+        binder.text = outer
+
+
+def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Sequence[TableColumn], table: str) -> None:
+    """What may not stand in a generation expression: 42P17, 0A000."""
+    scope = Scope(clause=CLAUSE)
+    seen = tuple((c.name, Column(1, index, c.type, c.name)) for index, c in enumerate(columns))
+    scope.add((Item(table, seen),), seen)
+    scope.rels.add(1)
+    expr = bind_expression(binder, scope, node)
+    if not can_coerce(expr.type.plain, column.type.plain, "a"):
+        message = (
+            f'column "{column.name}" is of type {column.type.plain} but default expression is of type {expr.type.plain}'
+        )
+        hint = "You will need to rewrite or cast the expression."
+        raise DatatypeMismatch(message, hint=hint)
+    try:
+        expr = stored(binder, expr, column.name, column.type)
+    except SqlError as wrong:
+        if not fails_when_used(wrong):
+            raise
+    for each in walk(expr):
+        if isinstance(each, ScalarSubquery | ArraySubquery | Exists | AnySubquery):
+            raise FeatureNotSupported("cannot use subquery in column generation expression")
+        if isinstance(each, Column) and columns[each.index].generated is not None:
+            message = f'cannot use generated column "{each.name}" in column generation expression'
+            detail = "A generated column cannot reference another generated column."
+            error = SqlError.of("invalid_object_definition", message, detail=detail)
+            raise binder.locate_expr(error, each)
+        if (isinstance(each, Call) and _call_varies(each)) or (isinstance(each, Cast) and _varies(each)):
+            raise SqlError.of("invalid_object_definition", "generation expression is not immutable")
+
+
+def _call_varies(call: Call) -> bool:
+    """Whether a function is not immutable; `text || any` is its cast's."""
+    if call.function.name in {"textanycat", "anytextcat"}:
+        return any(_text_varies(arg.type.name) for arg in call.args)
+    return not call.function.immutable
+
+
+def _text_varies(name: str) -> bool:
+    """Whether the text of a type's values depends on settings, or on what an array or a row may hold."""
+    (output,) = functions_by_name()["array_out" if name[0] == "_" else output_function(name)]
+    return not output.immutable
+
+
+def _varies(cast: Cast) -> bool:
+    """Whether a cast depends on settings: on the time zone, or on how dates are written."""
+    source, target = cast.arg.type.name, cast.type.name
+    if source == target:
+        return False
+    if (source in _MOMENTS) != (target in _MOMENTS):
+        return True
+    if cast.type.category == "S" and (source, target) not in casts():
+        return _text_varies(source)
+    return False
+
+
+def with_generated(binder: Binder, table: str, columns: Sequence[TableColumn], query: Query, first: int = 0) -> Query:
+    """`query` with generated columns computed from its other ones; its columns from `first` on are the table's."""
+    if all(column.generated is None for column in columns):
+        return query
+    rel = binder.rel()
+    targets: list[Expr] = [Column(rel, index, output.type, output.name) for index, output in enumerate(query.columns)]
+    for index, column in enumerate(columns, first):
+        if column.generated is not None:
+            targets[index] = bind_generated(binder, column.generated, column, columns, table, rel, first)
+    return Select(query.columns, tuple(targets), Derived(rel, query))
+
+
+def computed(binder: Binder, table: str, columns: Sequence[TableColumn], rel: int) -> tuple[Expr, ...]:
+    """Every column of a relation of a table's columns, the generated ones computed."""
+    return tuple(
+        Column(rel, index, column.type, column.name)
+        if column.generated is None
+        else bind_generated(binder, column.generated, column, columns, table, rel)
+        for index, column in enumerate(columns)
+    )

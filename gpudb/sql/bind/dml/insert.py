@@ -1,0 +1,212 @@
+"""INSERT: a query that gives the rows to write, converted to the table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column as TableColumn
+from gpudb.catalog.model import Table
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.dml.generated_columns import with_generated
+from gpudb.sql.bind.dml.on_conflict import bind_on_conflict
+from gpudb.sql.bind.dml.part_assignments import part_assigned
+from gpudb.sql.bind.dml.targets import assigned, bind_returning, change_target, default_of, table_column
+from gpudb.sql.bind.dml.view_targets import Through
+from gpudb.sql.bind.query.from_clause import table_columns
+from gpudb.sql.bind.query.projections import retyped
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bind.query.set_operations import check_lengths
+from gpudb.sql.bind.query.stars import bind_list
+from gpudb.sql.bind.query.with_clause import bind_with
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import (
+    Column,
+    Default,
+    Derived,
+    Expr,
+    Insert,
+    Query,
+    Select,
+    SetReturning,
+    Values,
+)
+from gpudb.sql.parse.parser import inner, kind, leftmost, output_location, present
+from gpudb.sql.traverse import walk
+
+_OVERRIDES = {pg.OVERRIDING_SYSTEM_VALUE: "SYSTEM", pg.OVERRIDING_USER_VALUE: "USER"}
+
+
+def override_of(node: Any) -> str:
+    """What OVERRIDING says: SYSTEM, USER or nothing."""
+    return _OVERRIDES.get(node.override, "")
+
+
+def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert:
+    """An InsertStmt message."""
+    try:
+        changed = change_target(binder, node.relation, "insert into", binder.rel())
+    except GpudbError as error:
+        if error.sqlstate == "55000":
+            raise
+        raise binder.locate(error, node.relation.location) from None
+    table = changed.table
+    if not table.columns:
+        raise FeatureNotSupported("rows without columns are not supported")
+    scope = Scope(parent=outer)
+    override = override_of(node)
+    ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
+    wanted = insert_columns(binder, changed, node.cols, width_of(node))
+    if not present(node.select_stmt):
+        row = tuple(default_of(binder, column) for column in table.columns)
+        return _inserted(binder, node, changed, scope, Values(table_columns(table), (row,), ctes=ctes))
+    source = inner(node.select_stmt)
+    if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
+        check_lengths(binder, source.values_lists, [len(inner(each).items) for each in source.values_lists])
+        rows = tuple(
+            insert_row(binder, scope, table, wanted, inner(each).items, node.cols, override)
+            for each in source.values_lists
+        )
+        return _inserted(binder, node, changed, scope, Values(table_columns(table), rows, ctes=ctes))
+    query = bind_query(binder, source, scope, settle=False)
+    try:
+        _check_width(len(query.columns), wanted, bool(len(node.cols)))
+    except GpudbError as error:
+        extra = len(query.columns) > len(wanted)
+        at = output_location(source, len(wanted)) if extra else inner(node.cols[len(query.columns)]).location
+        raise binder.locate(error, at) from None
+    untyped = {
+        index: c.type
+        for index, c in enumerate(wanted[: len(query.columns)])
+        if query.columns[index].type.name == "unknown"
+        and not (len(node.cols) and len(inner(node.cols[index]).indirection))
+    }
+    query = retyped(binder, query, untyped, "a")
+    rel = binder.rel()
+    given: dict[str, Expr] = {}
+    for index, (column, output) in enumerate(zip(wanted, query.columns, strict=False)):
+        target = inner(node.cols[index]) if len(node.cols) else None
+        value = Column(rel, index, output.type, output.name)
+        if target is not None and len(target.indirection):
+            given[column.name] = part_assigned(binder, scope, column, target, given.get(column.name), value)
+        else:
+            given[column.name] = _passed(binder, value, column, override, source)
+    targets = tuple(
+        given[column.name] if column.name in given else default_of(binder, column) for column in table.columns
+    )
+    made = Select(table_columns(table), targets, Derived(rel, query), ctes=ctes)
+    return _inserted(binder, node, changed, scope, made)
+
+
+def _passed(binder: Binder, value: Column, column: TableColumn, override: str, source: Any) -> Expr:
+    """A query's output as a column stores it; errors point at where it is selected."""
+    try:
+        return _given(binder, value, column, override)
+    except GpudbError as error:
+        raise binder.locate(error, output_location(source, value.index)) from None
+
+
+def _inserted(binder: Binder, node: Any, changed: Through, scope: Scope, query: Query) -> Insert:
+    ctes, table = query.ctes, changed.table
+    query = with_generated(binder, table.name, table.columns, query)
+    conflict = None
+    if node.HasField("on_conflict_clause"):
+        conflict = bind_on_conflict(binder, changed, node.relation, node.on_conflict_clause, scope)
+        if conflict is not None and ctes:
+            conflict = replace(conflict, conflicts=replace(conflict.conflicts, ctes=ctes))
+    return Insert(table, query, bind_returning(binder, changed, node, scope, ctes), conflict)
+
+
+def width_of(node: Any) -> int:
+    """How many values an INSERT's longest row has; 0 where that is not written."""
+    source = inner(node.select_stmt) if present(node.select_stmt) else None
+    rows = source.values_lists if source is not None else ()
+    if source is not None and not len(rows) and all(kind(inner(t).val) != "column_ref" for t in source.target_list):
+        return len(source.target_list)
+    return max((len(inner(each).items) for each in rows), default=0)
+
+
+def insert_columns(binder: Binder, changed: Through, nodes: Several[Any], width: int = 0) -> list[TableColumn]:
+    """The columns that a list of ResTarget messages names, all without one; 42703, 42701.
+
+    Of a view those for which there are values have to be columns of its table: the first `width`, or all.
+    """
+    if not len(nodes):
+        found = []
+        for index, (name, _) in enumerate(changed.columns):
+            if width and index >= width:
+                break
+            column = changed.column(name, "insert into")
+            assert column is not None
+            found.append(column)
+        return found
+    found = []
+    for each in nodes:
+        column = table_column(binder, changed, inner(each), "insert into")
+        # parts of one column may be given one by one
+        if column in found and not len(inner(each).indirection):
+            message = f'column "{column.name}" specified more than once'
+            raise binder.locate(SqlError.of("duplicate_column", message), inner(each).location)
+        found.append(column)
+    return found
+
+
+def _check_width(width: int, wanted: Several[TableColumn], listed: bool) -> None:
+    if width > len(wanted):
+        raise SqlError.of("syntax_error", "INSERT has more expressions than target columns")
+    if width < len(wanted) and listed:
+        raise SqlError.of("syntax_error", "INSERT has more target columns than expressions")
+
+
+def insert_row(
+    binder: Binder,
+    scope: Scope,
+    table: Table,
+    wanted: Several[TableColumn],
+    nodes: Several[Any],
+    listed: Several[Any],
+    override: str,
+) -> tuple[Expr, ...]:
+    """A row of VALUES as all the table's columns; `listed` are the columns as they were named, `override` OVERRIDING's
+    SYSTEM or USER."""
+    scope.clause = "VALUES"
+    values = bind_list(binder, scope, nodes)
+    try:
+        _check_width(len(values), wanted, bool(len(listed)))
+    except GpudbError as error:
+        extra = len(values) > len(wanted)
+        at = leftmost(values[len(wanted)][0]) if extra else inner(listed[len(values)]).location
+        raise binder.locate(error, at) from None
+    given: dict[str, Expr] = {}
+    for index, (column, (node, expr)) in enumerate(zip(wanted, values, strict=False)):
+        if any(isinstance(each, SetReturning) for each in walk(expr)):
+            raise FeatureNotSupported("set-returning functions are not supported in INSERT … VALUES")
+        target = inner(listed[index]) if len(listed) else None
+        try:
+            if target is not None and len(target.indirection):
+                given[column.name] = part_assigned(binder, scope, column, target, given.get(column.name), expr)
+            else:
+                given[column.name] = _given(binder, expr, column, override)
+        except GpudbError as error:
+            location = getattr(inner(node), "location", -1)
+            raise binder.locate(error, location) from None
+    return tuple(given[c.name] if c.name in given else default_of(binder, c) for c in table.columns)
+
+
+def _given(binder: Binder, expr: Expr, column: TableColumn, override: str) -> Expr:
+    """A value for a column of INSERT: `override` is OVERRIDING's SYSTEM or USER; 428C9 for what computes itself."""
+    if isinstance(expr, Default):
+        return default_of(binder, column)
+    if column.identity and override == "USER":
+        return default_of(binder, column)
+    if column.generated is None and (column.identity != "a" or override == "SYSTEM"):
+        return assigned(binder, expr, column)
+    message = f'cannot insert a non-DEFAULT value into column "{column.name}"'
+    if column.generated is not None:
+        raise SqlError.of("generated_always", message, detail=f'Column "{column.name}" is a generated column.')
+    detail = f'Column "{column.name}" is an identity column defined as GENERATED ALWAYS.'
+    raise SqlError.of("generated_always", message, detail=detail, hint="Use OVERRIDING SYSTEM VALUE to override.")

@@ -1,0 +1,228 @@
+"""MERGE: source rows beside the target rows that they meet, and for each what the first clause that fits it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Table
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.dml.generated_columns import with_generated
+from gpudb.sql.bind.dml.insert import insert_columns, insert_row, override_of
+from gpudb.sql.bind.dml.targets import ROW_ID, as_itself, assigned_columns, default_of
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.operators import apply_operator
+from gpudb.sql.bind.name_errors import Entry
+from gpudb.sql.bind.query.from_clause import Source, bind_source, find_relation, named, table_columns
+from gpudb.sql.bind.query.with_clause import bind_with
+from gpudb.sql.bind.scope import Columns, Item, Scope
+from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bound import (
+    BoolOp,
+    Case,
+    Column,
+    Constant,
+    Derived,
+    Expr,
+    InList,
+    Join,
+    Merge,
+    OutputColumn,
+    Scan,
+    Select,
+    Test,
+)
+from gpudb.sql.parse.parser import inner, present
+from gpudb.types import BOOL, INT4, INT8, TEXT, SqlType
+
+INSERT, UPDATE, DELETE = 1, 2, 3
+_NOTHING = 0
+_ACTION = OutputColumn("action", INT4)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A WHEN clause: what it does, when, the columns that it gives, and those that its SET names."""
+
+    action: int
+    matched: bool
+    test: Expr | None
+    values: tuple[Expr, ...] = ()
+    assigned: tuple[str, ...] = ()
+
+
+def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
+    """A MergeStmt message."""
+    if node.HasField("returning_clause"):
+        raise SqlError.of("syntax_error", 'syntax error at or near "RETURNING"')
+    if node.with_clause.recursive:
+        error = SqlError.of("syntax_error", "WITH RECURSIVE is not supported for MERGE statement")
+        raise binder.locate(error, node.with_clause.location)
+    table = _target(binder, node.relation)
+    _check_reachable(node.merge_when_clauses)
+    scope = Scope(parent=outer)
+    ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
+    met = _Met(binder, node, table, scope)
+    clauses = [_clause(binder, met, table, inner(each)) for each in node.merge_when_clauses]
+    query = replace(met.chosen(clauses), ctes=ctes)
+    generated = with_generated(binder, table.name, table.columns, query, 1 + len(ROW_ID))
+    assigned = {name for clause in clauses for name in clause.assigned}
+    assigned |= {column.name for column in table.columns if column.generated is not None}
+    return Merge(table, generated, assigned=frozenset(assigned))
+
+
+def _target(binder: Binder, relation: Any) -> Table:
+    try:
+        if relation.schemaname in {"pg_catalog", "information_schema"}:
+            raise SqlError.of("insufficient_privilege", f"permission denied for table {relation.relname}")
+        found = find_relation(binder, relation.schemaname, relation.relname)
+    except GpudbError as error:
+        raise binder.locate(error, relation.location) from None
+    if not isinstance(found, Table):
+        message = f'cannot execute MERGE on relation "{found.name}"'
+        raise FeatureNotSupported(message, detail="This operation is not supported for views.")
+    return found
+
+
+def _check_reachable(nodes: Sequence[Any]) -> None:
+    ended = {True: False, False: False}
+    for each in map(inner, nodes):
+        if each.match_kind == pg.MERGE_WHEN_NOT_MATCHED_BY_SOURCE:
+            raise FeatureNotSupported("WHEN NOT MATCHED BY SOURCE is not supported")
+        if ended[_matched(each)]:
+            message = "unreachable WHEN clause specified after unconditional WHEN clause"
+            raise SqlError.of("syntax_error", message)
+        ended[_matched(each)] = not present(each.condition)
+
+
+def _matched(node: Any) -> bool:
+    return bool(node.match_kind == pg.MERGE_WHEN_MATCHED)
+
+
+class _Met:
+    """Each source row beside each target row that it meets, or beside none: a relation of all their columns.
+
+    Conditions are over that relation; values are over a second one, which has the number of the clause that was
+    chosen as one more column.
+    """
+
+    def __init__(self, binder: Binder, node: Any, table: Table, scope: Scope) -> None:
+        self._binder = binder
+        self._table = table
+        self._outer = scope
+        target_rel = binder.rel()
+        scan = Scan(target_rel, table, row_ids=True)
+        alias = node.relation.alias if node.relation.HasField("alias") else None
+        self._target = named(binder, target_rel, scan, table_columns(table), table.name, alias, table.schema)
+        self._source = bind_source(binder, scope, node.source_relation)
+        self._check_names()
+        level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN", entries=scope.entries)
+        for each in (self._target, self._source):
+            level.add(each.items, each.columns)
+            level.rels |= each.rels
+        on = condition(binder, bind_expression(binder, level, node.join_condition), "JOIN/ON")
+        inserts = any(not _matched(inner(each)) for each in node.merge_when_clauses)
+        join = Join("LEFT" if inserts else "INNER", self._source.relation, scan, on)
+        width = len(table.columns)
+        place = (Column(target_rel, width, TEXT, "file"), Column(target_rel, width + 1, INT8, "row"))
+        exprs = (expr for each in (self._target, self._source) for expr in _exprs(each))
+        self._held: tuple[Expr, ...] = tuple(dict.fromkeys((*place, *exprs)))
+        self._first, self._second = binder.rel(), binder.rel()
+        names = tuple(OutputColumn(f"k{n}", expr.type) for n, expr in enumerate(self._held))
+        self._pairs = Derived(self._first, Select(names, self._held, join))
+
+    def _check_names(self) -> None:
+        name = self._target.items[0].alias
+        if any(item.alias == name for item in self._source.items):
+            message = f'name "{name}" specified more than once'
+            detail = "The name is used both as MERGE target table and data source."
+            raise SqlError.of("duplicate_alias", message, detail=detail)
+
+    def _columns(self, rel: int, columns: Columns) -> Columns:
+        return tuple((n, Column(rel, self._held.index(expr), expr.type, n)) for n, expr in columns)
+
+    def scope(self, clause: str, *, matched: bool, chosen: bool) -> Scope:
+        """What a clause sees: both sides or the source alone, in its condition or (`chosen`) in its values."""
+        rel = self._second if chosen else self._first
+        made = Scope(parent=self._outer.parent, ctes=self._outer.ctes, clause=clause)
+        made.entries.extend(Entry(i.alias, tuple(n for n, _ in i.columns), i.alias) for i in self._target.items)
+        for each in (self._target, self._source) if matched else (self._source,):
+            items = [
+                Item(i.alias, self._columns(rel, i.columns), i.schema, self._columns(rel, i.hidden)) for i in each.items
+            ]
+            made.add(items, self._columns(rel, each.columns))
+        made.rels.add(rel)
+        return made
+
+    def old(self) -> dict[str, Expr]:
+        """The target row's columns, where values are computed."""
+        names = (column.name for column in self._table.columns)
+        return {n: e for n, (_, e) in zip(names, self._columns(self._second, self._target.columns), strict=True)}
+
+    def chosen(self, clauses: Sequence[_Clause]) -> Select:
+        """For each pair that a clause writes for: what it does, the place of the row that is there, and the columns."""
+        met = Column(self._first, 0, TEXT)
+        branches: list[tuple[Expr, Expr]] = []
+        for place_in_list, clause in enumerate(clauses):
+            test: Expr = Test(met, "NULL", clause.matched)
+            if clause.test is not None:
+                test = BoolOp("AND", (test, clause.test))
+            branches.append((test, Constant(place_in_list, INT4)))
+        which = Case(tuple(branches), Constant(None, INT4), INT4)
+        held = (Column(self._first, n, expr.type) for n, expr in enumerate(self._held))
+        exprs: tuple[Expr, ...] = (*held, which)
+        names = tuple(OutputColumn(f"k{n}", expr.type) for n, expr in enumerate(exprs))
+        numbered = Derived(self._second, Select(names, exprs, self._pairs))
+        acting = [(n, clause) for n, clause in enumerate(clauses) if clause.action != _NOTHING]
+        number = Column(self._second, len(self._held), INT4)
+
+        def of_each(values: Sequence[Expr], item: SqlType) -> Expr:
+            if not acting:
+                return Constant(None, item)
+            tests = (apply_operator(self._binder, "=", number, Constant(n, INT4)) for n, _ in acting)
+            return Case(tuple(zip(tests, values, strict=True)), Constant(None, item), item)
+
+        action = of_each([Constant(clause.action, INT4) for _, clause in acting], INT4)
+        place = (Column(self._second, 0, TEXT, "file"), Column(self._second, 1, INT8, "row"))
+        values = [
+            of_each([clause.values[index] for _, clause in acting], column.type)
+            for index, column in enumerate(self._table.columns)
+        ]
+        numbers = tuple(Constant(n, INT4) for n, _ in acting)
+        some: Expr = InList(number, numbers, False) if numbers else Constant(False, BOOL)
+        return Select((_ACTION, *ROW_ID, *table_columns(self._table)), (action, *place, *values), numbered, some)
+
+
+def _exprs(source: Source) -> list[Expr]:
+    listed = [expr for item in source.items for _, expr in (*item.columns, *item.hidden)]
+    return [*listed, *(expr for _, expr in source.columns)]
+
+
+def _clause(binder: Binder, met: _Met, table: Table, node: Any) -> _Clause:
+    test = None
+    if present(node.condition):
+        scope = met.scope("MERGE WHEN", matched=_matched(node), chosen=False)
+        test = condition(binder, bind_expression(binder, scope, node.condition), "WHEN")
+    old = met.old()
+    match node.command_type:
+        case pg.CMD_DELETE:
+            return _Clause(DELETE, True, test, tuple(old.values()))
+        case pg.CMD_UPDATE:
+            scope = met.scope("UPDATE", matched=True, chosen=True)
+            assigned = assigned_columns(binder, scope, as_itself(table), node.target_list, tuple(old.values()))
+            return _Clause(UPDATE, True, test, tuple((old | assigned).values()), tuple(assigned))
+        case pg.CMD_INSERT:
+            scope = met.scope("VALUES", matched=False, chosen=True)
+            return _Clause(INSERT, False, test, _inserted(binder, scope, table, node))
+    return _Clause(_NOTHING, _matched(node), test)
+
+
+def _inserted(binder: Binder, scope: Scope, table: Table, node: Any) -> tuple[Expr, ...]:
+    if not len(node.values):
+        return tuple(default_of(binder, column) for column in table.columns)
+    wanted = insert_columns(binder, as_itself(table), node.target_list)
+    return insert_row(binder, scope, table, wanted, node.values, node.target_list, override_of(node))

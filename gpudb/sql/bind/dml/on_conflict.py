@@ -1,0 +1,229 @@
+"""INSERT … ON CONFLICT: which keys it is about, and the queries that find conflicts among and beside proposed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Key, Table, Unique
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
+from gpudb.functions import resolve
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.dml.generated_columns import with_generated
+from gpudb.sql.bind.dml.targets import ROW_ID, assigned_columns
+from gpudb.sql.bind.dml.view_targets import Through, through, view_item
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.operators import apply_operator, call, conjunction
+from gpudb.sql.bind.name_errors import Entry
+from gpudb.sql.bind.query.from_clause import named, table_columns
+from gpudb.sql.bind.scope import Item, Scope
+from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bound import (
+    NEW_ROWS,
+    ROW_NUMBER,
+    BoolOp,
+    Case,
+    Column,
+    Constant,
+    DistinctFrom,
+    Expr,
+    FrameScan,
+    Join,
+    OnConflict,
+    OutputColumn,
+    Query,
+    Scan,
+    Select,
+    SetOperation,
+    Test,
+    Window,
+)
+from gpudb.sql.parse.parser import inner, present
+from gpudb.types import BOOL, INT8, TEXT
+
+_NUMBER = OutputColumn("number", INT8)
+
+
+def bind_on_conflict(binder: Binder, target: Through, relation: Any, node: Any, ctes: Scope) -> OnConflict | None:
+    """An OnConflictClause message; None where nothing can be in conflict. 42P10, 42704, 42601."""
+    table = target.table
+    update = node.action == pg.ONCONFLICT_UPDATE
+    if not node.HasField("infer"):
+        if update:
+            message = "ON CONFLICT DO UPDATE requires inference specification or constraint name"
+            hint = "For example, ON CONFLICT (column_name)."
+            raise binder.locate(SqlError.of("syntax_error", message, hint=hint), node.location)
+        keys: Sequence[Key] = table.keys
+    else:
+        keys = _arbiters(binder, target, node.infer)
+    if not keys:
+        return None
+    same = _same_keys(binder, table, keys)
+    if not update:
+        return OnConflict(False, same, _union([_blocked(binder, table, key) for key in keys]))
+    if len(keys) > 1:
+        # All are over the same columns: the one that takes NULLs for equal sees the most.
+        keys = [next((key for key in keys if not key.nulls_distinct), keys[0])]
+        same = _same_keys(binder, table, keys)
+    query, assigned = _updated(binder, target, relation, node, keys[0], ctes)
+    return OnConflict(True, same, query, assigned)
+
+
+# ------------------------------------------------------------------------------------------------ arbiters
+
+
+def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
+    table = target.table
+    if infer.conname:
+        constraints = {c.name for c in table.constraints if isinstance(c, Unique) and not c.index}
+        known = constraints | ({table.key_name} if table.primary_key else set())
+        if target.view is None and infer.conname in known:
+            return [key for key in table.keys if key.name == infer.conname]
+        if target.view is None and any(c.name == infer.conname for c in table.checks):
+            raise SqlError.of("wrong_object_type", "constraint in ON CONFLICT clause has no associated index")
+        message = f'constraint "{infer.conname}" for table "{target.relation.name}" does not exist'
+        raise SqlError.of("undefined_object", message)
+    columns = dict(target.columns)
+    names: list[str | None] = []
+    for each in map(inner, infer.index_elems):
+        if len(each.collation) or len(each.opclass):
+            raise FeatureNotSupported("ON CONFLICT over collations or operator classes is not supported")
+        if not each.name:
+            # no key is over an expression
+            _bound(binder, target, each.expr)
+            names.append(None)
+            continue
+        if each.name not in columns:
+            raise binder.locate(UndefinedColumn(f'column "{each.name}" does not exist'), infer.location)
+        made = columns[each.name]
+        # what a view computes is no key of its table
+        own = isinstance(made, Column) and made.rel == target.rel
+        names.append(table.columns[made.index].name if own and isinstance(made, Column) else None)
+    if present(infer.where_clause):
+        # A key without a condition serves whatever the condition is; it only has to be one.
+        condition(binder, _bound(binder, target, infer.where_clause), "WHERE")
+    found = [key for key in table.keys if set(key.columns) == set(names)]
+    if not found:
+        message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
+        raise SqlError.of("invalid_column_reference", message)
+    return found
+
+
+def _bound(binder: Binder, target: Through, node: Any) -> Expr:
+    """An expression of the arbiter over the table's or view's own columns."""
+    rel = binder.rel()
+    seen = through(binder, target.relation, rel, "insert into")
+    scope = Scope(clause="WHERE")
+    scope.add((Item(target.relation.name, seen.columns, target.relation.schema),), seen.columns)
+    return bind_expression(binder, scope, node)
+
+
+# ------------------------------------------------------------------------------------------------ the queries
+
+
+def proposed(rel: int, table: Table) -> FrameScan:
+    """The rows to insert as a relation, their number last."""
+    return FrameScan(rel, NEW_ROWS, (*table_columns(table), OutputColumn(ROW_NUMBER, INT8)))
+
+
+def _columns(table: Table, rel: int, names: Sequence[str]) -> list[Column]:
+    places = {column.name: index for index, column in enumerate(table.columns)}
+    return [Column(rel, places[name], table.columns[places[name]].type, name) for name in names]
+
+
+def _number(rel: int, table: Table) -> Column:
+    return Column(rel, len(table.columns), INT8, ROW_NUMBER)
+
+
+def _same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Select:
+    """For each proposed row its number, and for each key the number of the first row that has the same."""
+    rel = binder.rel()
+    number = _number(rel, table)
+    targets: list[Expr] = [number]
+    for key in keys:
+        columns = _columns(table, rel, key.columns)
+        first = call(binder, resolve.function("min", (INT8,), "a"), (number,))
+        made: Expr = Window(first.function, first.args, INT8, partition_by=tuple(columns))
+        if key.nulls_distinct:
+            nulls = tuple(Test(column, "NULL") for column in columns)
+            made = Case(((BoolOp("OR", nulls) if len(nulls) > 1 else nulls[0], number),), made, INT8)
+        targets.append(made)
+    outputs = (_NUMBER, *(OutputColumn(f"first{place}", INT8) for place in range(len(keys))))
+    return Select(outputs, tuple(targets), proposed(rel, table))
+
+
+def _meets(binder: Binder, table: Table, key: Key, rel: int, other: int) -> Expr:
+    """Whether a proposed row has the key of a stored one."""
+    pairs = zip(_columns(table, rel, key.columns), _columns(table, other, key.columns), strict=True)
+    if key.nulls_distinct:
+        return conjunction([apply_operator(binder, "=", one, two) for one, two in pairs])
+    return conjunction([DistinctFrom(one, two, True) for one, two in pairs])
+
+
+def _blocked(binder: Binder, table: Table, key: Key) -> Select:
+    """The numbers of proposed rows whose key the table has, and where it has it."""
+    rel, other = binder.rel(), binder.rel()
+    on = _meets(binder, table, key, rel, other)
+    source = Join("INNER", proposed(rel, table), Scan(other, table, row_ids=True), on)
+    return Select((_NUMBER, *ROW_ID), (_number(rel, table), *_place(other, table)), source)
+
+
+def _place(rel: int, table: Table) -> tuple[Column, Column]:
+    width = len(table.columns)
+    return Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row")
+
+
+def _union(queries: Sequence[Query]) -> Query:
+    made = queries[0]
+    for each in queries[1:]:
+        made = SetOperation((_NUMBER, *ROW_ID), "UNION", True, made, each)
+    return made
+
+
+def _updated(
+    binder: Binder, target: Through, relation: Any, node: Any, key: Key, ctes: Scope
+) -> tuple[Query, frozenset[str]]:
+    """For each proposed row whose key the table has: its number, where that row is, whether WHERE lets it, and the new
+    row; what SET names."""
+    rel, other = binder.rel(), binder.rel()
+    table = target.table
+    columns = table_columns(table)
+    scope = Scope(parent=ctes, clause="UPDATE")
+    scan = Scan(other, table, row_ids=True)
+    new, stored = (through(binder, target.relation, each, "insert into") for each in (rel, other))
+    item = _stored_item(binder, stored, relation)
+    for each, held in ((Item("excluded", new.columns), new), (item, stored)):
+        scope.add((each,), each.columns)
+        scope.rels.add(held.rel)
+    scope.entries.append(Entry(item.alias, tuple(name for name, _ in item.columns), target.relation.name))
+    before = _columns(table, other, [c.name for c in columns])
+    assigned = assigned_columns(binder, scope, stored, node.target_list, before, "insert into")
+    allowed: Expr = Constant(True, BOOL)
+    if present(node.where_clause):
+        scope.clause = "WHERE"
+        allowed = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+    old = {column.name: expr for column, expr in zip(table.columns, before, strict=True)}
+    values: list[Expr] = []
+    for column in table.columns:
+        value = assigned.get(column.name, old[column.name])
+        if column.name in assigned and present(node.where_clause):
+            # What WHERE keeps out is not computed either.
+            value = Case(((allowed, value),), old[column.name], column.type)
+        values.append(value)
+    outputs = (_NUMBER, *ROW_ID, OutputColumn("allowed", BOOL), *columns)
+    source_join = Join("INNER", proposed(rel, table), scan, _meets(binder, table, key, rel, other))
+    query = Select(outputs, (_number(rel, table), *_place(other, table), allowed, *values), source_join)
+    computed = {column.name for column in table.columns if column.generated is not None}
+    return with_generated(binder, table.name, table.columns, query, 4), frozenset(assigned.keys() | computed)
+
+
+def _stored_item(binder: Binder, stored: Through, relation: Any) -> Item:
+    """The table or view under its name or its alias, over the rows that are there."""
+    alias = relation.alias if relation.HasField("alias") else None
+    if stored.view is not None:
+        return view_item(stored, alias)
+    table = stored.table
+    scan = Scan(stored.rel, table)
+    return named(binder, stored.rel, scan, table_columns(table), table.name, alias, table.schema).items[0]

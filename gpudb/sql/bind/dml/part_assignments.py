@@ -1,0 +1,119 @@
+"""Assigning to part of a column: SET a[2] = …, a[2:3] = …, c.field = …, and the same in INSERT's list of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.catalog.model import Column as TableColumn
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn
+from gpudb.functions import resolve
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions import jsonb_subscripts
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.records import is_row
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import coerce, stored
+from gpudb.sql.bound import Constant, Default, Expr, Field, PathReplaced, Replaced, Row, Subscript
+from gpudb.sql.parse.parser import inner, kind, present
+from gpudb.types import INT4, SqlType
+
+
+def part_assigned(
+    binder: Binder, scope: Scope, column: TableColumn, target: Any, whole: Expr | None, value: Expr
+) -> Expr:
+    """The column with the part that a ResTarget names replaced by `value`; `whole` is what it has been so far.
+
+    42804 for a part that its type has not, or a value that it does not take; 42703 for an unknown field.
+    """
+    whole = Constant(None, column.type) if whole is None else whole
+    try:
+        return _assigned(binder, scope, column, list(target.indirection), whole, column.type, value)
+    except SqlError as error:
+        raise binder.locate(error, target.location) from None
+
+
+def _assigned(
+    binder: Binder, scope: Scope, column: TableColumn, steps: Sequence[Any], whole: Expr, held: SqlType, value: Expr
+) -> Expr:
+    if held.domain is not None:
+        raise FeatureNotSupported("assigning to part of a value of a domain is not supported")
+    if kind(steps[0]) == "a_star":
+        raise FeatureNotSupported('row expansion via "*" is not supported here')
+    if kind(steps[0]) == "a_indices":
+        return _items(binder, scope, column, steps, whole, held, value)
+    return _field(binder, scope, column, steps, whole, held, value)
+
+
+def _field(
+    binder: Binder, scope: Scope, column: TableColumn, steps: Sequence[Any], whole: Expr, held: SqlType, value: Expr
+) -> Expr:
+    name = inner(steps[0]).sval
+    if not is_row(held):
+        message = f'cannot assign to field "{name}" of column "{column.name}"'
+        raise DatatypeMismatch(f"{message} because its type {held} is not a composite type")
+    place = next((index for index, (each, _) in enumerate(held.fields) if each == name), None)
+    if place is None:
+        message = f'cannot assign to field "{name}" of column "{column.name}"'
+        raise UndefinedColumn(f"{message} because there is no such column in data type {held}")
+    if isinstance(value, Default):
+        raise FeatureNotSupported("cannot set a subfield to DEFAULT")
+    parts = [Field(whole, each, item, index) for index, (each, item) in enumerate(held.fields)]
+    item = held.fields[place][1]
+    rest = steps[1:]
+    if rest:
+        fresh = _assigned(binder, scope, column, rest, parts[place], item, value)
+    else:
+        fresh = _converted(binder, value, item, f'subfield "{name}" is of type {item} but expression is of type')
+    return Row(tuple(fresh if index == place else part for index, part in enumerate(parts)), held, whole=True)
+
+
+def _items(
+    binder: Binder, scope: Scope, column: TableColumn, steps: Sequence[Any], whole: Expr, held: SqlType, value: Expr
+) -> Expr:
+    count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
+    indices, rest = [inner(step) for step in steps[:count]], steps[count:]
+    element = resolve.element_of(held)
+    if held.name == "jsonb" and not rest and not isinstance(value, Default):
+        path, numbered = jsonb_subscripts.subscripts(binder, scope, indices)
+        needed = f'subscripted assignment to "{column.name}" requires type jsonb but expression is of type'
+        return PathReplaced(whole, path, numbered, _converted(binder, value, held, needed), held)
+    if element is None:
+        raise DatatypeMismatch(f"cannot subscript type {held} because it does not support subscripting")
+    if isinstance(value, Default):
+        raise FeatureNotSupported("cannot set an array element to DEFAULT")
+    sliced = any(each.is_slice for each in indices)
+    if sliced and len(indices) > 1:
+        raise FeatureNotSupported("assigning to slices of an array's inner dimensions is not supported")
+    if len(indices) != max(held.dims, 1) and not sliced:
+        raise SqlError.of("array_subscript_error", "wrong number of array subscripts")
+    if sliced and held.dims > 1:
+        raise FeatureNotSupported("assigning to slices of arrays of several dimensions is not supported")
+    low = _index(binder, scope, indices[0].lidx) if sliced else None
+    high = tuple(_index(binder, scope, each.uidx) for each in indices)
+    if rest:
+        place = high[0]
+        assert place is not None
+        part = Subscript(whole, None, place, False, element)
+        fresh = _assigned(binder, scope, column, rest, part, element, value)
+    else:
+        item = held if sliced else element
+        needed = f'subscripted assignment to "{column.name}" requires type {item.plain} but expression is of type'
+        fresh = _converted(binder, value, item, needed)
+    return Replaced(whole, low, high, sliced, fresh, held)
+
+
+def _index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
+    if not present(node):
+        return None
+    index = bind_expression(binder, scope, node)
+    if not resolve.can_coerce(index.type.plain, INT4, "a"):
+        raise DatatypeMismatch("array subscript must have type integer")
+    return coerce(binder, index, INT4, "a")
+
+
+def _converted(binder: Binder, value: Expr, item: SqlType, refusal: str) -> Expr:
+    if not resolve.can_coerce(value.type.plain, item.plain, "a"):
+        hint = "You will need to rewrite or cast the expression."
+        raise DatatypeMismatch(f"{refusal} {value.type.plain}", hint=hint)
+    return stored(binder, value, "", item)

@@ -1,0 +1,236 @@
+"""What all changes of data have in common: the target, values for its columns, SET and RETURNING."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from dataclasses import dataclass
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Column as TableColumn
+from gpudb.catalog.model import Sequence, Table
+from gpudb.catalog.row_types import row_type
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.dml.part_assignments import part_assigned
+from gpudb.sql.bind.dml.view_targets import Through, through, view_item
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.query.from_clause import find_relation, named, table_columns
+from gpudb.sql.bind.query.select import bind_query, bind_targets
+from gpudb.sql.bind.query.stars import bind_list
+from gpudb.sql.bind.scope import Columns, Item, Scope
+from gpudb.sql.bind.types.coercion import fails_when_used, stored
+from gpudb.sql.bind.types.domains import domain_default
+from gpudb.sql.bound import (
+    CHANGED,
+    Column,
+    Constant,
+    Cte,
+    Default,
+    Derived,
+    Expr,
+    FrameScan,
+    OutputColumn,
+    Query,
+    Row,
+    ScalarSubquery,
+    Select,
+)
+from gpudb.sql.parse.parser import inner, kind, leftmost, parse
+from gpudb.types import INT8, TEXT, UNKNOWN
+
+ROW_ID = (OutputColumn("file", TEXT), OutputColumn("row", INT8))
+
+
+def change_target(binder: Binder, node: Any, verb: str, rel: int) -> Through:
+    """What a statement changes, over a relation `rel`; 42501 for a system catalog, 55000 for a view that cannot be."""
+    if node.schemaname in {"pg_catalog", "information_schema"}:
+        raise SqlError.of("insufficient_privilege", f"permission denied for table {node.relname}")
+    relation = find_relation(binder, node.schemaname, node.relname)
+    if isinstance(relation, Sequence):
+        raise SqlError.of("wrong_object_type", f'cannot change sequence "{relation.name}"')
+    if isinstance(relation, Table) and relation.query is not None:
+        raise SqlError.of("wrong_object_type", f'cannot change materialized view "{relation.name}"')
+    return through(binder, relation, rel, verb)
+
+
+def as_itself(table: Table) -> Through:
+    """A table as a statement that names it sees it, where nothing of it is read."""
+    return Through(table, 0, tuple((c.name, Column(0, n, c.type, c.name)) for n, c in enumerate(table.columns)))
+
+
+def table_column(binder: Binder, changed: Through, named: Any, doing: str) -> TableColumn:
+    """The table's column that a ResTarget message names; 42703, 0A000 for a view's that is no column of a table."""
+    column = changed.column(named.name, doing)
+    if column is not None:
+        return column
+    missing = UndefinedColumn(f'column "{named.name}" of relation "{changed.relation.name}" does not exist')
+    raise binder.locate(missing, named.location)
+
+
+def _check_updated(expr: Expr, column: TableColumn) -> None:
+    """428C9 where UPDATE gives a value to a column that computes itself."""
+    if isinstance(expr, Default) or (column.generated is None and column.identity != "a"):
+        return
+    what = "a generated column" if column.generated else "an identity column defined as GENERATED ALWAYS"
+    message = f'column "{column.name}" can only be updated to DEFAULT'
+    raise SqlError.of("generated_always", message, detail=f'Column "{column.name}" is {what}.')
+
+
+def assigned(binder: Binder, expr: Expr, column: TableColumn) -> Expr:
+    if isinstance(expr, Default):
+        return default_of(binder, column)
+    return stored(binder, expr, column.name, column.type)
+
+
+def default_of(binder: Binder, column: TableColumn) -> Expr:
+    """A column's default, or its domain's, converted to its type; NULL without one."""
+    if (text := default_text(binder, column)) is not None:
+        return bind_default(binder, text, column)
+    if column.type.domain is not None:
+        return stored(binder, Constant(None, UNKNOWN), column.name, column.type)
+    return Constant(None, column.type)
+
+
+def default_text(binder: Binder, column: TableColumn) -> str | None:
+    """The SQL text of a column's default, or of its domain's."""
+    return column.default if column.default is not None else domain_default(binder, column.type)
+
+
+def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
+    """DEFAULT text as an expression of the column's type; it may name no column."""
+    node = inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
+    expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node)
+    return stored(binder, expr, column.name, column.type)
+
+
+def declared_default(binder: Binder, text: str, column: TableColumn) -> str | None:
+    """A DEFAULT that is declared, once it means something; none where it is NULL and hides no domain's."""
+    try:
+        made = bind_default(binder, text, column)
+    except SqlError as error:
+        if not fails_when_used(error):
+            raise
+        return text
+    plain = column.type.domain is None and column.type.modifier == -1
+    return None if plain and isinstance(made, Constant) and made.value is None else text
+
+
+def assigned_columns(
+    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any], old: Several[Expr], doing: str = "update"
+) -> dict[str, Expr]:
+    """What SET gives the columns of a table, which are `old`, by name and of their types. 42703, 42601, 428C9.
+
+    `doing` is the verb of the statement, for what a view computes.
+    """
+    table = changed.table
+    made: dict[str, Expr] = {}
+    before = {column.name: expr for column, expr in zip(table.columns, old, strict=True)}
+    wholly: set[str] = set()
+    for column, target, value in _assignments(binder, scope, changed, nodes, doing):
+        if len(target.indirection) and column.name not in wholly:
+            _check_updated(value, column)
+            base = made.get(column.name, before[column.name])
+            made[column.name] = part_assigned(binder, scope, column, target, base, value)
+            continue
+        wholly.add(column.name)
+        if column.name in made:
+            message = f'multiple assignments to same column "{column.name}"'
+            raise SqlError.of("syntax_error", message)
+        _check_updated(value, column)
+        made[column.name] = assigned(binder, value, column)
+    return made
+
+
+def _assignments(
+    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any], doing: str
+) -> list[tuple[TableColumn, Any, Expr]]:
+    made: list[tuple[TableColumn, Any, Expr]] = []
+    row: Expr | None = None
+    for each in nodes:
+        target = inner(each)
+        column = table_column(binder, changed, target, doing)
+        if kind(target.val) == "multi_assign_ref":
+            reference = inner(target.val)
+            if reference.colno == 1:
+                row = _multiple(binder, scope, reference)
+            assert isinstance(row, Row)
+            made.append((column, target, row.items[reference.colno - 1]))
+        else:
+            made.append((column, target, bind_expression(binder, scope, target.val)))
+    return made
+
+
+def _multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
+    """The values of SET (…) = ROW (…) or (SELECT …)."""
+    source = inner(reference.source)
+    message = "number of columns does not match number of values"
+    if kind(reference.source) == "row_expr":
+        items = tuple(expr for _, expr in bind_list(binder, scope, source.args))
+        if len(items) != reference.ncolumns:
+            raise binder.locate(SqlError.of("syntax_error", message), source.location)
+        return Row(items)
+    if kind(reference.source) != "sub_link" or source.sub_link_type != pg.EXPR_SUBLINK:
+        message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression"
+        raise binder.locate(FeatureNotSupported(message), leftmost(reference.source))
+    query = bind_query(binder, inner(source.subselect), scope)
+    if len(query.columns) != reference.ncolumns:
+        raise binder.locate(SqlError.of("syntax_error", message), source.location)
+    return Row(tuple(_part(binder, query, index) for index in range(len(query.columns))))
+
+
+def _part(binder: Binder, query: Query, index: int) -> Expr:
+    """One column of a subquery of one row, as a value."""
+    rel, column = binder.rel(), query.columns[index]
+    made = Select((column,), (Column(rel, index, column.type, column.name),), Derived(rel, query))
+    return ScalarSubquery(made, column.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The relations of UPDATE … FROM and DELETE … USING, for RETURNING: `exprs` are all that their names stand for."""
+
+    items: tuple[Item, ...] = ()
+    columns: Columns = ()
+    exprs: tuple[Expr, ...] = ()
+
+    def items_over(self, rel: int, first: int) -> tuple[Item, ...]:
+        """The same names over a relation that has `exprs` as its columns from `first` on."""
+        return tuple(Item(i.alias, self._over(i.columns, rel, first), i.schema) for i in self.items)
+
+    def columns_over(self, rel: int, first: int) -> Columns:
+        """The unqualified names likewise."""
+        return self._over(self.columns, rel, first)
+
+    def _over(self, columns: Columns, rel: int, first: int) -> Columns:
+        return tuple((n, Column(rel, first + self.exprs.index(expr), expr.type, n)) for n, expr in columns)
+
+
+NO_OTHERS = Others()
+
+
+def bind_returning(
+    binder: Binder, changed: Through, node: Any, level: Scope, ctes: tuple[Cte, ...], others: Others = NO_OTHERS
+) -> Select | None:
+    """RETURNING over the rows written or removed, as a query of the frame CHANGED; `others` stand behind them there."""
+    nodes = node.returning_clause.exprs if node.HasField("returning_clause") else ()
+    if not len(nodes):
+        return None
+    scope, rel = Scope(parent=level.parent, ctes=level.ctes, clause="RETURNING"), binder.rel()
+    table = changed.table
+    columns = table_columns(table)
+    alias = node.relation.alias if node.relation.HasField("alias") else None
+    frame = (*columns, *(OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs)))
+    scan = FrameScan(rel, CHANGED, frame)
+    if changed.view is None:
+        source = named(binder, rel, scan, columns, table.name, alias, table.schema, row_type(table))
+        scope.add(source.items, source.columns)
+    else:
+        seen = through(binder, changed.view, rel, "delete from")
+        scope.add((view_item(seen, alias),), seen.columns)
+    scope.add(others.items_over(rel, len(columns)), others.columns_over(rel, len(columns)))
+    scope.rels.add(rel)
+    targets = bind_targets(binder, scope, nodes)
+    outputs = tuple(OutputColumn(name, expr.type) for name, expr in targets)
+    return Select(outputs, tuple(expr for _, expr in targets), scan, ctes=ctes)

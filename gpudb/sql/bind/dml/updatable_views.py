@@ -1,0 +1,27 @@
+"""Which views PostgreSQL changes tables through by itself, as its information schema tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudb.catalog.model import Catalog, View
+from gpudb.errors import GpudbError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.dml.view_targets import through
+from gpudb.sql.bound import Column
+from gpudb.sql.parse.parser import kind, parse
+
+
+def updatable_columns(catalog: Catalog, view: View) -> frozenset[int] | None:
+    """The numbers of a view's columns that can be changed through it; None for a view that nothing is changed through.
+
+    DELETE alone is possible through a view without such a column.
+    """
+    node: Any = parse(view.query)[0].node
+    if len(node.from_clause) != 1 or kind(node.from_clause[0]) != "range_var":
+        return None
+    try:
+        made = through(Binder(catalog), view, 1, "delete from")
+    except GpudbError:
+        return None
+    return frozenset(n for n, (_, expr) in enumerate(made.columns, 1) if isinstance(expr, Column) and expr.rel == 1)

@@ -1,0 +1,134 @@
+"""UPDATE and DELETE: a query that gives the rows to change, where they lie, and their new columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Table
+from gpudb.catalog.row_types import row_type
+from gpudb.errors import GpudbError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.dml.generated_columns import with_generated
+from gpudb.sql.bind.dml.targets import NO_OTHERS, ROW_ID, Others, assigned_columns, bind_returning, change_target
+from gpudb.sql.bind.dml.view_targets import Through, view_item
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.operators import conjunction
+from gpudb.sql.bind.expressions.records import with_presence
+from gpudb.sql.bind.query.from_clause import Source, bind_from, entries, named, table_columns
+from gpudb.sql.bind.query.with_clause import bind_with
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bound import (
+    Column,
+    Cte,
+    Delete,
+    Expr,
+    From,
+    Join,
+    OutputColumn,
+    Scan,
+    Select,
+    Update,
+)
+from gpudb.sql.parse.parser import present
+from gpudb.types import INT8, TEXT
+
+
+def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update:
+    """An UpdateStmt message."""
+    changed, scope, scan, ctes = _target(binder, node, "update", outer)
+    table = changed.table
+    source, others = _with_others(binder, scope, scan, node, node.from_clause)
+    scope.clause = "UPDATE"
+    old = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
+    given = assigned_columns(binder, scope, changed, node.target_list, old)
+    where = _where(binder, scope, node, changed)
+    new = [given.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
+    several = len(node.from_clause) > 0
+    source = with_presence(binder, source) or source
+    query = replace(_rows(table, scan.rel, source, where, new, others, several=several), ctes=ctes)
+    made = with_generated(binder, table.name, table.columns, query, len(ROW_ID))
+    return Update(table, made, bind_returning(binder, changed, node, scope, ctes, others))
+
+
+def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:
+    """A DeleteStmt message."""
+    changed, scope, scan, ctes = _target(binder, node, "delete from", outer)
+    table = changed.table
+    source, others = _with_others(binder, scope, scan, node, node.using_clause)
+    where = _where(binder, scope, node, changed)
+    old: list[Expr] = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
+    several = len(node.using_clause) > 0
+    source = with_presence(binder, source) or source
+    query = replace(_rows(table, scan.rel, source, where, old, others, several=several), ctes=ctes)
+    return Delete(table, query, bind_returning(binder, changed, node, scope, ctes, others))
+
+
+def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[Through, Scope, Scan, tuple[Cte, ...]]:
+    rel = binder.rel()
+    try:
+        changed = change_target(binder, node.relation, verb, rel)
+    except GpudbError as error:
+        if error.sqlstate == "55000":
+            raise
+        raise binder.locate(error, node.relation.location) from None
+    table = changed.table
+    scope = Scope(parent=outer)
+    ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
+    scan = Scan(rel, table, row_ids=True)
+    alias = node.relation.alias if node.relation.HasField("alias") else None
+    if changed.view is None:
+        source = named(binder, rel, scan, table_columns(table), table.name, alias, table.schema, row_type(table))
+    else:
+        source = Source(scan, (view_item(changed, alias),), changed.columns, frozenset({rel}))
+    scope.add(source.items, source.columns)
+    scope.entries += entries(source, changed.relation.name)
+    scope.rels.add(rel)
+    return changed, scope, scan, ctes
+
+
+def _with_others(binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Several[Any]) -> tuple[From, Others]:
+    """The target beside the relations of FROM or USING, and what RETURNING may ask of those."""
+    items, columns = len(scope.items), len(scope.columns)
+    scope.barred, scope.changed = frozenset(item.alias for item in scope.items), True
+    source = bind_from(binder, scope, nodes)
+    scope.barred, scope.changed = frozenset(), False
+    if source is None:
+        return scan, NO_OTHERS
+    joined = Join("CROSS", scan, source, None)
+    if not node.HasField("returning_clause"):
+        return joined, NO_OTHERS
+    added, unqualified = tuple(scope.items[items:]), tuple(scope.columns[columns:])
+    named_columns = (pair for item in added for pair in item.columns)
+    exprs = tuple(dict.fromkeys(expr for _, expr in (*named_columns, *unqualified)))
+    return joined, Others(added, unqualified, exprs)
+
+
+def _where(binder: Binder, scope: Scope, node: Any, changed: Through) -> Expr | None:
+    """Which rows: those of the view, if it is one, that WHERE lets."""
+    tests = list(changed.where)
+    if present(node.where_clause):
+        scope.clause = "WHERE"
+        tests.append(condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"))
+    return conjunction(tests) if tests else None
+
+
+def _rows(
+    table: Table,
+    rel: int,
+    source: From,
+    where: Expr | None,
+    values: Several[Expr],
+    others: Others,
+    *,
+    several: bool,
+) -> Select:
+    """File, row number and values of the rows that match, each row once; and what RETURNING may ask for besides."""
+    width = len(table.columns)
+    row_id = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))
+    besides = (OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs))
+    columns = (*ROW_ID, *table_columns(table), *besides)
+    distinct: bool | tuple[Expr, ...] = row_id if several else False
+    return Select(columns, (*row_id, *values, *others.exprs), source, where, distinct=distinct)

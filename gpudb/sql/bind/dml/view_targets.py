@@ -1,0 +1,172 @@
+"""Targets of INSERT, UPDATE and DELETE: tables, and the views through which PostgreSQL changes tables by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Catalog, Relation, Table, View
+from gpudb.catalog.model import Column as TableColumn
+from gpudb.catalog.row_types import row_type
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.query.select import bind_query, bind_targets
+from gpudb.sql.bind.scope import Columns, Item, Scope
+from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bound import Aggregate, Column, Expr, Select, SetReturning, Window
+from gpudb.sql.parse.parser import inner, kind, parse, present, strings
+from gpudb.sql.traverse import walk
+
+# The statement's verb → how a trigger for it is spoken of.
+_VERBS = {
+    "insert into": ("inserting into", "INSERT"),
+    "update": ("updating", "UPDATE"),
+    "delete from": ("deleting from", "DELETE"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Through:
+    """A table as a statement that changes it sees it: itself, or as the columns and rows of a view.
+
+    `columns` are the names that the statement knows, over the columns of the table's relation `rel`; `where` is what
+    rows a view has.
+    """
+
+    table: Table
+    rel: int
+    columns: Columns
+    where: tuple[Expr, ...] = ()
+    view: View | None = None
+
+    def column(self, name: str, doing: str) -> TableColumn | None:
+        """The table's column of that name, None for none; 0A000 for a computed one of a view, which `doing` met."""
+        for known, expr in self.columns:
+            if known == name:
+                if isinstance(expr, Column) and expr.rel == self.rel:
+                    return self.table.columns[expr.index]
+                assert self.view is not None
+                detail = "View columns that are not columns of their base relation are not updatable."
+                message = f'cannot {doing} column "{name}" of view "{self.view.name}"'
+                raise FeatureNotSupported(message, detail=detail)
+        return None
+
+    @property
+    def relation(self) -> Table | View:
+        """What the statement names."""
+        return self.view or self.table
+
+
+def through(binder: Binder, relation: Relation, rel: int, verb: str) -> Through:
+    """How a table or an automatically updatable view is changed, over its table's relation `rel`; 55000."""
+    if isinstance(relation, Table):
+        columns = tuple((c.name, Column(rel, n, c.type, c.name)) for n, c in enumerate(relation.columns))
+        return Through(relation, rel, columns)
+    assert isinstance(relation, View)
+    node: Any = parse(relation.query)[0].node
+    reason = _reason(node) or _computed(binder, relation)
+    if reason is not None:
+        raise _refused(relation, verb, reason)
+    base = inner(node.from_clause[0])
+    below = binder.catalog.find(base.relname, (base.schemaname,))
+    if not isinstance(below, Table | View) or (isinstance(below, Table) and below.query is not None):
+        what = "that do not select from a single table or view are not automatically updatable"
+        raise _refused(relation, verb, what)
+    made = through(binder, below, rel, verb)
+    scope = Scope()
+    alias = base.alias.aliasname if base.HasField("alias") else base.relname
+    names = (*strings(base.alias.colnames),) if base.HasField("alias") else ()
+    seen = tuple((names[n] if n < len(names) else name, expr) for n, (name, expr) in enumerate(made.columns))
+    scope.add((Item(alias, seen, base.schemaname if not base.HasField("alias") else None),), seen)
+    scope.rels.add(rel)
+    text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (relation.schema, "public")
+    try:
+        targets = [expr for _, expr in bind_targets(binder, scope, node.target_list)]
+        scope.clause = "WHERE"
+        own = (
+            (condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"),)
+            if present(node.where_clause)
+            else ()
+        )
+    finally:
+        binder.text, binder.search_path = text, path
+    made_of: Columns = tuple((c.name, expr) for c, expr in zip(relation.columns, targets, strict=True))
+    if verb != "delete from" and not any(isinstance(expr, Column) and expr.rel == rel for _, expr in made_of):
+        raise _refused(relation, verb, "that have no updatable columns are not automatically updatable")
+    table = made.table if verb == "delete from" else _with_defaults(made.table, rel, relation, made_of)
+    return Through(table, rel, made_of, (*made.where, *own), relation)
+
+
+def _with_defaults(table: Table, rel: int, view: View, made_of: Columns) -> Table:
+    """The table with what the view's columns have as defaults in the place of its own."""
+    columns = list(table.columns)
+    for column, (_, expr) in zip(view.columns, made_of, strict=True):
+        if column.default is not None and isinstance(expr, Column) and expr.rel == rel:
+            columns[expr.index] = replace(columns[expr.index], default=column.default)
+    return replace(table, columns=tuple(columns))
+
+
+def base_table(catalog: Catalog, relation: Relation | None) -> Table | None:
+    """The table that a change of a relation would change; None where nothing could be changed through it."""
+    while isinstance(relation, View):
+        node: Any = parse(relation.query)[0].node
+        if len(node.from_clause) != 1 or kind(node.from_clause[0]) != "range_var":
+            return None
+        below = inner(node.from_clause[0])
+        relation = catalog.find(below.relname, (below.schemaname,))
+    return relation if isinstance(relation, Table) and relation.query is None else None
+
+
+def _refused(view: View, verb: str, reason: str) -> SqlError:
+    doing, event = _VERBS[verb]
+    hint = (
+        f"To enable {doing} the view, provide an INSTEAD OF {event} trigger or an unconditional"
+        f" ON {event} DO INSTEAD rule."
+    )
+    message = f'cannot {verb} view "{view.name}"'
+    return SqlError.of("object_not_in_prerequisite_state", message, detail=f"Views {reason}.", hint=hint)
+
+
+def _reason(node: Any) -> str | None:
+    """What the text alone tells."""
+    for given, what in (
+        (len(node.distinct_clause), "containing DISTINCT are"),
+        (len(node.group_clause), "containing GROUP BY are"),
+        (present(node.having_clause), "containing HAVING are"),
+        (node.op != pg.SETOP_NONE, "containing UNION, INTERSECT, or EXCEPT are"),
+        (node.HasField("with_clause"), "containing WITH are"),
+        (present(node.limit_count) or present(node.limit_offset), "containing LIMIT or OFFSET are"),
+    ):
+        if given:
+            return f"{what} not automatically updatable"
+    return None
+
+
+def _computed(binder: Binder, view: View) -> str | None:
+    """What its select list and FROM tell."""
+    node: Any = parse(view.query)[0].node
+    text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (view.schema, "public")
+    try:
+        query = bind_query(binder, node, None)
+    finally:
+        binder.text, binder.search_path = text, path
+    parts = [part for target in query.targets for part in walk(target)] if isinstance(query, Select) else []
+    for found, what in ((Aggregate, "aggregate"), (Window, "window"), (SetReturning, "set-returning")):
+        if any(isinstance(part, found) for part in parts):
+            return f"that return {what} functions are not automatically updatable"
+    if len(node.from_clause) != 1 or kind(node.from_clause[0]) != "range_var":
+        return "that do not select from a single table or view are not automatically updatable"
+    return None
+
+
+def view_item(changed: Through, alias: Any) -> Item:
+    """A view under its name or an Alias message's, as a scope has it."""
+    assert changed.view is not None
+    if alias is None:
+        return Item(changed.view.name, changed.columns, changed.view.schema, row_type=row_type(changed.view))
+    if len(alias.colnames):
+        raise FeatureNotSupported("names for the columns of a view that is changed are not supported")
+    return Item(alias.aliasname, changed.columns, row_type=row_type(changed.view))

@@ -1,0 +1,145 @@
+"""Statements whose WITH changes data: each part bound by itself, over the rows that the parts before it give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.query.recursion import in_order, refers_to
+from gpudb.sql.bind.query.with_clause import bind_cte, check_names, renamed
+from gpudb.sql.bind.scope import CteStub, Scope
+from gpudb.sql.bound import (
+    Column,
+    Cte,
+    CteScan,
+    DataChange,
+    FrameScan,
+    OutputColumn,
+    Part,
+    Query,
+    Select,
+    WithChanges,
+)
+from gpudb.sql.parse.parser import inner, kind, strings
+from gpudb.sql.traverse import walk
+
+Bind = Callable[[Binder, Any, Scope], Query | DataChange]
+
+CHANGES = {"insert_stmt", "update_stmt", "delete_stmt"}
+
+
+def changes_data(node: Any) -> bool:
+    """Whether a statement's own WITH has INSERT, UPDATE or DELETE in it."""
+    if "with_clause" not in node.DESCRIPTOR.fields_by_name or not node.HasField("with_clause"):
+        return False
+    return any(kind(inner(each).ctequery) != "select_stmt" for each in node.with_clause.ctes)
+
+
+def bind_with_changes(
+    binder: Binder, node: Any, bind: Callable[[Binder, Any, Scope], Query | DataChange]
+) -> WithChanges:
+    """A statement with such a WITH; `bind` binds INSERT, UPDATE, DELETE or SELECT below a scope.
+
+    0A000 for MERGE in WITH, 42P19 for one that refers to itself, 42712.
+    """
+    scope = Scope()
+    known: list[Cte] = []
+    parts: list[Part] = []
+    clause = node.with_clause
+    nodes = [inner(each) for each in clause.ctes]
+    check_names(binder, nodes)
+    for each in in_order(binder, nodes) if clause.recursive else nodes:
+        if kind(each.ctequery) == "select_stmt":
+            *own, cte = bind_cte(binder, scope, each, recursive=clause.recursive)
+            part: Query | DataChange = cte.query
+            if cte.recursive:
+                part = _selected(binder, cte, own)
+            columns: tuple[OutputColumn, ...] | None = cte.query.columns
+            number = cte.number
+        else:
+            part, number = _change(binder, scope, each, clause.recursive, bind), binder.cte()
+            columns = (
+                None
+                if part.returning is None
+                else renamed(part.returning, strings(each.aliascolnames), each.ctename).columns
+            )
+        frame = f"gpudb with {number}"
+        parts.append((frame, _after(part, known)))
+        if columns is None:
+            scope.ctes[each.ctename] = (CteStub((), returning=False), number)
+            continue
+        made = Cte(number, each.ctename, _frame(binder, frame, columns))
+        known.append(made)
+        scope.ctes[each.ctename] = (made, number)
+    plain = type(node)()
+    plain.CopyFrom(node)
+    plain.ClearField("with_clause")
+    statement = _after(bind(binder, plain, scope), known)
+    before = _needed(parts, statement)
+    # As PostgreSQL completes what has not been read: the last first, each behind what it reads
+    after: list[Part] = []
+    for each in reversed([part for part in parts if isinstance(part[1], DataChange)]):
+        if each not in (*before, *after):
+            after += [part for part in (*_needed(parts, each[1]), each) if part not in (*before, *after)]
+    return WithChanges(tuple(before), statement, tuple(after))
+
+
+def _needed(parts: Sequence[Part], reader: Query | DataChange) -> list[Part]:
+    """The parts that one reads, and those that these read, in order."""
+    wanted = {f"gpudb with {scan.cte}" for scan in _scans(reader)}
+    for name, part in reversed(parts):
+        if name in wanted:
+            wanted |= {f"gpudb with {scan.cte}" for scan in _scans(part)}
+    return [part for part in parts if part[0] in wanted]
+
+
+def _change(binder: Binder, scope: Scope, node: Any, recursive: bool, bind: Bind) -> DataChange:
+    body = inner(node.ctequery)
+    if kind(node.ctequery) not in CHANGES:
+        raise binder.locate(FeatureNotSupported("MERGE not supported in WITH query"), node.location)
+    if recursive and refers_to(body, node.ctename):
+        message = f'recursive query "{node.ctename}" must not contain data-modifying statements'
+        raise binder.locate(SqlError.of("invalid_recursion", message), node.location)
+    made = bind(binder, body, scope)
+    assert isinstance(made, DataChange)
+    return made
+
+
+def _selected(binder: Binder, cte: Cte, own: Sequence[Cte]) -> Select:
+    """A recursive WITH query as a query that stands by itself, `own` those in it."""
+    rel = binder.rel()
+    targets = tuple(Column(rel, index, c.type, c.name) for index, c in enumerate(cte.query.columns))
+    return Select(cte.query.columns, targets, CteScan(rel, cte.number), ctes=(*own, cte))
+
+
+def _frame(binder: Binder, name: str, columns: tuple[OutputColumn, ...]) -> Select:
+    rel = binder.rel()
+    held = tuple(OutputColumn(f"c{n}", column.type) for n, column in enumerate(columns, 1))
+    targets = tuple(Column(rel, index, column.type, column.name) for index, column in enumerate(columns))
+    return Select(columns, targets, FrameScan(rel, name, held))
+
+
+def _after(part: Any, known: list[Cte]) -> Any:
+    """A part with the rows of those before it within its reach."""
+    ctes = tuple(known)
+    if isinstance(part, DataChange):
+        made: Any = replace(part, query=_after(part.query, known))
+        if part.returning is not None:
+            made = replace(made, returning=_after(part.returning, known))
+        conflict = getattr(part, "on_conflict", None)
+        if conflict is not None:
+            conflict = replace(conflict, conflicts=_after(conflict.conflicts, known))
+            made = replace(made, on_conflict=conflict)
+        return made
+    used = {scan.cte for scan in walk(part) if isinstance(scan, CteScan)}
+    return replace(part, ctes=(*(cte for cte in ctes if cte.number in used), *part.ctes))
+
+
+def _scans(part: Query | DataChange) -> list[CteScan]:
+    if not isinstance(part, DataChange):
+        return [node for node in walk(part) if isinstance(node, CteScan)]
+    queries = [part.query, part.returning, getattr(getattr(part, "on_conflict", None), "conflicts", None)]
+    return [scan for query in queries if query is not None for scan in _scans(query)]

@@ -1,0 +1,121 @@
+"""Aggregate calls and GROUPING: each belongs to the query that its columns come from, be it one further out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.functions import resolve
+from gpudb.functions.registry import implementation
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.hypothetical import NAMES, hypothetical
+from gpudb.sql.bind.expressions.operators import call
+from gpudb.sql.bind.query.hypothetical_grouping import Hypothetical
+from gpudb.sql.bind.scope import KEPT, Scope, spoken
+from gpudb.sql.bind.types.coercion import check_equality, coerce
+from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
+from gpudb.sql.traverse import walk
+from gpudb.types import TEXT, UNKNOWN
+
+ORDERED_SETS = NAMES | {"percentile_cont", "percentile_disc", "mode"}
+_FORBIDDEN = frozenset(
+    ("WHERE", "GROUP BY", "JOIN", "LIMIT", "OFFSET", "VALUES", "FROM", "UPDATE", "RETURNING", "FILTER", "CHECK", *KEPT)
+    + ("FROM clause of their own query level", "MERGE WHEN", "window ROWS", "window RANGE", "window GROUPS")
+)
+
+
+def aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
+    """An aggregate in its place; 42803 where SQL has none."""
+    inputs: list[Any] = [*made.args, *made.order_by, *made.within_group]
+    if made.filter is not None:
+        inputs.append(made.filter)
+    owner = _owner(scope, inputs)
+    _check_place(owner, "aggregate functions")
+    if owner is not scope and owner.in_aggregate:
+        raise SqlError.of("grouping_error", "aggregate function calls cannot be nested")
+    for window in (n for part in inputs for n in walk(part) if isinstance(n, Window)):
+        message = "aggregate function calls cannot contain window function calls"
+        raise binder.locate_expr(SqlError.of("grouping_error", message), window)
+    if made.distinct:
+        check_equality(arg.type for arg in made.args)
+    return _lent(scope, owner, made)
+
+
+def ordered_set(
+    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
+) -> Expr:
+    """An ordered-set aggregate: percentile_cont(0.5) WITHIN GROUP (ORDER BY x)."""
+    if name in NAMES:
+        order = tuple(
+            replace(key, expr=coerce(binder, key.expr, TEXT)) if key.expr.type == UNKNOWN else key for key in order
+        )
+    if name in NAMES and len(args) == len(order):
+        return _hypothetical(binder, scope, name, args, order, keep)
+    types = tuple(arg.type.plain for arg in (*args, *(key.expr for key in order)))
+    if name in NAMES:
+        hint = (
+            f"To use the hypothetical-set aggregate {name}, the number of hypothetical direct arguments"
+            f" (here {len(args)}) must match the number of ordering columns (here {len(order)})."
+        )
+        raise UndefinedFunction(f"function {name}({', '.join(map(str, types))}) does not exist", hint=hint)
+    candidate = resolve.function(name, types, "a")
+    if name not in ORDERED_SETS:
+        message = f"{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"
+        raise SqlError.of("wrong_object_type", message)
+    resolve.check_typed(candidate.types, types)
+    made = call(binder, candidate, [*args, *(key.expr for key in order)])
+    implementation(made.function)
+    keys = tuple(
+        SortKey(expr, key.descending, key.nulls_first) for expr, key in zip(made.args[len(args) :], order, strict=True)
+    )
+    direct = made.args[: len(args)]
+    return aggregate(binder, scope, Aggregate(made.function, direct, made.type, within_group=keys, filter=keep))
+
+
+def _hypothetical(
+    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
+) -> Expr:
+    made, parts = hypothetical(binder, name, args, order, keep)
+    for part in parts:
+        aggregate(binder, scope, part)
+    owner = _owner(scope, parts)
+    again = lambda row: hypothetical(binder, name, row, order, keep)[0]  # noqa: E731
+    owner.hypotheticals.append(Hypothetical(made, tuple(args), again))
+    return made
+
+
+def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """GROUPING(…); whether its arguments are grouped by is checked with the query."""
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    made = Grouping(tuple(bind_expression(binder, scope, each) for each in node.args))
+    owner = _owner(scope, made.args)
+    _check_place(owner, "grouping operations")
+    if owner.in_aggregate:
+        raise SqlError.of("grouping_error", "aggregate function calls cannot be nested")
+    return _lent(scope, owner, made)
+
+
+def _owner(scope: Scope, parts: Iterable[Any]) -> Scope:
+    """The innermost query that one of the columns is of; the one at hand where there is no column."""
+    rels = {n.rel for part in parts for n in walk(part) if isinstance(n, Column)}
+    level: Scope | None = scope
+    while level is not None:
+        if rels & level.rels:
+            return level
+        level = level.parent
+    return scope
+
+
+def _lent(scope: Scope, owner: Scope, made: Aggregate | Grouping) -> Expr:
+    owner.aggregates = True
+    if owner is not scope:
+        owner.lent.append(made)
+    return made
+
+
+def _check_place(owner: Scope, what: str) -> None:
+    if owner.clause in _FORBIDDEN:
+        raise SqlError.of("grouping_error", f"{what} are not allowed in {spoken(owner.clause)}")

@@ -1,0 +1,131 @@
+"""Arrays in expressions: ARRAY[…], its casts, subscripts and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
+from gpudb.functions import resolve
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions import jsonb_subscripts
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import array_item, coerce, unify_branches
+from gpudb.sql.bound import Array, Case, Constant, Expr, Subscript, Test
+from gpudb.sql.parse.parser import inner, kind, present
+from gpudb.types import INT4, SqlType
+from gpudb.values.array import MAX_DIMENSIONS
+
+
+def array(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """An A_ArrayExpr message: ARRAY[…]."""
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    items = [bind_expression(binder, scope, each) for each in node.elements]
+    if not items:
+        raise SqlError.of(
+            "indeterminate_datatype",
+            "cannot determine type of empty array",
+            hint="Explicitly cast to the desired type, for example ARRAY[]::integer[].",
+        )
+    _, element = unify_branches(binder, items, "ARRAY")
+    items = [array_item(binder, item, element) for item in items]
+    return Array(tuple(items), _array_of(items, element))
+
+
+def cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr:
+    """ARRAY[…]::type[]: each element converted on its own, those of arrays in it too."""
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    element = target.element
+    assert element is not None
+    flat = replace(target, dims=1)
+    items: list[Expr] = []
+    for each in node.elements:
+        if kind(each) == "a_array_expr":
+            items.append(cast_items(binder, scope, inner(each), flat))
+            continue
+        item = bind_expression(binder, scope, each)
+        items.append(array_item(binder, item, flat if item.type.element is not None else element, "e"))
+    nested = [item.type for item in items if item.type.element is not None]
+    if not nested:
+        return Array(tuple(items), flat)
+    deepest = replace(flat, dims=max(item.dims for item in nested))
+    items = [array_item(binder, item, deepest) for item in items]
+    return Array(tuple(items), _array_of(items, deepest))
+
+
+def _array_of(items: Sequence[Expr], element: SqlType) -> SqlType:
+    """The type of ARRAY[…]: of arrays in it, one more dimension; 2202E where those written out differ in shape."""
+    if element.element is not None:
+        shapes = {(item.type.dims, len(item.items)) for item in items if isinstance(item, Array)}
+        if len(shapes) > 1 or len({item.type.dims for item in items}) > 1:
+            message = "multidimensional arrays must have array expressions with matching dimensions"
+            raise SqlError.of("array_subscript_error", message)
+    return element.array
+
+
+def indexed(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
+    """array[i][j] of A_Indices messages: NULL unless there is one for each dimension; with one slice all are slices."""
+    if len(steps) == 1 and arg.type.dims == 1 and arg.type.name != "jsonb":
+        return subscript(binder, scope, arg, steps[0])
+    element = arg.type.element
+    if len(steps) > MAX_DIMENSIONS and arg.type.name != "jsonb":
+        message = f"number of array dimensions ({len(steps)}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
+        raise SqlError.of("program_limit_exceeded", message)
+    if arg.type.name == "jsonb":
+        return jsonb_subscripts.part(binder, scope, arg, steps)
+    if element is None:
+        made = arg
+        for step in steps:
+            made = subscript(binder, scope, made, step)
+        return made
+    if any(step.is_slice for step in steps):
+        parts = [_slice(binder, scope, arg, step) for step in steps]
+        if len(parts) > arg.type.dims:
+            return Case(((Test(arg, "NULL", True), Constant([], arg.type)),), Constant(None, arg.type), arg.type)
+        first, *rest = parts
+        return replace(first, inner=tuple((part.low, part.high) for part in rest))
+    if len(steps) != arg.type.dims:
+        for step in steps:
+            _index(binder, scope, step.uidx)
+        return Constant(None, element)
+    made = arg
+    for step in steps:
+        inner_type = made.type.item or element
+        found = subscript(binder, scope, made, step)
+        assert isinstance(found, Subscript)
+        made = replace(found, type=inner_type)
+    return made
+
+
+def _slice(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Subscript:
+    """One step as a slice: an index alone is one from 1."""
+    low = None if not step.is_slice else _index(binder, scope, step.lidx)
+    return Subscript(arg, low, _index(binder, scope, step.uidx), True, arg.type)
+
+
+def _index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    if not present(node):
+        return None
+    index = bind_expression(binder, scope, node)
+    if not resolve.can_coerce(index.type.plain, INT4, "a"):
+        raise DatatypeMismatch("array subscript must have type integer")
+    return coerce(binder, index, INT4, "a")
+
+
+def subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
+    """One A_Indices message, of an array or a name."""
+    element = resolve.element_of(arg.type)
+    if arg.type.name == "name":
+        if step.is_slice:
+            raise FeatureNotSupported("slices of fixed-length arrays not implemented")
+        return Subscript(arg, None, _index(binder, scope, step.uidx), False, SqlType("char"))
+    if element is None:
+        message = f"cannot subscript type {arg.type} because it does not support subscripting"
+        raise binder.locate_expr(DatatypeMismatch(message), arg)
+    low, high = _index(binder, scope, step.lidx), _index(binder, scope, step.uidx)
+    return Subscript(arg, low, high, step.is_slice, arg.type if step.is_slice else element)

@@ -1,0 +1,304 @@
+"""Function calls: which function is meant, and whether it is plain, an aggregate, a window or gives a set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.model import Routine
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
+from gpudb.functions import resolve
+from gpudb.functions.library import default_text, functions_by_name
+from gpudb.functions.registry import Function, implementation
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions import input_checks, records
+from gpudb.sql.bind.expressions.aggregates import ORDERED_SETS, aggregate, ordered_set
+from gpudb.sql.bind.expressions.operators import call
+from gpudb.sql.bind.expressions.routines import as_function, chosen, complete, find_routines, items, scalar
+from gpudb.sql.bind.expressions.user_aggregates import own_aggregate
+from gpudb.sql.bind.expressions.variadic import spread
+from gpudb.sql.bind.expressions.windows import window
+from gpudb.sql.bind.query.ordering import sort_keys
+from gpudb.sql.bind.scope import KEPT, Scope, spoken
+from gpudb.sql.bind.types.coercion import coerce, condition
+from gpudb.sql.bound import (
+    Aggregate,
+    Expr,
+    SetReturning,
+)
+from gpudb.sql.parse.parser import inner, kind, parse, present, strings
+from gpudb.types import SqlType, exists
+
+
+def plain(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
+    """A call of a named function, as if it had been written."""
+    return call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
+
+
+def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """A FuncCall message."""
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    names = strings(node.funcname)
+    name = names[-1]
+    routines = find_routines(binder, names)
+    if len(names) > 1 and names[0] not in {"pg_catalog", "information_schema"} and not routines:
+        raise _no_function(binder, scope, names, node)
+    candidates = functions_by_name().get(name, ())
+    aggregating = "a" in {each.kind for each in candidates} | {each.kind for each in routines}
+    over = node.over if node.HasField("over") else None
+    outer, sets = (scope.in_aggregate, scope.in_window), scope.sets
+    if aggregating and over is None:
+        if scope.in_aggregate:
+            filtering = scope.clause == "FILTER"
+            what = "functions are not allowed in FILTER" if filtering else "function calls cannot be nested"
+            raise SqlError.of("grouping_error", f"aggregate {what}")
+        scope.in_aggregate = True
+    if over is not None:
+        scope.in_window = True
+    try:
+        args = [bind_expression(binder, scope, unnamed(each)) for each in node.args]
+        order = sort_keys(binder, scope, node.agg_order, arguments=node.agg_within_group)
+        keep = _filter(binder, scope, node.agg_filter)
+    finally:
+        scope.in_aggregate, scope.in_window = outer
+    if node.agg_within_group:
+        if over is not None:
+            raise FeatureNotSupported(f"OVER is not supported for ordered-set aggregate {name}")
+        return ordered_set(binder, scope, name, args, order, keep)
+    if not routines and (converted := _type_call(binder, name, args)) is not None:
+        _check_plain(node, name)
+        return converted
+    own = tuple(map(as_function, routines))
+    types = tuple(arg.type.plain for arg in args)
+    try:
+        candidate = resolve.function(name, types, "fawp", node.func_variadic, own, given_names(node.args))
+    except UndefinedFunction as missing:
+        if (part := _field_called(node, name, args)) is not None:
+            return part
+        if len(names) == 1:
+            raise
+        written = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
+        raise UndefinedFunction(written, hint=missing.hint) from None
+    routine = chosen(routines, candidate, args)
+    if routine is not None and routine.kind == "a":
+        _check_star(node, routine.signature, args)
+        return own_aggregate(binder, scope, routine, candidate, args, order, keep, node)
+    if routine is not None:
+        return _routine(binder, scope, *complete(binder, routine, candidate, args), node)
+    if candidate.places:
+        candidate, args = in_places(binder, candidate, args)
+    target = candidate.target
+    assert isinstance(target, Function)
+    if target.kind == "f":
+        _check_plain(node, name)
+    if node.func_variadic and target.variadic is not None and target.variadic.name == "any":
+        return spread(binder, target, args)
+    if target.name in input_checks.NAMES:
+        return input_checks.checked_input(binder, target, args)
+    if target.kind == "f" and target.returns_set:
+        return _set_returning(binder, scope, candidate, args, node.location)
+    if target.kind == "f":
+        return call(binder, candidate, args)
+    if target.kind == "a" and name in ORDERED_SETS:
+        message = f"WITHIN GROUP is required for ordered-set aggregate {name}"
+        raise SqlError.of("wrong_object_type", message)
+    if target.kind == "w" and over is None:
+        raise SqlError.of("wrong_object_type", f"window function {name} requires an OVER clause")
+    if target.kind == "a":
+        _check_star(node, name, args)
+    if scope.sets != sets:
+        what = "aggregate" if over is None else "window"
+        message = f"{what} function calls cannot contain set-returning function calls"
+        error = FeatureNotSupported(message, hint=ELSEWHERE)
+        raise binder.locate(error, scope.set_location)
+    made = call(binder, candidate, args)
+    implementation(target)
+    if over is not None:
+        return window(binder, scope, node, made, keep)
+    if node.agg_distinct:
+        order = tuple(replace(key, expr=_argument(binder, key.expr, args, made.args)) for key in order)
+    return aggregate(
+        binder, scope, Aggregate(target, made.args, made.type, node.agg_distinct, order, (), keep, node.agg_star)
+    )
+
+
+def _argument(binder: Binder, key: Expr, written: Sequence[Expr], made: Sequence[Expr]) -> Expr:
+    """The argument that ORDER BY names as it is written, be it converted for the function; 42P10 for none of them."""
+    if key not in written:
+        message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
+        raise binder.locate_expr(SqlError.of("invalid_column_reference", message), key)
+    return made[written.index(key)]
+
+
+def _filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    if not present(node):
+        return None
+    clause, scope.clause = scope.clause, "FILTER"
+    try:
+        return condition(binder, bind_expression(binder, scope, node), "FILTER")
+    finally:
+        scope.clause = clause
+
+
+def applied(binder: Binder, scope: Scope, name: str, row: Expr) -> Expr | None:
+    """`name(row)` for what is written `row.name`, where that is a function of one value; None if it is not."""
+    routines = find_routines(binder, (name,))
+    try:
+        candidate = resolve.function(name, (row.type.plain,), "f", own=tuple(map(as_function, routines)))
+    except SqlError:
+        return None
+    routine = chosen(routines, candidate, [row])
+    if routine is None:
+        return call(binder, candidate, [row])
+    routine, args = complete(binder, routine, candidate, [row])
+    return _value_or_set(binder, scope, routine, args, -1)
+
+
+def member(binder: Binder, scope: Scope, row: Expr, name: str) -> Expr:
+    """`(row).name`: a field, or else a function of the row; of another value a cast or a function."""
+    try:
+        return records.field_named(row, name)
+    except SqlError as error:
+        if error.sqlstate not in {"42703", "42809"}:
+            raise
+        made = _type_call(binder, name, (row,)) or applied(binder, scope, name, row)
+        if made is None:
+            raise
+        return made
+
+
+def _field_called(node: Any, name: str, args: Sequence[Expr]) -> Expr | None:
+    """The field that `name(row)` stands for where there is no such function; None if it is none."""
+    decorated = node.agg_star or node.agg_distinct or node.func_variadic or len(node.agg_order)
+    if len(args) != 1 or decorated or node.HasField("over") or present(node.agg_filter):
+        return None
+    fields = [each for each, _ in args[0].type.fields] if records.is_row(args[0].type) else []
+    return records.field_at(args[0], fields.index(name)) if name in fields else None
+
+
+def _no_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) -> SqlError:
+    """42883 for a name in a schema without functions; 3F000 for a schema that is not there."""
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    if names[0] not in binder.catalog.schemas:
+        return SqlError.of("invalid_schema_name", f'schema "{names[0]}" does not exist')
+    types = ", ".join(str(bind_expression(binder, scope, unnamed(each)).type.plain) for each in node.args)
+    hint = "No function matches the given name and argument types. You might need to add explicit type casts."
+    return UndefinedFunction(f"function {'.'.join(names)}({types}) does not exist", hint=hint)
+
+
+def _check_star(node: Any, name: str, args: Sequence[Expr]) -> None:
+    """42809 for an aggregate over nothing that is not written with a star."""
+    if not args and not node.agg_star:
+        message = f"{name.partition('(')[0]}(*) must be used to call a parameterless aggregate function"
+        raise SqlError.of("wrong_object_type", message)
+
+
+def _check_plain(node: Any, name: str) -> None:
+    """42809 for what only aggregates and window functions take."""
+    taken = {
+        f"{name}(*)": node.agg_star,
+        "DISTINCT": node.agg_distinct,
+        "ORDER BY": len(node.agg_order) > 0,
+        "FILTER": present(node.agg_filter),
+    }
+    for what, given in taken.items():
+        if given:
+            raise SqlError.of("wrong_object_type", f"{what} specified, but {name} is not an aggregate function")
+    if node.HasField("over"):
+        message = f"OVER specified, but {name} is not a window function nor an aggregate function"
+        raise SqlError.of("wrong_object_type", message)
+
+
+def _routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], node: Any) -> Expr:
+    """A call of a function that a user made: its body."""
+    if routine.kind == "p":
+        hint = "To call a procedure, use CALL."
+        raise SqlError.of("wrong_object_type", f"{routine.signature} is a procedure", hint=hint)
+    _check_plain(node, routine.name)
+    return _value_or_set(binder, scope, routine, args, node.location)
+
+
+def _value_or_set(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], location: int) -> Expr:
+    if not routine.returns_set:
+        return scalar(binder, routine, args)
+    _count_set(scope, location)
+    return items(binder, scope, routine, args)
+
+
+def _count_set(scope: Scope, location: int) -> None:
+    """Notes a call that gives a set; 0A000 in a clause that takes none."""
+    if scope.clause in _NO_SETS:
+        raise FeatureNotSupported(f"set-returning functions are not allowed in {spoken(scope.clause)}")
+    scope.sets += 1
+    scope.set_location = location
+
+
+def unnamed(node: Any) -> Any:
+    """An argument without its name."""
+    return inner(node).arg if kind(node) == "named_arg_expr" else node
+
+
+def given_names(nodes: Sequence[Any]) -> tuple[str, ...]:
+    """The names of the last arguments of a call; 42601 for one without a name behind them, or a name given twice."""
+    named = [inner(each).name for each in nodes if kind(each) == "named_arg_expr"]
+    if named and any(kind(each) != "named_arg_expr" for each in nodes[len(nodes) - len(named) :]):
+        raise SqlError.of("syntax_error", "positional argument cannot follow named argument")
+    for index, name in enumerate(named):
+        if name in named[:index]:
+            raise SqlError.of("syntax_error", f'argument name "{name}" used more than once')
+    return tuple(named)
+
+
+def in_places(
+    binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]
+) -> tuple[resolve.Candidate, list[Expr]]:
+    """A call by names of a function of PostgreSQL's as one by places, with the defaults that it leaves out before."""
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    target = candidate.target
+    assert isinstance(target, Function)
+    given = dict(zip(candidate.places, args, strict=True))
+    made = []
+    for place in range(max(candidate.places) + 1):
+        if place not in given:
+            node = inner(parse(f"SELECT {default_text(target, place)}")[0].node.target_list[0]).val
+            given[place] = bind_expression(binder, Scope(), node)
+        made.append(given[place])
+    return resolve.Candidate(target, target.args[: len(made)]), made
+
+
+def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
+    """`type(value)` as a cast, where no function of that name takes the value: text(x), float8(x), date(x).
+
+    A value of the type itself stays as it is, with what is declared of it.
+    """
+    if len(args) != 1 or not exists(name) or name.startswith("_") or records.is_row(args[0].type):
+        return None
+    source = args[0].type.plain
+    if source.name == name:
+        return args[0]
+    if any(len(f.args) == 1 and f.args[0].name == source.name for f in functions_by_name().get(name, ())):
+        target = SqlType(name)
+        return coerce(binder, args[0], target, "e") if resolve.can_coerce(source, target, "e") else None
+    if source.name == "unknown" or resolve.can_coerce(source, SqlType(name), "e"):
+        return coerce(binder, args[0], SqlType(name), "e")
+    return None
+
+
+ELSEWHERE = "You might be able to move the set-returning function into a LATERAL FROM item."
+_NO_SETS = (
+    frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(",")) | KEPT
+)
+
+
+def _set_returning(
+    binder: Binder, scope: Scope, candidate: resolve.Candidate, args: Sequence[Expr], location: int
+) -> Expr:
+    made = call(binder, candidate, args)
+    _count_set(scope, location)
+    return SetReturning(made.function, made.args, made.type)

@@ -1,0 +1,422 @@
+"""Expressions: one function a kind of node of PostgreSQL's parse tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import (
+    DatatypeMismatch,
+    FeatureNotSupported,
+    GpudbError,
+    SqlError,
+    SyntaxError_,
+    UndefinedColumn,
+    UndefinedObject,
+)
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions import aggregates, arrays, calls, operators, quantified, records, sql_json
+from gpudb.sql.bind.expressions.constants import literal
+from gpudb.sql.bind.query import stars
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import coerce, condition, unify_branches
+from gpudb.sql.bind.types.type_names import value_type
+from gpudb.sql.bound import (
+    ArraySubquery,
+    BoolOp,
+    Case,
+    Cast,
+    Choice,
+    Constant,
+    Default,
+    Exists,
+    Expr,
+    Parameter,
+    Query,
+    Row,
+    ScalarSubquery,
+    Test,
+)
+from gpudb.sql.parse.parser import inner, kind, present, strings
+from gpudb.types import DATE, TEXT, TIME, TIMESTAMP, TIMETZ, UNKNOWN, SqlType
+
+MAX_DEPTH = 150
+
+Bind = Callable[[Binder, Scope, Any], Expr]
+_BINDERS: dict[str, Bind] = {}
+
+
+def binds(node_kind: str) -> Callable[[Bind], Bind]:
+    """Declares the function that binds one kind of node."""
+
+    def register(function: Bind) -> Bind:
+        _BINDERS[node_kind] = function
+        return function
+
+    return register
+
+
+def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """A `Node` as a bound expression; errors carry the position of the innermost node that raised them."""
+    node_kind = kind(node)
+    function = _BINDERS.get(node_kind)
+    if function is None:
+        raise FeatureNotSupported(f"{node_kind.replace('_', ' ') or 'empty'} expressions are not supported")
+    binder.check()
+    message = inner(node)
+    binder.depth += 1
+    try:
+        if binder.depth > MAX_DEPTH:
+            raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
+        made = function(binder, scope, message)
+        binder.places[id(made)] = made, node
+        return made
+    except GpudbError as error:
+        raise binder.locate(error, getattr(message, "location", -1)) from None
+    finally:
+        binder.depth -= 1
+
+
+@binds("a_const")
+def _constant(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return literal(node)
+
+
+@binds("param_ref")
+def _parameter(binder: Binder, scope: Scope, node: Any) -> Expr:
+    if binder.arguments is not None:
+        return binder.arguments.numbered(node.number)
+    return binder.parameter(node.number)
+
+
+@binds("set_to_default")
+def _default(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return Default(UNKNOWN)
+
+
+@binds("column_ref")
+def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
+    last = node.fields[-1]
+    if kind(last) == "a_star":
+        return stars.relation_row(binder, scope, node)
+    names = strings(node.fields)
+    match names:
+        case (name,):
+            try:
+                return scope.lookup(name)
+            except GpudbError as error:
+                argument = binder.arguments.named(name) if binder.arguments is not None else None
+                if argument is not None and error.sqlstate == "42703":
+                    return argument
+                item = scope.relation(name)
+                if item is None:
+                    raise
+                if item.scalar:
+                    return item.columns[0][1]
+                return records.whole_row(binder, item)
+        case (alias, name):
+            known = binder.arguments
+            if known is not None and known.routine == alias and scope.relation(alias) is None:
+                argument = known.named(name)
+                if argument is not None:
+                    return argument
+            if known is not None and scope.relation(alias) is None and (row := known.named(alias)) is not None:
+                return calls.member(binder, scope, row, name)
+            return _qualified(binder, scope, alias, name)
+        case (schema, alias, name):
+            return _qualified(binder, scope, alias, name, schema)
+        case (database, schema, alias, name) if database == binder.catalog.database:
+            return _qualified(binder, scope, alias, name, schema)
+    if len(names) > 4:
+        raise SyntaxError_(f"improper qualified name (too many dotted names): {'.'.join(names)}")
+    raise FeatureNotSupported(f"cross-database references are not implemented: {'.'.join(names)}")
+
+
+def _qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str | None = None) -> Expr:
+    """alias.name: a column of the relation, or a function of its row."""
+    try:
+        return scope.qualified(alias, name, schema)
+    except UndefinedColumn:
+        item = scope.relation(alias, schema)
+        if item is None or not item.columns:
+            raise
+        made = calls.applied(binder, scope, name, records.whole_row(binder, item))
+        if made is None:
+            raise
+        return made
+
+
+@binds("type_cast")
+def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
+    try:
+        target = value_type(node.type_name, binder)
+    except GpudbError as error:
+        raise binder.locate(error, node.type_name.location) from None
+    if kind(node.arg) == "a_array_expr" and target.element is not None:
+        return arrays.cast_items(binder, scope, inner(node.arg), target)
+    arg = bind_expression(binder, scope, node.arg)
+    return coerce(binder, arg, target, "e")
+
+
+# Collations that PostgreSQL takes from the system or from ICU.
+_LOCALE = re.compile(r"[a-z]{2,3}([_-].+)?|unicode")
+
+
+@binds("collate_clause")
+def _collate(binder: Binder, scope: Scope, node: Any) -> Expr:
+    name = strings(node.collname)[-1]
+    if not _LOCALE.fullmatch(name) and name not in {"C", "POSIX", "default", "ucs_basic"}:
+        message = f'collation "{name}" for encoding "UTF8" does not exist'
+        raise binder.locate(UndefinedObject(message), node.location)
+    if name not in {"C", "POSIX", "default", "ucs_basic"}:
+        raise FeatureNotSupported(f'collation "{name}" is not supported', hint="gpudb orders text by collation C.")
+    expr = bind_expression(binder, scope, node.arg)
+    if expr.type.category not in {"S", "X"} and expr.type.name != "name":
+        raise DatatypeMismatch(f"collations are not supported by type {expr.type}")
+    return coerce(binder, expr, TEXT) if expr.type.name == "unknown" else expr
+
+
+@binds("bool_expr")
+def _boolean(binder: Binder, scope: Scope, node: Any) -> Expr:
+    op = {pg.AND_EXPR: "AND", pg.OR_EXPR: "OR", pg.NOT_EXPR: "NOT"}[node.boolop]
+    return BoolOp(op, tuple(_truth(binder, scope, arg, op) for arg in node.args))  # type: ignore[arg-type]
+
+
+def _truth(binder: Binder, scope: Scope, node: Any, clause: str) -> Expr:
+    """A condition that is one value; 42804 for a set."""
+    sets = scope.sets
+    made = condition(binder, bind_expression(binder, scope, node), clause)
+    if scope.sets != sets:
+        raise binder.locate_expr(DatatypeMismatch(f"argument of {clause} must not return a set"), made)
+    return made
+
+
+@binds("null_test")
+def _null_test(binder: Binder, scope: Scope, node: Any) -> Expr:
+    arg = bind_expression(binder, scope, node.arg)
+    negated = node.nulltesttype == pg.IS_NOT_NULL
+    if records.is_row(arg.type) and arg.type.fields:
+        return records.null_test(arg, negated)
+    if arg.type == UNKNOWN and not isinstance(arg, Parameter):
+        arg = coerce(binder, arg, TEXT)
+    return Test(arg, "NULL", negated)
+
+
+@binds("boolean_test")
+def _boolean_test(binder: Binder, scope: Scope, node: Any) -> Expr:
+    name = pg.BoolTestType.Name(node.booltesttype).removeprefix("IS_")
+    negated = name.startswith("NOT_")
+    what = name.removeprefix("NOT_")
+    arg = _truth(binder, scope, node.arg, f"IS {name.replace('_', ' ')}")
+    return Test(arg, "NULL" if what == "UNKNOWN" else what, negated)
+
+
+@binds("case_expr")
+def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
+    sets = scope.sets
+    subject = bind_expression(binder, scope, node.arg) if present(node.arg) else None
+    whens, values = [], []
+    for each in node.args:
+        when = inner(each)
+        test = bind_expression(binder, scope, when.expr)
+        if subject is not None:
+            test = operators.apply_operator(binder, "=", subject, test)
+        whens.append(condition(binder, test, "CASE/WHEN"))
+        values.append(bind_expression(binder, scope, when.result))
+    default: Expr = Constant(None, UNKNOWN)
+    if present(node.defresult):
+        default = bind_expression(binder, scope, node.defresult)
+    _check_sets(binder, scope, sets, "CASE")
+    # PostgreSQL looks at ELSE first when it settles the type.
+    (last, *others), target = unify_branches(binder, [default, *values], "CASE")
+    return Case(tuple(zip(whens, others, strict=True)), last, target)
+
+
+def _check_sets(binder: Binder, scope: Scope, before: int, what: str) -> None:
+    """0A000 for a set-returning function that a condition decides upon."""
+    if scope.sets != before:
+        message = f"set-returning functions are not allowed in {what}"
+        raise binder.locate(FeatureNotSupported(message, hint=calls.ELSEWHERE), scope.set_location)
+
+
+@binds("coalesce_expr")
+def _coalesce(binder: Binder, scope: Scope, node: Any) -> Expr:
+    sets = scope.sets
+    args, target = unify_branches(binder, [bind_expression(binder, scope, a) for a in node.args], "COALESCE")
+    _check_sets(binder, scope, sets, "COALESCE")
+    return Choice("COALESCE", args, target)
+
+
+@binds("min_max_expr")
+def _min_max(binder: Binder, scope: Scope, node: Any) -> Expr:
+    op = "GREATEST" if node.op == pg.IS_GREATEST else "LEAST"
+    args, target = unify_branches(binder, [bind_expression(binder, scope, a) for a in node.args], op)
+    return Choice(op, args, target)  # type: ignore[arg-type]
+
+
+@binds("a_array_expr")
+def _array(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return arrays.array(binder, scope, node)
+
+
+@binds("row_expr")
+def _row(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return records.row([expr for _, expr in stars.bind_list(binder, scope, node.args)])
+
+
+@binds("a_indirection")
+def indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
+    made = bind_expression(binder, scope, node.arg)
+    steps = list(node.indirection)
+    while steps:
+        count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
+        if count:
+            made = arrays.indexed(binder, scope, made, [inner(step) for step in steps[:count]])
+            steps = steps[count:]
+        else:
+            made = _field(binder, scope, made, steps.pop(0))
+    return made
+
+
+def _field(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
+    """(record).name, be it a function of the record."""
+    if kind(step) == "a_star":
+        raise FeatureNotSupported("(record).* is not supported")
+    return calls.member(binder, scope, arg, inner(step).sval)
+
+
+@binds("func_call")
+def _function(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return calls.bind_call(binder, scope, node)
+
+
+_BINDERS.update(sql_json.BINDERS)
+
+
+@binds("grouping_func")
+def _grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
+    return aggregates.bind_grouping(binder, scope, node)
+
+
+_VALUE_FUNCTIONS = {
+    "CURRENT_USER": "current_user",
+    "CURRENT_ROLE": "current_user",
+    "USER": "current_user",
+    "SESSION_USER": "session_user",
+    "CURRENT_CATALOG": "current_database",
+    "CURRENT_SCHEMA": "current_schema",
+}
+
+
+@binds("sqlvalue_function")
+def _value_function(binder: Binder, scope: Scope, node: Any) -> Expr:
+    name = pg.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_")
+    if name in _VALUE_FUNCTIONS:
+        return calls.plain(binder, _VALUE_FUNCTIONS[name], ())
+    now = calls.plain(binder, "now", ())
+    base = name.removesuffix("_N")
+    target = {"CURRENT_DATE": DATE, "CURRENT_TIMESTAMP": now.type, "LOCALTIMESTAMP": TIMESTAMP}.get(base)
+    if base == "CURRENT_TIME":
+        return Cast(now, TIMETZ if node.typmod < 0 else SqlType("timetz", min(node.typmod, 6)))
+    if base == "LOCALTIME":
+        return Cast(Cast(now, TIMESTAMP), TIME if node.typmod < 0 else SqlType("time", min(node.typmod, 6)))
+    if target is None:
+        raise FeatureNotSupported(f"{base} is not supported")
+    if name.endswith("_N"):
+        target = SqlType(target.name, min(node.typmod, 6))
+    return now if target == now.type else Cast(now, target)
+
+
+# ------------------------------------------------------------------------------------------------ operators
+
+
+@binds("a_expr")
+def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
+    name = strings(node.name)[-1]
+    match operators.expression_kind(node):
+        case "AEXPR_OP" | "AEXPR_LIKE" | "AEXPR_ILIKE" | "AEXPR_SIMILAR":
+            left = bind_expression(binder, scope, node.lexpr) if present(node.lexpr) else None
+            row = left if isinstance(left, Row) and not left.whole else None
+            if row is not None and (query := _row_query(binder, scope, node.rexpr)) is not None:
+                return quantified.row_subquery(binder, name, row, query)
+            return operators.apply_operator(binder, name, left, bind_expression(binder, scope, node.rexpr))
+        case "AEXPR_IN":
+            left = bind_expression(binder, scope, node.lexpr)
+            items = [bind_expression(binder, scope, each) for each in inner(node.rexpr).items]
+            return operators.in_list(binder, left, items, name == "<>")
+        case "AEXPR_OP_ANY" | "AEXPR_OP_ALL" as which:
+            left = bind_expression(binder, scope, node.lexpr)
+            right = bind_expression(binder, scope, node.rexpr)
+            return operators.any_array(binder, name, left, right, which == "AEXPR_OP_ALL")
+        case "AEXPR_DISTINCT" | "AEXPR_NOT_DISTINCT" as which:
+            left = bind_expression(binder, scope, node.lexpr)
+            right = bind_expression(binder, scope, node.rexpr)
+            return operators.distinct_from(binder, left, right, which == "AEXPR_NOT_DISTINCT")
+        case "AEXPR_NULLIF":
+            left = bind_expression(binder, scope, node.lexpr)
+            return operators.nullif(binder, left, bind_expression(binder, scope, node.rexpr))
+        case "AEXPR_BETWEEN" | "AEXPR_NOT_BETWEEN" | "AEXPR_BETWEEN_SYM" | "AEXPR_NOT_BETWEEN_SYM" as which:
+            return _between(binder, scope, node, which)
+        case other:
+            raise FeatureNotSupported(f"operator kind {other} is not supported")
+
+
+def _row_query(binder: Binder, scope: Scope, node: Any) -> Query | None:
+    """The subquery that a row is compared with, if that is what stands there."""
+    from gpudb.sql.bind.query.select import bind_query
+
+    if kind(node) != "sub_link" or inner(node).sub_link_type != pg.EXPR_SUBLINK:
+        return None
+    return bind_query(binder, inner(inner(node).subselect), scope)
+
+
+def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
+    sets = scope.sets
+    value = bind_expression(binder, scope, node.lexpr)
+    low, high = (bind_expression(binder, scope, each) for each in inner(node.rexpr).items)
+    if scope.sets != sets:
+        raise DatatypeMismatch("argument of AND must not return a set")
+
+    def within(first: Expr, last: Expr) -> Expr:
+        at_least = operators.apply_operator(binder, ">=", value, first)
+        return BoolOp("AND", (at_least, operators.apply_operator(binder, "<=", value, last)))
+
+    made = within(low, high)
+    if which.endswith("_SYM"):
+        made = BoolOp("OR", (made, within(high, low)))
+    return BoolOp("NOT", (made,)) if which.startswith("AEXPR_NOT") else made
+
+
+# ------------------------------------------------------------------------------------------------ subqueries
+
+
+@binds("sub_link")
+def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
+    from gpudb.sql.bind.query.select import bind_query
+
+    if scope.clause == "CALL":
+        raise FeatureNotSupported("cannot use subquery in CALL argument")
+    if scope.clause == "CHECK":
+        raise FeatureNotSupported("cannot use subquery in check constraint")
+    query: Query = bind_query(binder, inner(node.subselect), scope)
+    match pg.SubLinkType.Name(node.sub_link_type):
+        case "EXISTS_SUBLINK":
+            return Exists(query)
+        case "EXPR_SUBLINK":
+            if len(query.columns) != 1:
+                raise SqlError.of("syntax_error", "subquery must return only one column")
+            binder.subqueries[node.location] = query.columns[0].name
+            return ScalarSubquery(query, query.columns[0].type)
+        case "ARRAY_SUBLINK":
+            if len(query.columns) != 1:
+                raise SqlError.of("syntax_error", "subquery must return only one column")
+            return ArraySubquery(query, query.columns[0].type.array)
+        case "ANY_SUBLINK" | "ALL_SUBLINK" as which:
+            left = bind_expression(binder, scope, node.testexpr)
+            name = strings(node.oper_name)[-1] if node.oper_name else "="
+            return quantified.any_subquery(binder, name, left, query, which == "ALL_SUBLINK")
+        case other:
+            raise FeatureNotSupported(f"subquery of kind {other} is not supported")

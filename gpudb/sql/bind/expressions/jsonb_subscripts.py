@@ -1,0 +1,51 @@
+"""Subscripts of jsonb: `j['a'][0]` read as a path, and the same as a target that is assigned to (jsonbsubs.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.errors import DatatypeMismatch
+from gpudb.functions import resolve
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.operators import apply_operator
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import coerce
+from gpudb.sql.bound import Array, Expr
+from gpudb.sql.parse.parser import present
+from gpudb.types import INT4, TEXT, UNKNOWN
+
+
+def part(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
+    """What stands at a path of A_Indices messages; NULL where nothing does."""
+    path, _ = subscripts(binder, scope, steps)
+    return apply_operator(binder, "#>", arg, Array(path, TEXT.array))
+
+
+def subscripts(binder: Binder, scope: Scope, steps: Sequence[Any]) -> tuple[tuple[Expr, ...], bool]:
+    """A path's steps as texts, and whether the first one is a number. 42804 for slices and for other types."""
+    bound = [_bound(binder, scope, step) for step in steps]
+    numbered = bound[0].type.name != "unknown" and resolve.can_coerce(bound[0].type.plain, INT4, "i")
+    return tuple(_text(binder, each) for each in bound), numbered
+
+
+def _bound(binder: Binder, scope: Scope, step: Any) -> Expr:
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    if step.is_slice:
+        error = DatatypeMismatch("jsonb subscript does not support slices")
+        place = step.uidx if present(step.uidx) else step.lidx
+        raise binder.locate_expr(error, bind_expression(binder, scope, place)) if present(place) else error
+    return bind_expression(binder, scope, step.uidx)
+
+
+def _text(binder: Binder, step: Expr) -> Expr:
+    if step.type == UNKNOWN:
+        return coerce(binder, step, TEXT)
+    takes = [each for each in (INT4, TEXT) if resolve.can_coerce(step.type.plain, each, "i")]
+    if len(takes) != 1:
+        which = "only one type, integer or text" if takes else "either integer or text"
+        hint = f"jsonb subscript must be coercible to {which}."
+        error = DatatypeMismatch(f"subscript type {step.type.plain} is not supported", hint=hint)
+        raise binder.locate_expr(error, step)
+    return coerce(binder, coerce(binder, step, takes[0]), TEXT, "e")

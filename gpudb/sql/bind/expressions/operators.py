@@ -1,0 +1,276 @@
+"""Operators: the one that PostgreSQL means, with its arguments converted; IN, BETWEEN, LIKE, ANY and row comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions import dimensions, resolve
+from gpudb.functions.registry import MISSING, Function, result_type
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.constants import small_integer
+from gpudb.sql.bind.types.coercion import check_equality, coerce, untyped_as
+from gpudb.sql.bound import (
+    AnyArray,
+    Array,
+    BoolOp,
+    Call,
+    Case,
+    Constant,
+    DistinctFrom,
+    Expr,
+    InList,
+    Parameter,
+    Row,
+    Test,
+)
+from gpudb.sql.traverse import reads_columns
+from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
+
+
+def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:
+    """A resolved function or operator over arguments, each converted to what it takes."""
+    function = _function(candidate)
+    if not any(isinstance(arg, Parameter) for arg in args):
+        resolve.check_typed(candidate.types, [arg.type for arg in args])
+    types, declared = _bound_types(candidate, args, function.result)
+    if any(each.name == "numeric" for each in types):
+        args = [
+            small_integer(arg) if isinstance(arg, Constant) and _takes_numeric(t) else arg
+            for arg, t in zip(args, types, strict=True)
+        ]
+    if function.name == "pg_typeof" and isinstance(args[0], Constant):
+        types = (args[0].type,)  # an untyped literal is of type unknown to whoever asks
+    converted = tuple(
+        arg if _open(takes, arg) else coerce(binder, arg, wanted)
+        for takes, arg, wanted in zip(candidate.types, args, types, strict=True)
+    )
+    if function.name == "array_fill":
+        converted = tuple(map(_folded, converted))
+    dimensions.check(function.name, [arg.type for arg in converted])
+    if len(function.out_types) > 1:
+        outs = [
+            resolve.bind_polymorphic(candidate.types, [arg.type for arg in args], each)[1]
+            for each in function.out_types
+        ]
+        fields = tuple((name, each.undeclared) for name, each in zip(function.out_names, outs, strict=True))
+        return Call(function, converted, SqlType("record", fields=fields))
+    made = result_type(function, [arg.type for arg in converted], constants(converted))
+    if function.result.name != declared.name:
+        made = dimensions.result(function.name, declared, [arg.type for arg in converted], constants(converted))
+    return Call(function, converted, made.undeclared)
+
+
+def _bound_types(
+    candidate: resolve.Candidate, args: Sequence[Expr], result: SqlType
+) -> tuple[tuple[SqlType, ...], SqlType]:
+    """What a call takes and gives; what is written without type counts as what the other arguments make it."""
+    given = [arg.type for arg in args]
+    types, declared = resolve.bind_polymorphic(candidate.types, given, result)
+    known = [
+        untyped_as(arg, wanted) if arg.type.name == "unknown" and takes.name in resolve.FAMILIES else arg.type
+        for takes, arg, wanted in zip(candidate.types, args, types, strict=True)
+    ]
+    return (types, declared) if known == given else resolve.bind_polymorphic(candidate.types, known, result)
+
+
+def _open(takes: SqlType, arg: Expr) -> bool:
+    """Whether nothing about a call tells what an untyped parameter of a statement is."""
+    return takes.name == "any" and isinstance(arg, Parameter) and arg.type.name == "unknown"
+
+
+def _folded(arg: Expr) -> Expr:
+    """ARRAY[…] of constants as one."""
+    if not isinstance(arg, Array) or not all(isinstance(item, Constant) for item in arg.items):
+        return arg
+    return Constant([item.value for item in arg.items if isinstance(item, Constant)], arg.type)
+
+
+def _takes_numeric(item: SqlType) -> bool:
+    return item.name == "numeric" and item.modifier == -1
+
+
+def _function(candidate: resolve.Candidate) -> Function:
+    return candidate.target if isinstance(candidate.target, Function) else candidate.target.function
+
+
+def constants(args: Sequence[Expr]) -> tuple[object, ...]:
+    """The values of constant arguments, MISSING for the others."""
+    return tuple(arg.value if isinstance(arg, Constant) else MISSING for arg in args)
+
+
+def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) -> Expr:
+    """`left name right`, or `name right`."""
+    if isinstance(left, Row) and isinstance(right, Row) and not left.whole and not right.whole:
+        # ROW(…) compares item by item; a relation's row compares as one value
+        return compare_rows(binder, name, left, right)
+    candidate = resolve.operator(name, left.type.plain if left is not None else None, right.type.plain)
+    made = call(binder, candidate, (right,) if left is None else (left, right))
+    if left is not None:
+        _check_rows(name, left.type, right.type)
+    return made
+
+
+def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
+    """42804 or 42883 for rows that are not compared as a whole."""
+    if not left.fields or not right.fields:
+        return
+    from gpudb.sql.bind.expressions.records import check_alike
+
+    check_alike(left, right)
+    if name in {"=", "<>"}:
+        check_equality(item for _, item in left.fields)
+
+
+def compare(binder: Binder, name: str, left: Expr, right: Expr) -> tuple[Function, Expr, Expr]:
+    """A comparison's function and both sides, converted to what it takes."""
+    candidate = resolve.operator(name, left.type.plain, right.type.plain)
+    made = call(binder, candidate, (left, right))
+    return made.function, made.args[0], made.args[1]
+
+
+def compare_rows(binder: Binder, name: str, left: Row, right: Row) -> Expr:
+    """(a, b) op (c, d), column by column as SQL defines it."""
+    if len(left.items) != len(right.items):
+        raise SqlError.of("syntax_error", "unequal number of entries in row expressions")
+    if not left.items:
+        raise FeatureNotSupported("cannot compare rows of zero length")
+    pairs = list(zip(left.items, right.items, strict=True))
+    if name == "=":
+        return conjunction([apply_operator(binder, "=", a, b) for a, b in pairs])
+    if name == "<>":
+        return disjunction([apply_operator(binder, "<>", a, b) for a, b in pairs])
+    if name not in {"<", "<=", ">", ">="}:
+        raise FeatureNotSupported(f"could not determine interpretation of row comparison operator {name}")
+    strict = name[0]
+    (first, second), rest = pairs[-1], pairs[:-1]
+    made = apply_operator(binder, name, first, second)
+    for a, b in reversed(rest):
+        equal = apply_operator(binder, "=", a, b)
+        made = disjunction([apply_operator(binder, strict, a, b), conjunction([equal, made])])
+    return made
+
+
+def conjunction(parts: Sequence[Expr]) -> Expr:
+    """AND of one or more."""
+    return parts[0] if len(parts) == 1 else BoolOp("AND", tuple(parts))
+
+
+def disjunction(parts: Sequence[Expr]) -> Expr:
+    """OR of one or more."""
+    return parts[0] if len(parts) == 1 else BoolOp("OR", tuple(parts))
+
+
+def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) -> Expr:
+    """left [NOT] IN (items): one comparison where all share a type, else one each."""
+    if isinstance(left, Row) and not left.whole:
+        made = disjunction([_row_in(binder, left, item) for item in items])
+        return BoolOp("NOT", (made,)) if negated else made
+    pairs = [compare(binder, "=", left, item) for item in _listed(binder, left, items)]
+    functions = {function.oid for function, _, _ in pairs}
+    lefts = [a for _, a, _ in pairs]
+    if len(functions) == 1 and all(each == lefts[0] for each in lefts):
+        return InList(lefts[0], tuple(b for _, _, b in pairs), negated)
+    made = disjunction([Call(function, (a, b), BOOL) for function, a, b in pairs])
+    return BoolOp("NOT", (made,)) if negated else made
+
+
+def _listed(binder: Binder, left: Expr, items: Sequence[Expr]) -> Sequence[Expr]:
+    """The items as PostgreSQL compares them: those that read no column as an array, of the type that they share with
+    the left side: a real's 0.1 among others is a real, by itself double precision. Exact numbers stay as they are.
+    """
+    fixed = [item for item in items if not reads_columns(item)]
+    try:
+        shared = resolve.common_type([left.type, *(item.type for item in fixed)], "IN")
+    except SqlError:  # no array then: each is compared by itself
+        return items
+    if len(fixed) < 2 or shared.name == "numeric" or shared.name == "record" or shared.fields:
+        return items
+    return [item if reads_columns(item) else coerce(binder, item, shared.plain) for item in items]
+
+
+def _row_in(binder: Binder, left: Row, item: Expr) -> Expr:
+    """ROW(…) = item of an IN list, which may be an untyped NULL."""
+    if isinstance(item, Constant) and item.value is None and item.type == UNKNOWN:
+        return Constant(None, BOOL)
+    return apply_operator(binder, "=", left, item)
+
+
+def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -> Expr:
+    """left op ANY (array), or ALL."""
+    if array.type.name == "unknown":
+        wanted = TEXT if left.type.name == "unknown" else left.type.plain
+        array = coerce(binder, array, wanted.array)
+    element = array.type.element
+    if element is None:
+        if array.type.name not in {"oidvector", "int2vector"}:
+            raise SqlError.of("wrong_object_type", "op ANY/ALL (array) requires array on right side")
+        element = SqlType("oid" if array.type.name == "oidvector" else "int2")
+        candidate = resolve.operator(name, left.type.plain, element)
+        converted = coerce(binder, left, candidate.types[0])
+        return AnyArray(_function(candidate), converted, array, every)
+    candidate = resolve.operator(name, left.type.plain, element.plain)
+    if _function(candidate).result != BOOL:
+        raise SqlError.of("wrong_object_type", "op ANY/ALL (array) requires operator to yield boolean")
+    _check_rows(name, left.type, element)
+    types, _ = resolve.bind_polymorphic(candidate.types, (left.type, element), BOOL)
+    converted = coerce(binder, left, types[0])
+    if types[1].name != "record" and array.type.plain != types[1].array.plain:
+        array = coerce(binder, array, types[1].array)
+    items = _items(array)
+    if items and types[0].name == types[1].name and (name, every) in {("=", False), ("<>", True)}:
+        return InList(converted, items, every)
+    return AnyArray(_function(candidate), converted, array, every)
+
+
+def _items(array: Expr) -> tuple[Expr, ...]:
+    """The items of an array that is written out."""
+    if array.type.dims > 1:
+        return ()
+    if isinstance(array, Array):
+        return array.items
+    element = array.type.element
+    if isinstance(array, Constant) and isinstance(array.value, list) and element is not None:
+        return tuple(Constant(each, element) for each in array.value if not isinstance(each, list))
+    return ()
+
+
+_MOMENTS = ("date", "timestamp", "timestamptz")
+"""Each is compared with a later one as that."""
+
+
+def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Expr:
+    """IS [NOT] DISTINCT FROM."""
+    if isinstance(left, Row) and isinstance(right, Row) and not left.whole and not right.whole:
+        if len(left.items) != len(right.items):
+            raise SqlError.of("syntax_error", "unequal number of entries in row expressions")
+        parts = [distinct_from(binder, a, b, True) for a, b in zip(left.items, right.items, strict=True)]
+        same = conjunction(parts)
+        return same if negated else BoolOp("NOT", (same,))
+    for one, other in ((left, right), (right, left)):
+        if isinstance(other, Constant) and other.value is None and other.type == UNKNOWN:
+            if isinstance(one, Row):  # as a whole it never is NULL
+                return Constant(not negated, BOOL)
+            return Test(coerce(binder, one, TEXT) if one.type == UNKNOWN else one, "NULL", not negated)
+    _, a, b = compare(binder, "=", left, right)
+    kinds = a.type.name, b.type.name
+    if kinds[0] != kinds[1] and set(kinds) <= set(_MOMENTS):
+        # No function says how the two are compared.
+        later = SqlType(max(kinds, key=_MOMENTS.index))
+        a, b = (each if each.type.name == later.name else coerce(binder, each, later) for each in (a, b))
+    return DistinctFrom(a, b, negated)
+
+
+def nullif(binder: Binder, left: Expr, right: Expr) -> Expr:
+    """NULLIF(left, right): NULL where they are equal, else left, in the type that the comparison takes it in."""
+    function, a, b = compare(binder, "=", left, right)
+    kept = left if left.type.name == a.type.name else a
+    return Case(((Call(function, (a, b), BOOL), Constant(None, kept.type)),), kept, kept.type)
+
+
+def expression_kind(node: Any) -> str:
+    """The name of an A_Expr's kind: AEXPR_OP, AEXPR_IN, …"""
+    return str(pg.A_Expr_Kind.Name(node.kind))

@@ -1,0 +1,49 @@
+"""Routines with polymorphic or VARIADIC parameters, as one call makes them: of the types that its arguments have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpudb.catalog.model import Routine
+from gpudb.functions import resolve
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.types.coercion import coerce, undeclared
+from gpudb.sql.bound import Array, Expr
+from gpudb.types import SqlType
+
+
+def is_polymorphic(routine: Routine) -> bool:
+    """Whether a routine's types are told by its arguments alone."""
+    return any(each.type.name in resolve.POLYMORPHIC for each in routine.arguments)
+
+
+def concrete(routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]) -> tuple[Routine, list[SqlType]]:
+    """The routine with the types of a call in the places of polymorphic ones, and the types that arguments become.
+
+    42804 where nothing tells what a type is.
+    """
+    types = [arg.type for arg in args]
+    wanted = list(resolve.bind_polymorphic(candidate.types, types, routine.result)[0])
+    if not is_polymorphic(routine):
+        return routine, wanted
+    resolve.check_typed(candidate.types, types)
+
+    def item(declared: SqlType) -> SqlType:
+        return resolve.bind_polymorphic(candidate.types, types, declared)[1]
+
+    arguments = tuple(replace(each, type=item(each.type)) for each in routine.arguments)
+    return replace(routine, arguments=arguments, result=item(routine.result)), wanted
+
+
+def gathered(
+    binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr], types: Sequence[SqlType]
+) -> list[Expr]:
+    """The arguments as `types`, those of a VARIADIC parameter that are written one by one as its array."""
+    made = [undeclared(coerce(binder, arg, wanted)) for arg, wanted in zip(args, types, strict=True)]
+    if not candidate.variadic:
+        return made
+    first = len(routine.inputs) - 1
+    item = resolve.unify([arg.type for arg in made[first:]])
+    items = tuple(coerce(binder, arg, item) for arg in made[first:])
+    return [*made[:first], Array(items, item.array)]

@@ -1,0 +1,89 @@
+"""Comparisons with a subquery: IN, ANY, ALL with any operator, and of a row with the one row of a subquery."""
+
+from __future__ import annotations
+
+from gpudb.errors import SqlError
+from gpudb.functions import resolve
+from gpudb.functions.registry import Function
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.operators import apply_operator, call, compare_rows
+from gpudb.sql.bind.query.projections import projected
+from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bound import (
+    Aggregate,
+    AnySubquery,
+    BoolOp,
+    Case,
+    Column,
+    Constant,
+    Derived,
+    Expr,
+    OutputColumn,
+    Query,
+    Row,
+    ScalarSubquery,
+    Select,
+    Test,
+)
+from gpudb.types import BOOL
+
+_PLAIN = frozenset({"=", "<>", "<", "<=", ">", ">="})
+
+
+def any_subquery(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
+    """left op ANY (SELECT …), or ALL; a row on the left for several columns."""
+    items = left.items if isinstance(left, Row) and not left.whole else (left,)
+    _check_width(len(items), query)
+    if name not in _PLAIN or (len(items) > 1 and (name, every) not in {("=", False), ("<>", True)}):
+        return _counted(binder, name, left, query, every)
+    functions, converted = [], []
+    for item, column in zip(items, query.columns, strict=True):
+        candidate = resolve.operator(name, item.type.plain, column.type.plain)
+        made = call(binder, candidate, (item, Column(0, 0, column.type)))
+        functions.append(made.function)
+        converted.append(made.args[0])
+        wanted = made.args[1].type
+        if wanted.name != column.type.name:
+            query = projected(binder, query, {len(converted) - 1: wanted})
+    return AnySubquery(tuple(functions), tuple(converted), query, every)
+
+
+def _check_width(width: int, query: Query) -> None:
+    if width != len(query.columns):
+        few = "too few" if len(query.columns) < width else "too many"
+        raise SqlError.of("syntax_error", f"subquery has {few} columns")
+
+
+def _compared(binder: Binder, name: str, left: Expr, query: Query) -> Select:
+    """`left op row` for each row of a subquery."""
+    rel = binder.rel()
+    columns = tuple(Column(rel, index, column.type, column.name) for index, column in enumerate(query.columns))
+    if isinstance(left, Row) and not left.whole:
+        test = compare_rows(binder, name, left, Row(columns))
+    else:
+        test = condition(binder, apply_operator(binder, name, left, columns[0]), name)
+    return Select((OutputColumn("test", BOOL),), (test,), Derived(rel, query))
+
+
+def _counted(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
+    """ANY or ALL of an operator that an engine's own has not: whether one test decides, else whether one is unknown."""
+    tests = _compared(binder, name, left, query)
+    rel = binder.rel()
+    test = Column(rel, 0, BOOL, "test")
+
+    def over(aggregate: str, arg: Expr) -> Expr:
+        target = resolve.function(aggregate, (BOOL,), "a").target
+        assert isinstance(target, Function)
+        return Aggregate(target, (arg,), BOOL)
+
+    decided = BoolOp("NOT", (over("bool_and", test),)) if every else over("bool_or", test)
+    unknown = over("bool_or", Test(test, "NULL"))
+    verdict = Case(((decided, Constant(not every, BOOL)), (unknown, Constant(None, BOOL))), Constant(every, BOOL), BOOL)
+    made = Select((OutputColumn("verdict", BOOL),), (verdict,), Derived(rel, tests), grouped=True)
+    return ScalarSubquery(made, BOOL)
+
+
+def row_subquery(binder: Binder, name: str, left: Row, query: Query) -> Expr:
+    """(a, b) op (SELECT …): NULL without a row, 21000 with more than one."""
+    _check_width(len(left.items), query)
+    return ScalarSubquery(_compared(binder, name, left, query), BOOL)

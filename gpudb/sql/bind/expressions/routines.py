@@ -1,0 +1,362 @@
+"""Functions in SQL: a call becomes its function's body, with the arguments in the places of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from gpudb.catalog.model import Routine
+from gpudb.catalog.row_types import as_of_now, row_type
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
+from gpudb.functions import resolve
+from gpudb.functions.library import Function
+from gpudb.sql.bind.binder import Arguments, Binder
+from gpudb.sql.bind.expressions.polymorphic import concrete, gathered
+from gpudb.sql.bind.expressions.records import field_at, is_row
+from gpudb.sql.bind.query.projections import projected
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import coerce, undeclared
+from gpudb.sql.bound import (
+    ArraySubquery,
+    BoolOp,
+    Call,
+    Case,
+    Column,
+    Constant,
+    Derived,
+    Expr,
+    FunctionScan,
+    Join,
+    Let,
+    OutputColumn,
+    Query,
+    Row,
+    ScalarSubquery,
+    Select,
+    SetOperation,
+    SetReturning,
+    Test,
+    Values,
+)
+from gpudb.sql.parse.parser import RawStatement, inner, parse
+from gpudb.sql.traverse import walk
+from gpudb.types import INT8, SqlType
+
+_QUERIES = (Select, SetOperation, Values)
+_MOST_NESTED = 32
+
+
+def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
+    """The routines that a name as written may mean."""
+    if not binder.catalog.routines:
+        return ()
+    path = (names[-2],) if len(names) > 1 else binder.search_path
+    found = (as_of_now(binder.catalog, each) for each in binder.catalog.find_routines(names[-1], path))
+    # of those that take a domain and its base type, the latter is what fits exactly
+    return tuple(sorted(found, key=lambda each: any(item.type.domain is not None for item in each.inputs)))
+
+
+@lru_cache(1024)
+def as_function(routine: Routine) -> Function:
+    """A routine as a function to choose among others."""
+    outputs = routine.outputs if routine.kind == "f" else ()
+    return Function(
+        oid=routine.oid,
+        name=routine.name,
+        args=tuple(each.type.plain for each in routine.inputs),
+        result=routine.result,
+        kind=routine.kind,
+        returns_set=routine.returns_set,
+        variadic=_variadic(routine),
+        defaults=sum(each.default is not None for each in routine.inputs),
+        strict=routine.strict,
+        volatile=routine.volatility == "v",
+        immutable=routine.volatility == "i",
+        out_names=tuple(each.name for each in outputs),
+        out_types=tuple(each.type for each in outputs),
+        arg_names=tuple(each.name for each in routine.inputs),
+    )
+
+
+def _variadic(routine: Routine) -> SqlType | None:
+    """What the VARIADIC parameter holds, if there is one."""
+    last = routine.inputs[-1] if routine.inputs else None
+    if last is None or last.mode != "v":
+        return None
+    return _ITEMS.get(last.type.name) or last.type.element
+
+
+_ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}
+
+
+def chosen(routines: Sequence[Routine], candidate: resolve.Candidate, args: Sequence[Expr]) -> Routine | None:
+    """The routine that a candidate is; None for a function of PostgreSQL's.
+
+    One that takes the domains of the arguments goes before others that take their base types.
+    """
+    target = candidate.target
+    assert isinstance(target, Function)
+    if any(arg.type.domain is not None for arg in args):
+        places = candidate.places or range(len(args))
+        for each in routines:
+            alike = as_function(each).args == target.args and each.inputs[-1].mode != "v"
+            if alike and all(each.inputs[p].type.domain == a.type.domain for p, a in zip(places, args, strict=True)):
+                return each
+    return next((each for each in routines if each.oid == target.oid), None)
+
+
+def complete(
+    binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
+) -> tuple[Routine, list[Expr]]:
+    """The routine as its arguments make it; these in the order of the parameters, converted, defaults filled in."""
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    routine, types = concrete(routine, candidate, args)
+    args = gathered(binder, routine, candidate, args, types)
+    places = candidate.places or tuple(range(len(args)))
+    given = dict(zip(places, args, strict=True))
+    made: list[Expr] = []
+    for place, argument in enumerate(routine.inputs):
+        if place in given:
+            made.append(coerce(binder, given[place], argument.type) if argument.type.domain else given[place])
+            continue
+        assert argument.default is not None
+        node = inner(parse(f"SELECT {argument.default}")[0].node.target_list[0]).val
+        expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node)
+        made.append(coerce(binder, expr, argument.type, "a"))
+    return routine, made
+
+
+# ------------------------------------------------------------------------------------------------ values
+
+
+def scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
+    """A function's value: its body's expression, its query's first row, or a call where statements are carried out."""
+    if runs(routine) and len(routine.outputs) < 2:
+        return Call(as_function(routine), tuple(args), routine.result)
+    if len(routine.outputs) > 1:
+        record = _records(binder, routine, rows(binder, routine, args))
+        return ScalarSubquery(record, record.columns[0].type)
+    values = list(args)
+    query, uses = _body(binder, routine, values)
+    repeated = [place for place, arg in enumerate(values) if _costs(uses, routine, place) > 1 and _volatile(arg)]
+    if repeated and _simple(query):
+        rel = -binder.rel()
+        once = tuple(values[place] for place in repeated)
+        for index, place in enumerate(repeated):
+            values[place] = Column(rel, index, values[place].type, routine.inputs[place].name)
+        body = _value(binder, routine, _body(binder, routine, values)[0], values)
+        if any(isinstance(node, _QUERIES) for node in walk(body)):
+            raise FeatureNotSupported("a volatile argument that a function uses beside a subquery is not supported")
+        return Let(rel, once, body, body.type)
+    if not _simple(query) and any(_volatile(arg) for arg in values):
+        message = f"a volatile argument of function {routine.signature}, whose body is a query, is not supported here"
+        raise FeatureNotSupported(message)
+    return _value(binder, routine, query, values)
+
+
+def _value(binder: Binder, routine: Routine, query: Query, values: Sequence[Expr]) -> Expr:
+    result = routine.result
+    if isinstance(query, Select) and _simple(query):
+        made = undeclared(coerce(binder, query.targets[0], result, "a"))
+    else:
+        first = projected(binder, query, {0: result}, "a") if query.columns[0].type != result else query
+        made = ScalarSubquery(_limited(first), first.columns[0].type.undeclared)
+    if not routine.strict or not values:
+        return made
+    return Case(((_any_null(values), Constant(None, made.type)),), made, made.type)
+
+
+def _any_null(values: Sequence[Expr]) -> Expr:
+    tests = tuple(Test(value, "NULL") for value in values)
+    return tests[0] if len(tests) == 1 else BoolOp("OR", tests)
+
+
+def _limited(query: Query) -> Query:
+    """A query's first row; one that has a single row anyway stays as it is."""
+    if isinstance(query, Select) and query.grouped and not query.group_by and query.grouping_sets is None:
+        return query
+    if query.limit is None:
+        return replace(query, limit=Constant(1, INT8))
+    rel = 0
+    for node in walk(query):
+        rel = max(rel, getattr(node, "rel", 0))
+    targets = tuple(Column(rel + 1, i, c.type, c.name) for i, c in enumerate(query.columns))
+    return Select(query.columns, targets, Derived(rel + 1, query), limit=Constant(1, INT8))
+
+
+def _simple(query: Query) -> bool:
+    """Whether a query is one expression over nothing."""
+    return (
+        isinstance(query, Select)
+        and query == Select(query.columns, query.targets)
+        and len(query.targets) == 1
+        and not any(isinstance(node, SetReturning) for node in walk(query.targets[0]))
+    )
+
+
+def _costs(uses: Sequence[int], routine: Routine, place: int) -> int:
+    return uses.count(place) + routine.strict
+
+
+def _volatile(expr: Expr) -> bool:
+    return any(isinstance(node, Call) and node.function.volatile for node in walk(expr))
+
+
+# ------------------------------------------------------------------------------------------------ rows
+
+
+def rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
+    """The rows that a function in FROM gives, as columns of its result's types."""
+    values: list[Expr] = list(args)
+    source = None
+    if any(_volatile(arg) for arg in values):
+        rel = binder.rel()
+        outputs = tuple(OutputColumn(f"a{n}", arg.type) for n, arg in enumerate(values, 1))
+        source = Derived(rel, Select(outputs, tuple(values)), lateral=True)
+        values = [Column(rel, index, arg.type) for index, arg in enumerate(values)]
+    if not routine.returns_set and len(routine.outputs) < 2:
+        made = scalar(binder, routine, values)
+        query: Query = Select((OutputColumn(routine.name, made.type),), (made,))
+    elif runs(routine):
+        return _carried_out(binder, routine, args)
+    else:
+        query, _ = _body(binder, routine, values)
+        types = result_types(routine)
+        changed = {i: item for i, item in enumerate(types) if query.columns[i].type != item}
+        query = projected(binder, query, changed, "a") if changed else query
+        query = query if routine.returns_set else _limited(query)
+        names = result_names(routine, None)
+        columns = tuple(
+            replace(each, name=name, type=each.type if declared.modifier != -1 else each.type.undeclared)
+            for each, name, declared in zip(query.columns, names, types, strict=True)
+        )
+        query = replace(query, columns=columns)
+    where = BoolOp("NOT", (_any_null(values),)) if routine.strict and values and routine.returns_set else None
+    if source is None and where is None:
+        return query
+    rel = binder.rel()
+    inside = Derived(rel, query, lateral=True)
+    targets = tuple(Column(rel, i, c.type, c.name) for i, c in enumerate(query.columns))
+    return Select(query.columns, targets, inside if source is None else Join("CROSS", source, inside, None), where)
+
+
+def _carried_out(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
+    """The rows of a function whose statements are carried out, as a relation of its own."""
+    rel = binder.rel()
+    names, types = result_names(routine, None), result_types(routine)
+    outputs = tuple(OutputColumn(name, item) for name, item in zip(names, types, strict=True))
+    scan = FunctionScan(rel, as_function(routine), tuple(args), outputs, lateral=True)
+    return Select(outputs, tuple(Column(rel, n, each.type, each.name) for n, each in enumerate(outputs)), scan)
+
+
+def result_types(routine: Routine) -> tuple[SqlType, ...]:
+    """The types of a function's result columns."""
+    outputs = tuple(each.type for each in routine.outputs)
+    return outputs or (routine.result,)
+
+
+def result_names(routine: Routine, alias: str | None) -> tuple[str, ...]:
+    """The names of a function's columns in FROM: those of its parameters, or its own, or its alias."""
+    outputs = tuple(each.name or f"column{n}" for n, each in enumerate(routine.outputs, 1))
+    return outputs or (alias or routine.name,)
+
+
+def items(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr]) -> Expr:
+    """A function that returns a set in a select list: one row for each of its values."""
+    query = rows(binder, routine, args)
+    if len(routine.outputs) > 1:
+        query = _records(binder, routine, query)
+    array = ArraySubquery(query, query.columns[0].type.array)
+    unnest = resolve.function("unnest", (array.type.plain,)).target
+    assert isinstance(unnest, Function)
+    return SetReturning(unnest, (array,), query.columns[0].type)
+
+
+def _records(binder: Binder, routine: Routine, query: Query) -> Query:
+    """A query's rows, each as one value."""
+    rel = binder.rel()
+    columns = tuple(Column(rel, index, each.type, each.name) for index, each in enumerate(query.columns))
+    table = binder.catalog.by_oid(routine.rows_of) if routine.rows_of else None
+    fields = tuple((each.name, each.type) for each in query.columns)
+    item = SqlType("record", fields=fields) if table is None else row_type(table)
+    return Select((OutputColumn("row", item),), (Row(columns, item, whole=True),), Derived(rel, query))
+
+
+# ------------------------------------------------------------------------------------------------ bodies
+
+
+def statements(routine: Routine) -> list[RawStatement]:
+    """A routine's statements as parsed."""
+    return parse(routine.body)
+
+
+@lru_cache(1024)
+def runs(routine: Routine) -> bool:
+    """Whether a function's statements are carried out one after the other: it is no query that could be put in."""
+    from gpudb.sql.bind.dml.with_changes import changes_data
+
+    found = statements(routine)
+    if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":
+        return True
+    return changes_data(found[0].node)
+
+
+def _body(binder: Binder, routine: Routine, values: Sequence[Expr]) -> tuple[Query, list[int]]:
+    """A function's query over its arguments, and which of them it uses, each as often as it does."""
+    return bound_body(binder, routine, values, statements(routine)[0].node)
+
+
+def bound_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: Any) -> tuple[Query, list[int]]:
+    """A query of a routine's body; errors in it have no place in the text of the call."""
+    from gpudb.sql.bind.query.select import bind_query
+
+    text, arguments, stars, depth = binder.text, binder.arguments, binder.stars, binder.nested
+    if depth >= _MOST_NESTED:
+        raise FeatureNotSupported(f"function {routine.signature} calls itself: recursion is not supported")
+    own = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
+    binder.text, binder.arguments, binder.stars, binder.nested = routine.body, own, None, depth + 1
+    try:
+        return _spread(binder, routine, bind_query(binder, node, None)), own.uses
+    except GpudbError as error:
+        error.position = None
+        raise
+    finally:
+        binder.text, binder.arguments, binder.stars, binder.nested = text, arguments, stars, depth
+
+
+def _spread(binder: Binder, routine: Routine, query: Query) -> Query:
+    """A query of one row value a row as one of its fields, for a function of several columns."""
+    item = query.columns[0].type
+    if len(query.columns) != 1 or len(routine.outputs) < 2 or not is_row(item):
+        return query
+    rel = binder.rel()
+    value = Column(rel, 0, item, query.columns[0].name)
+    columns = tuple(OutputColumn(name, each) for name, each in item.fields)
+    return Select(columns, tuple(field_at(value, index) for index in range(len(columns))), Derived(rel, query))
+
+
+Check = Callable[[str], SqlError]
+
+
+def check_result(routine: Routine, columns: Sequence[OutputColumn]) -> None:
+    """42P13 where the columns of a function's last statement are not what the function declares."""
+
+    def wrong(detail: str) -> SqlError:
+        shown = "record" if len(routine.outputs) > 1 else str(routine.result)
+        message = f"return type mismatch in function declared to return {shown}"
+        return SqlError.of("invalid_function_definition", message, detail=detail)
+
+    types = result_types(routine)
+    if len(types) == 1 and len(columns) != 1:
+        raise wrong("Final statement must return exactly one column.")
+    if len(columns) != len(types):
+        few = "few" if len(columns) < len(types) else "many"
+        raise wrong(f"Final statement returns too {few} columns.")
+    for number, (column, item) in enumerate(zip(columns, types, strict=True), 1):
+        if not resolve.can_coerce(column.type.plain, item.plain, "a"):
+            if len(types) == 1:
+                raise wrong(f"Actual return type is {column.type.plain}.")
+            raise wrong(f"Final statement returns {column.type.plain} instead of {item} at column {number}.")

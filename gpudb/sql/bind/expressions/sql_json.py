@@ -1,0 +1,159 @@
+"""SQL/JSON: JSON_ARRAY, JSON_OBJECT, JSON_ARRAYAGG, JSON_OBJECTAGG and IS JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported
+from gpudb.functions.sql_json import constructor, is_json
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import coerce
+from gpudb.sql.bound import Call, Cast, Expr
+from gpudb.sql.parse.parser import inner, present
+from gpudb.types import JSON, JSONB, TEXT, SqlType
+
+
+def bind_array(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """JSON_ARRAY(value, …)."""
+    items = [_value(binder, scope, inner(each)) for each in node.exprs]
+    return _made(binder, node.output, "json_array", items, absent=node.absent_on_null)
+
+
+def bind_object(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """JSON_OBJECT(key: value, …)."""
+    items: list[Expr] = []
+    for each in node.exprs:
+        pair = inner(each)
+        items += [_text(binder, _expression(binder, scope, pair.key)), _value(binder, scope, pair.value)]
+    return _made(binder, node.output, "json_object", items, absent=node.absent_on_null, unique=node.unique)
+
+
+def bind_array_query(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """JSON_ARRAY(SELECT …): an aggregate over the query, NULL where it has no rows."""
+    whole = pg.SelectStmt(
+        target_list=[pg.Node(res_target=pg.ResTarget(val=pg.Node(json_array_agg=_over_query(node))))],
+        from_clause=[
+            pg.Node(
+                range_subselect=pg.RangeSubselect(
+                    subquery=node.query,
+                    alias=pg.Alias(aliasname="q", colnames=[pg.Node(string=pg.String(sval="a"))]),
+                )
+            )
+        ],
+        limit_option=pg.LIMIT_OPTION_DEFAULT,
+        op=pg.SETOP_NONE,
+    )
+    link = pg.SubLink(sub_link_type=pg.EXPR_SUBLINK, subselect=pg.Node(select_stmt=whole), location=node.location)
+    return _expression(binder, scope, pg.Node(sub_link=link))
+
+
+def _over_query(node: Any) -> Any:
+    """JSON_ARRAYAGG(a) over the query's one column, which is called a."""
+    column = pg.Node(column_ref=pg.ColumnRef(fields=[pg.Node(string=pg.String(sval="a"))], location=node.location))
+    return pg.JsonArrayAgg(
+        constructor=pg.JsonAggConstructor(output=node.output if node.HasField("output") else None),
+        arg=pg.JsonValueExpr(raw_expr=column, format=node.format if node.HasField("format") else None),
+        absent_on_null=node.absent_on_null,
+    )
+
+
+def bind_array_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """JSON_ARRAYAGG(value)."""
+    returned = _returned(binder, node.constructor.output)
+    name = _aggregate_name(returned, "agg", node.absent_on_null, False)
+    return _aggregated(binder, scope, node, name, [node.arg.raw_expr], returned)
+
+
+def bind_object_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """JSON_OBJECTAGG(key: value)."""
+    returned = _returned(binder, node.constructor.output)
+    name = _aggregate_name(returned, "object_agg", node.absent_on_null, node.unique)
+    return _aggregated(binder, scope, node, name, [node.arg.key, node.arg.value.raw_expr], returned)
+
+
+def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """value IS JSON …, of text, json, jsonb or bytea."""
+    value = _expression(binder, scope, node.expr)
+    if value.type.name == "bytea":
+        raise FeatureNotSupported("IS JSON of bytea is not supported")
+    if value.type.name not in {"unknown", "text", "varchar", "bpchar", "name", "json", "jsonb"}:
+        raise DatatypeMismatch(f"cannot use type {value.type} in IS JSON predicate")
+    kind = pg.JsonValueType.Name(node.item_type).removeprefix("JS_TYPE_").lower()
+    function = is_json(kind, node.unique_keys)
+    return Call(function, (coerce(binder, value, TEXT, "e"),), function.result)
+
+
+# ---------------------------------------------------------------------------------------------- parts
+
+
+def _expression(binder: Binder, scope: Scope, node: Any) -> Expr:
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    return bind_expression(binder, scope, node)
+
+
+def _value(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """A value; text that is said to be JSON (FORMAT JSON) is read as such."""
+    made = _expression(binder, scope, node.raw_expr)
+    if node.format.format_type == pg.JS_FORMAT_JSON:
+        if made.type.name == "bytea":
+            raise FeatureNotSupported("FORMAT JSON of bytea is not supported")
+        return coerce(binder, made, JSON, "e") if made.type.name not in {"json", "jsonb"} else made
+    return _text(binder, made)
+
+
+def _text(binder: Binder, made: Expr) -> Expr:
+    return coerce(binder, made, TEXT) if made.type.name == "unknown" else made
+
+
+def _returned(binder: Binder, output: Any) -> SqlType:
+    """What RETURNING names: json where there is none."""
+    from gpudb.sql.bind.types.type_names import type_name
+
+    if not output.HasField("type_name"):
+        return JSON
+    made = type_name(output.type_name, binder)
+    if made.name not in {"json", "jsonb", "text", "varchar", "bpchar"}:
+        if made.name == "bytea":
+            raise FeatureNotSupported("RETURNING bytea is not supported")
+        raise DatatypeMismatch(f"cannot use RETURNING type {made} in JSON constructor")
+    return made
+
+
+def _made(binder: Binder, output: Any, what: str, items: Sequence[Expr], *, absent: bool, unique: bool = False) -> Expr:
+    returned = _returned(binder, output)
+    function = constructor(what, binary=returned.name == "jsonb", absent=absent, unique=unique)
+    made = Call(function, tuple(items), JSONB if returned.name == "jsonb" else JSON)
+    return made if returned.name in {"json", "jsonb"} else Cast(made, returned, True)
+
+
+def _aggregate_name(returned: SqlType, kind: str, absent: bool, unique: bool) -> str:
+    prefix = "jsonb" if returned.name == "jsonb" else "json"
+    return f"{prefix}_{kind}{'_unique' * unique}{'_strict' * absent}"
+
+
+def _aggregated(binder: Binder, scope: Scope, node: Any, name: str, args: Sequence[Any], returned: SqlType) -> Expr:
+    """The aggregate that stands for a constructor, with its ORDER BY, FILTER and OVER."""
+    from gpudb.sql.bind.expressions.calls import bind_call
+
+    call = pg.FuncCall(funcname=[pg.Node(string=pg.String(sval=name))], args=args, agg_order=node.constructor.agg_order)
+    if present(node.constructor.agg_filter):
+        call.agg_filter.CopyFrom(node.constructor.agg_filter)
+    if node.constructor.HasField("over"):
+        call.over.CopyFrom(node.constructor.over)
+    made = bind_call(binder, scope, call)
+    return made if returned.name in {"json", "jsonb"} else Cast(made, returned, True)
+
+
+BINDERS: dict[str, Callable[[Binder, Scope, Any], Expr]] = {
+    "json_array_constructor": bind_array,
+    "json_array_query_constructor": bind_array_query,
+    "json_object_constructor": bind_object,
+    "json_array_agg": bind_array_aggregate,
+    "json_object_agg": bind_object_aggregate,
+    "json_is_predicate": bind_is_json,
+}

@@ -1,0 +1,137 @@
+"""Aggregates that users made: the rows of a group as an array, over which the state function is folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.catalog.model import Aggregation, Routine
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.functions import library, resolve
+from gpudb.functions.registry import Function, implementation
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.aggregates import aggregate
+from gpudb.sql.bind.expressions.operators import call
+from gpudb.sql.bind.expressions.routines import as_function, complete, scalar
+from gpudb.sql.bind.expressions.windows import window
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import coerce, exactly
+from gpudb.sql.bound import (
+    Aggregate,
+    BoolOp,
+    Column,
+    Constant,
+    Expr,
+    Field,
+    Fold,
+    Query,
+    Row,
+    SortKey,
+    Subscript,
+    Test,
+)
+from gpudb.sql.traverse import walk
+from gpudb.types import BOOL, INT4, UNKNOWN, SqlType
+
+# Bodies of folds hold no others, and so share their numbers: what is written twice is the same expression.
+_STATE, _ITEM = -3_000_001, -3_000_002
+
+
+def own_aggregate(
+    binder: Binder,
+    scope: Scope,
+    routine: Routine,
+    candidate: resolve.Candidate,
+    args: Sequence[Expr],
+    order: tuple[SortKey, ...],
+    keep: Expr | None,
+    node: Any,
+) -> Expr:
+    """A call of an aggregate that a user made, over a group or a window."""
+    assert routine.aggregate is not None
+    declared = candidate.types
+    given = [arg.type for arg in args]
+    made, values = complete(binder, routine, candidate, args)
+    state = resolve.bind_polymorphic(declared, given, routine.aggregate.state)[1]
+    strict = as_called(binder, routine.aggregate.transition).strict
+    if strict and values:
+        known = tuple(Test(value, "NULL", True) for value in values)
+        keep = BoolOp("AND", (*known, *(() if keep is None else (keep,))))
+    row = _row(values)
+    if node.agg_distinct and order:
+        raise FeatureNotSupported(f"DISTINCT beside ORDER BY in aggregate {routine.name} is not supported")
+    several = call(binder, resolve.function("array_agg", (row.type,), "a"), [row])
+    implementation(several.function)
+    if node.HasField("over"):
+        rows = window(binder, scope, node, several, keep)
+    else:
+        rows = aggregate(
+            binder,
+            scope,
+            Aggregate(several.function, several.args, several.type, node.agg_distinct, order, (), keep),
+        )
+    folded = _folded(binder, routine.aggregate, rows, row.type, state, values, strict=strict)
+    result = _final(binder, routine.aggregate, folded, values)
+    if any(isinstance(each, Query.__args__) for each in walk(result)):
+        if not isinstance(rows, Aggregate):
+            raise FeatureNotSupported(f"window aggregate {routine.name}, whose final function is a query")
+        scope.lent.append(rows)
+    return coerce(binder, result, made.result, "a") if result.type != made.result else result
+
+
+def _row(values: Sequence[Expr]) -> Row:
+    """What a group's array holds of a row: the arguments, or something where there are none."""
+    items = tuple(values) or (Constant(True, BOOL),)
+    fields = tuple((f"f{n}", item.type) for n, item in enumerate(items, 1))
+    return Row(items, SqlType("record", fields=fields), whole=True)
+
+
+def _folded(
+    binder: Binder, how: Aggregation, rows: Expr, row: SqlType, state: SqlType, values: Sequence[Expr], *, strict: bool
+) -> Expr:
+    """The state after the last row; without an initial one the first row's argument is it, for a strict function."""
+    now, each = Column(_STATE, 0, state), Column(_ITEM, 1, row)
+    parts = [Field(each, name, kind, index) for index, (name, kind) in enumerate(row.fields)] if values else []
+    body = exactly(binder, applied(binder, how.transition, [now, *parts]), state)
+    if any(isinstance(part, Query.__args__) for part in walk(body)):
+        raise FeatureNotSupported("aggregates whose state function is a query are not supported")
+    initial: Expr = Constant(None, state)
+    if how.initial is not None:
+        initial = exactly(binder, Constant(how.initial, UNKNOWN), state)
+    elif strict and values:
+        name, kind = row.fields[0]
+        first = Field(Subscript(rows, None, Constant(1, INT4), False, row), name, kind, 0)
+        initial = exactly(binder, first, state)
+        rows = Subscript(rows, Constant(2, INT4), None, True, rows.type)
+    return Fold(_STATE, _ITEM, rows, initial, body, state)
+
+
+def _final(binder: Binder, how: Aggregation, folded: Expr, values: Sequence[Expr]) -> Expr:
+    if not how.final:
+        return folded
+    nulls = [Constant(None, value.type) for value in values] if how.final_extra else []
+    return applied(binder, how.final, [folded, *nulls])
+
+
+def applied(binder: Binder, oid: int, args: Sequence[Expr]) -> Expr:
+    """A function by its OID over arguments."""
+    routine = _routine(binder, oid)
+    if routine is None:
+        function = library.functions_by_oid()[oid]
+        return call(binder, resolve.Candidate(function, function.args), args)
+    candidate = resolve.Candidate(as_function(routine), tuple(each.type for each in routine.inputs))
+    return scalar(binder, *complete(binder, routine, candidate, args))
+
+
+def as_called(binder: Binder, oid: int) -> Function:
+    """A function by its OID; 42883 for one that is gone."""
+    routine = _routine(binder, oid)
+    if routine is not None:
+        return as_function(routine)
+    if oid not in library.functions_by_oid():
+        raise SqlError.of("undefined_function", f"function with OID {oid} does not exist")
+    return library.functions_by_oid()[oid]
+
+
+def _routine(binder: Binder, oid: int) -> Routine | None:
+    return next((each for each in binder.catalog.routines.values() if each.oid == oid), None)

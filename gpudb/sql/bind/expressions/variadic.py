@@ -1,0 +1,73 @@
+"""VARIADIC arrays of functions that take values of any types: `concat(VARIADIC a)` is a call with the items of `a`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported
+from gpudb.functions import resolve
+from gpudb.functions.library import Function
+from gpudb.functions.variadic_arrays import over_items
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.operators import call
+from gpudb.sql.bind.types.coercion import settled
+from gpudb.sql.bound import Array, Call, Case, Constant, Expr, Test
+from gpudb.types import INT4, TEXT, SqlType
+
+# What they give for no items at all, where there is no such call.
+_OF_NOTHING = {"concat": Constant("", TEXT), "num_nulls": Constant(0, INT4), "num_nonnulls": Constant(0, INT4)}
+
+
+def spread(binder: Binder, function: Function, args: Sequence[Expr]) -> Expr:
+    """The call with the items of its last argument in the place of it; 42804 for what is no array."""
+    *before, array = args
+    if array.type.element is None and not _is_null(array):
+        raise binder.locate_expr(DatatypeMismatch("VARIADIC argument must be an array"), array)
+    if _is_null(array):
+        return Constant(None, function.result) if function.name != "format" else _called(binder, function.name, before)
+    items = _items(binder, array)
+    if items is not None:
+        return _called(binder, function.name, [*before, *items])
+    if function.name in {"concat", "concat_ws"} and len(before) == (function.name == "concat_ws"):
+        between = before or [Constant("", TEXT)]
+        text = _called(binder, "array_to_string", [array, *between])
+        return Case(((Test(array, "NULL"), Constant(None, TEXT)),), text, TEXT)
+    over = over_items(function)
+    if over is None:
+        message = f"function {function.name} of a VARIADIC array that is not written out is not supported"
+        raise FeatureNotSupported(message)
+    return Call(over, (*before, array), function.result)
+
+
+def _called(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
+    if not args and name in _OF_NOTHING:
+        return _OF_NOTHING[name]
+    if name == "concat_ws" and len(args) == 1:
+        args = [*args, Constant(None, TEXT)]
+    return call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
+
+
+def _is_null(array: Expr) -> bool:
+    return isinstance(array, Constant) and array.value is None
+
+
+def _items(binder: Binder, array: Expr) -> list[Expr] | None:
+    """The items of an array that is written out, of all its dimensions; None for another."""
+    if isinstance(array, Array):
+        made: list[Expr] = []
+        for item in array.items:
+            inner = _items(binder, item) if item.type.element is not None else [settled(binder, item)]
+            if inner is None:
+                return None
+            made += inner
+        return made
+    if isinstance(array, Constant) and isinstance(array.value, list) and array.type.element is not None:
+        return _constants(array.value, array.type.element)
+    return None
+
+
+def _constants(values: Sequence[object], item: SqlType) -> list[Expr]:
+    made: list[Expr] = []
+    for value in values:
+        made += _constants(value, item) if isinstance(value, list) else [Constant(value, item)]
+    return made

@@ -1,0 +1,327 @@
+"""FROM: tables, views, WITH queries, subqueries, functions and joins, and the names that each brings into reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as Several
+from dataclasses import dataclass, replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Relation, Sequence, Table, View
+from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
+from gpudb.catalog.row_types import row_type
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions import operators
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.name_errors import Entry
+from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
+from gpudb.sql.bind.types.coercion import coerce, condition, undeclared, unify_branches
+from gpudb.sql.bound import (
+    Choice,
+    Column,
+    Constant,
+    CteScan,
+    Derived,
+    Expr,
+    FrameScan,
+    From,
+    Join,
+    OutputColumn,
+    Scan,
+    Select,
+    SystemScan,
+)
+from gpudb.sql.parse.parser import inner, kind, parse, present, strings
+from gpudb.types import OID, SqlType
+
+_KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
+_HIDDEN = ("tableoid", "xmin")
+SYSTEM_SCHEMAS = ("pg_catalog", "information_schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A FROM item: its relation, the aliases it brings, and its columns in the order of `*`."""
+
+    relation: From
+    items: tuple[Item, ...]
+    columns: Columns
+    rels: frozenset[int]
+
+
+def bind_from(binder: Binder, scope: Scope, nodes: Several[Any]) -> From | None:
+    """The items of a FROM list, cross-joined; LATERAL ones see those before them."""
+    made: From | None = None
+    for node in nodes:
+        source = bind_source(binder, scope, node)
+        scope.add(source.items, source.columns)
+        scope.rels |= source.rels
+        made = source.relation if made is None else Join("CROSS", made, source.relation, None)
+    return made
+
+
+def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
+    """One FROM item."""
+    message = inner(node)
+    try:
+        if kind(node) == "join_expr":
+            return _join(binder, scope, message)
+        bind = _BINDERS.get(kind(node))
+        if bind is None:
+            raise FeatureNotSupported(f"{kind(node).replace('_', ' ')} in FROM is not supported")
+        made = bind(binder, scope, message)
+    except GpudbError as error:
+        raise binder.locate(error, getattr(message, "location", -1)) from None
+    own = message.relname if kind(node) == "range_var" else None
+    scope.entries += entries(made, own)
+    return made
+
+
+def entries(source: Source, relation: str | None) -> list[Entry]:
+    """What is kept of a FROM item for the errors of names; `relation` is its own name, be it under an alias."""
+    return [Entry(item.alias, tuple(name for name, _ in item.columns), relation) for item in source.items]
+
+
+_BINDERS: dict[str, Callable[[Binder, Scope, Any], Source]] = {}
+
+
+def named(
+    binder: Binder,
+    rel: int,
+    relation: From,
+    columns: Several[OutputColumn],
+    alias: str,
+    node: Any,
+    schema: str | None = None,
+    row: SqlType | None = None,
+) -> Source:
+    """A relation under an alias, with the column aliases that an Alias message gives; `row` is its rows' own type."""
+    names = [column.name for column in columns]
+    if node is not None:
+        alias = node.aliasname
+        given = strings(node.colnames)
+        if len(given) > len(names):
+            message = f'table "{alias}" has {len(names)} columns available but {len(given)} columns specified'
+            raise SqlError.of("invalid_column_reference", message, position=0)
+        names = [*given, *names[len(given) :]]
+        schema = None
+    made = tuple(
+        (name, Column(rel, index, column.type, name))
+        for index, (name, column) in enumerate(zip(names, columns, strict=True))
+    )
+    return Source(relation, (Item(alias, made, schema, row_type=row),), made, frozenset({rel}))
+
+
+def table_columns(table: Table) -> tuple[OutputColumn, ...]:
+    """A table's columns as a query gives them."""
+    return tuple(OutputColumn(c.name, c.type, table.oid, n) for n, c in enumerate(table.columns, 1))
+
+
+def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
+    alias = node.alias if node.HasField("alias") else None
+    if node.catalogname and node.catalogname != binder.catalog.database:
+        message = f"cross-database references are not implemented: {node.catalogname}.{node.schemaname}.{node.relname}"
+        raise FeatureNotSupported(message)
+    rel = binder.rel()
+    if not node.schemaname and (found := scope.cte(node.relname)) is not None:
+        definition, number = found
+        if isinstance(definition, CteStub) and not definition.returning:
+            raise FeatureNotSupported(f'WITH query "{node.relname}" does not have a RETURNING clause')
+        columns = definition.columns if isinstance(definition, CteStub) else definition.query.columns
+        columns = tuple(replace(column, table_oid=0, number=0) for column in columns)
+        made = named(binder, rel, CteScan(rel, number), columns, node.relname, alias)
+        return made if not isinstance(definition, CteStub) else _hiding(made, rel, len(columns), definition.hidden)
+    if not node.schemaname and node.relname in binder.frames:
+        columns = binder.frames[node.relname]
+        return named(binder, rel, FrameScan(rel, node.relname, columns), columns, node.relname, alias)
+    if node.schemaname in ("", "pg_catalog", "information_schema"):
+        for schema in (node.schemaname,) if node.schemaname else ("pg_catalog",):
+            if (system := binder.system(schema, node.relname)) is not None:
+                binder.stable = False
+                return system_relation(binder, rel, f"{schema}.{node.relname}", system, alias)
+    relation = find_relation(binder, node.schemaname, node.relname)
+    if isinstance(relation, View):
+        return _view(binder, rel, relation, alias)
+    if isinstance(relation, Sequence):
+        return _sequence(binder, rel, relation, alias)
+    scan = Scan(rel, relation)
+    return named(binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, row_type(relation))
+
+
+def system_relation(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
+    """A relation of the system; its OID and a row's transaction are no part of its columns."""
+    schema, _, relation = name.partition(".")
+    width = len(columns)
+    if tuple(column.name for column in columns[-len(_HIDDEN) :]) == _HIDDEN:
+        width -= len(_HIDDEN)
+    scan = SystemScan(rel, name, columns)
+    made = named(binder, rel, scan, columns[:width], relation.removesuffix("()"), alias, schema)
+    return _hiding(made, rel, width, columns[width:])
+
+
+def _hiding(source: Source, rel: int, width: int, columns: Several[OutputColumn]) -> Source:
+    """A relation of `width` columns with more behind them that are no part of `*`."""
+    hidden = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, width))
+    return replace(source, items=tuple(replace(item, hidden=hidden) for item in source.items))
+
+
+def _sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:
+    """Where a sequence stands, as a relation of one row."""
+    states = binder.system("pg_catalog", f"{SEQUENCE_STATES}()")
+    if states is None:
+        raise FeatureNotSupported("reading a sequence is not supported here")
+    binder.stable = False
+    inside = binder.rel()
+    oid, *shown = (Column(inside, index, column.type, column.name) for index, column in enumerate(states))
+    test = operators.apply_operator(binder, "=", oid, Constant(sequence.oid, OID))
+    source = SystemScan(inside, f"pg_catalog.{SEQUENCE_STATES}()", states)
+    query = Select(states[1:], tuple(shown), source, test)
+    columns = tuple(replace(c, table_oid=sequence.oid, number=n) for n, c in enumerate(states[1:], 1))
+    return named(binder, rel, Derived(rel, query), columns, sequence.name, alias, sequence.schema)
+
+
+def find_relation(binder: Binder, schema: str, name: str) -> Relation:
+    """A table, view or sequence by name; 42P01."""
+    path = (schema,) if schema else binder.search_path
+    if schema == "pg_temp":
+        path = tuple(each for each in binder.search_path if each.startswith("pg_temp_"))
+    relation = binder.catalog.find(name, path)
+    if relation is None:
+        shown = f"{schema}.{name}" if schema else name
+        if binder.system(schema or "pg_catalog", name) is not None:
+            message = f'permission denied: "{name}" is a system catalog'
+            raise SqlError.of("insufficient_privilege", message)
+        raise UndefinedTable(f'relation "{shown}" does not exist')
+    return relation
+
+
+def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
+    from gpudb.sql.bind.query.select import bind_query
+
+    text, path, stars, arguments = binder.text, binder.search_path, binder.stars, binder.arguments
+    binder.text, binder.search_path, binder.stars = view.query, (view.schema, "public"), None
+    binder.arguments = None
+    try:
+        query = bind_query(binder, parse(view.query)[0].node, None)
+    finally:
+        binder.text, binder.search_path, binder.stars, binder.arguments = text, path, stars, arguments
+    columns = tuple(
+        OutputColumn(declared.name, column.type, view.oid, number)
+        for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)
+    )
+    return named(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema, row_type(view))
+
+
+def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
+    from gpudb.sql.bind.query.select import bind_query
+
+    # Without LATERAL a subquery sees WITH queries and outer levels, never its siblings.
+    outer = scope
+    if not node.lateral:
+        beside = frozenset(item.alias for item in scope.items)
+        outer = Scope(parent=scope.parent, ctes=scope.ctes, entries=scope.entries, beside=beside)
+    rel = binder.rel()
+    query = bind_query(binder, inner(node.subquery), outer)
+    columns = tuple(replace(column, table_oid=0, number=0) for column in query.columns)
+    alias = node.alias if node.HasField("alias") else None
+    return named(binder, rel, Derived(rel, query, node.lateral), columns, "", alias)
+
+
+def _function(binder: Binder, scope: Scope, node: Any) -> Source:
+    from gpudb.sql.bind.query.from_functions import bind_function
+
+    return bind_function(binder, scope, node)
+
+
+def _sample(binder: Binder, scope: Scope, node: Any) -> Source:
+    from gpudb.sql.bind.query.table_sample import bind_sample
+
+    return bind_sample(binder, scope, node)
+
+
+def _join(binder: Binder, scope: Scope, node: Any) -> Source:
+    left = bind_source(binder, scope, node.larg)
+    # The right side may be LATERAL to the left one.
+    inside = Scope(parent=scope.parent, ctes=scope.ctes, clause=scope.clause, entries=scope.entries)
+    inside.items, inside.columns = [*scope.items, *left.items], [*scope.columns, *left.columns]
+    inside.rels = scope.rels | left.rels
+    how = _KINDS[node.jointype]
+    inside.barred = scope.barred
+    if how in {"RIGHT", "FULL"}:
+        inside.barred |= frozenset(item.alias for item in left.items)
+    right = bind_source(binder, inside, node.rarg)
+    columns: Columns
+    level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN", entries=scope.entries)
+    level.add(left.items, left.columns)
+    level.add(right.items, right.columns)
+    on: Expr | None = None
+    if node.is_natural or len(node.using_clause):
+        shared = strings(node.using_clause)
+        if node.is_natural:
+            names = {name for name, _ in right.columns}
+            shared = tuple(name for name, _ in left.columns if name in names)
+        on, columns = _using(binder, how, left, right, shared)
+    else:
+        columns = left.columns + right.columns
+        if present(node.quals):
+            level.rels = set(left.rels | right.rels)
+            on = condition(binder, bind_expression(binder, level, node.quals), "JOIN/ON")
+    if on is None:
+        how = "CROSS"
+    relation = Join(how, left.relation, right.relation, on)  # type: ignore[arg-type]
+    rels = left.rels | right.rels
+    items = _nullable(left.items, how in {"RIGHT", "FULL"}) + _nullable(right.items, how in {"LEFT", "FULL"})
+    if node.HasField("join_using_alias"):
+        items += (Item(node.join_using_alias.aliasname, columns[: len(node.using_clause)]),)
+    if node.HasField("alias"):
+        source = _aliased(columns, node.alias)
+        return Source(relation, (Item(node.alias.aliasname, source),), source, rels)
+    return Source(relation, items, columns, rels)
+
+
+def _nullable(items: tuple[Item, ...], outer: bool) -> tuple[Item, ...]:
+    """Relations of one side of a join; rows of an outer join's other side may be made up."""
+    return tuple(replace(item, nullable=True) for item in items) if outer else items
+
+
+def _aliased(columns: Columns, alias: Any) -> Columns:
+    given = strings(alias.colnames)
+    if len(given) > len(columns):
+        shown = f'join expression "{alias.aliasname}" has {len(columns)} columns available'
+        raise SqlError.of("invalid_column_reference", f"{shown} but {len(given)} columns specified", position=0)
+    names = [*given, *(name for name, _ in columns[len(given) :])]
+    return tuple((name, expr) for name, (_, expr) in zip(names, columns, strict=False))
+
+
+def _using(binder: Binder, how: str, left: Source, right: Source, names: Several[str]) -> tuple[Expr | None, Columns]:
+    """The condition of USING, and the columns: shared ones first, each once."""
+    conditions: list[Expr] = []
+    merged: list[tuple[str, Expr]] = []
+    for name in names:
+        first, second = (_only(side, name, which) for side, which in ((left, "left"), (right, "right")))
+        conditions.append(operators.apply_operator(binder, "=", first, second))
+        (a, b), target = unify_branches(binder, [first, second], "JOIN/USING")
+        if how == "FULL":
+            merged.append((name, Choice("COALESCE", (a, b), target)))
+        else:
+            kept = second if how == "RIGHT" else first
+            kept = kept if kept.type.name == target.name else coerce(binder, kept, target)
+            merged.append((name, kept if kept.type.modifier == target.modifier else undeclared(kept)))
+    rest = [(name, expr) for side in (left, right) for name, expr in side.columns if name not in names]
+    return operators.conjunction(conditions) if conditions else None, (*merged, *rest)
+
+
+def _only(side: Source, name: str, which: str) -> Expr:
+    found = [expr for each, expr in side.columns if each == name]
+    if not found:
+        raise UndefinedColumn(f'column "{name}" specified in USING clause does not exist in {which} table')
+    if len(found) > 1:
+        message = f'common column name "{name}" appears more than once in {which} table'
+        raise SqlError.of("ambiguous_column", message)
+    return found[0]
+
+
+_BINDERS.update(range_var=_relation, range_subselect=_subquery, range_function=_function, range_table_sample=_sample)

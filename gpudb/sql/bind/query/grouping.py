@@ -1,0 +1,254 @@
+"""GROUP BY: its expressions and sets, and the check that nothing else is used ungrouped (42803)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, product
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.model import Table
+from gpudb.errors import GpudbError, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import check_equality, settled
+from gpudb.sql.bound import (
+    Aggregate,
+    Choice,
+    Column,
+    Constant,
+    Expr,
+    From,
+    Grouping,
+    Join,
+    Row,
+    Scan,
+    Select,
+    SetOperation,
+    Values,
+    Window,
+)
+from gpudb.sql.parse.parser import inner, kind, leftmost, strings
+from gpudb.sql.traverse import children, walk
+
+Sets = tuple[tuple[int, ...], ...]
+
+
+def bind_group_by(
+    binder: Binder,
+    scope: Scope,
+    nodes: Sequence[Any],
+    targets: list[tuple[str, Expr]],
+    *,
+    distinct: bool = False,
+) -> tuple[tuple[Expr, ...], Sets | None]:
+    """The grouping expressions, each once, and the sets of their positions where there are several.
+
+    `distinct` (GROUP BY DISTINCT) keeps one of equal sets. Where there are several, an output that is grouped by and
+    is the same expression as another one is made an expression of its own: a set may have one of them.
+    """
+    keys: list[Expr] = []
+    several = any(kind(node) == "grouping_set" for node in nodes)
+    owners: dict[int, int | None] = {}
+
+    def key(node: Any) -> list[int]:
+        if kind(node) == "row_expr" and inner(node).row_format == pg.COERCE_IMPLICIT_CAST:
+            # (1, 2) is two items, not a row.
+            return [place for each in inner(node).args for place in key(each)]
+        at = _output_of(binder, scope, node, targets)
+        expr = _key(binder, scope, node, targets, at)
+        if at is None:
+            at = _output_with(targets, expr)
+        elif several and expr in keys and owners[keys.index(expr)] != at:
+            expr = Choice("COALESCE", (expr, expr), expr.type)
+            targets[at] = targets[at][0], expr
+        parts = expr.items if isinstance(expr, Row) else (expr,)
+        positions = []
+        for part in parts:
+            if part not in keys:
+                owners[len(keys)] = at if part is expr else _output_with(targets, part)
+                keys.append(part)
+            positions.append(keys.index(part))
+        return positions
+
+    factors: list[list[tuple[int, ...]]] = []
+    for node in nodes:
+        if kind(node) == "grouping_set":
+            factors.append(list(_sets(inner(node), key)))
+        else:
+            factors.append([tuple(key(node))])
+    if not several:
+        return tuple(keys), None
+    sets = tuple(tuple(dict.fromkeys(sum(each, ()))) for each in product(*factors))
+    if distinct:
+        sets = tuple({frozenset(each): each for each in reversed(sets)}.values())[::-1]
+    if len(sets) > 4096:
+        raise SqlError.of("statement_too_complex", "too many grouping sets present (maximum 4096)")
+    return tuple(keys), sets
+
+
+def _output_with(targets: Sequence[tuple[str, Expr]], expr: Expr) -> int | None:
+    """The first output that is an expression."""
+    return next((index for index, (_, each) in enumerate(targets) if each == expr), None)
+
+
+def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
+    def single(each: Any) -> tuple[int, ...]:
+        return tuple(key(each))
+
+    match pg.GroupingSetKind.Name(node.kind):
+        case "GROUPING_SET_EMPTY":
+            yield ()
+        case "GROUPING_SET_ROLLUP":
+            parts = [single(each) for each in node.content]
+            for size in range(len(parts), -1, -1):
+                yield sum(parts[:size], ())
+        case "GROUPING_SET_CUBE":
+            parts = [single(each) for each in node.content]
+            for size in range(len(parts), -1, -1):
+                for chosen in combinations(parts, size):
+                    yield sum(chosen, ())
+        case _:
+            for each in node.content:
+                if kind(each) == "grouping_set":
+                    yield from _sets(inner(each), key)
+                else:
+                    yield single(each)
+
+
+def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]], at: int | None) -> Expr:
+    """A GROUP BY item: the output `at`, or an expression."""
+    expr = settled(binder, bind_expression(binder, scope, node)) if at is None else targets[at][1]
+    return _grouped(binder, scope, expr, node)
+
+
+def _output_of(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> int | None:
+    """The output whose position a GROUP BY item is, or whose name if no column has it."""
+    if kind(node) == "a_const":
+        return output_index(binder, node, targets, "GROUP BY")
+    if kind(node) != "column_ref" or len(inner(node).fields) != 1:
+        return None
+    (name,) = strings(inner(node).fields)
+    if scope.column(name) is not None:
+        return None
+    named = [index for index, (each, _) in enumerate(targets) if each == name]
+    if len({targets[index][1] for index in named}) > 1:
+        error = SqlError.of("ambiguous_column", f'GROUP BY "{name}" is ambiguous')
+        raise binder.locate(error, inner(node).location)
+    return named[0] if named else None
+
+
+def _grouped(binder: Binder, scope: Scope, expr: Expr, node: Any) -> Expr:
+    if any(isinstance(each, Aggregate) for each in _walk_level(expr)) or any(each in scope.lent for each in walk(expr)):
+        raise SqlError.of("grouping_error", "aggregate functions are not allowed in GROUP BY")
+    if any(isinstance(each, Window) for each in _walk_level(expr)):
+        raise SqlError.of("windowing_error", "window functions are not allowed in GROUP BY")
+    try:
+        check_equality([expr.type])
+    except GpudbError as error:
+        raise binder.locate(error, leftmost(node)) from None
+    return expr
+
+
+def output_index(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> int:
+    """The output, from 0, that an integer constant in GROUP BY, ORDER BY or DISTINCT ON stands for."""
+    constant = inner(node)
+    if constant.WhichOneof("val") != "ival":
+        error = SqlError.of("syntax_error", f"non-integer constant in {clause}")
+        raise binder.locate(error, constant.location)
+    number = int(constant.ival.ival)
+    if not 1 <= number <= len(targets):
+        error = SqlError.of("invalid_column_reference", f"{clause} position {number} is not in select list")
+        raise binder.locate(error, constant.location)
+    return number - 1
+
+
+def output_reference(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr | None:
+    """The output that an item of ORDER BY or DISTINCT ON names or counts to; None for an expression of its own."""
+    if kind(node) == "a_const":
+        return targets[output_index(binder, node, targets, clause)][1]
+    if kind(node) == "column_ref" and len(inner(node).fields) == 1 and kind(inner(node).fields[0]) == "string":
+        (name,) = strings(inner(node).fields)
+        named = [expr for each, expr in targets if each == name]
+        if len(set(named)) > 1:
+            error = SqlError.of("ambiguous_column", f'{clause} "{name}" is ambiguous')
+            raise binder.locate(error, inner(node).location)
+        if named:
+            return named[0]
+    return None
+
+
+def _walk_level(expr: Any) -> Iterator[Any]:
+    """The nodes of an expression without those of its subqueries."""
+    yield expr
+    for child in children(expr):
+        if not isinstance(child, Select | SetOperation | Values):
+            yield from _walk_level(child)
+
+
+def check_grouped(
+    binder: Binder, scope: Scope, keys: Sequence[Expr], sets: Sets | None, exprs: Iterable[Any], source: From | None
+) -> tuple[Expr, ...]:
+    """Raises 42803 for a column of this level outside keys and aggregates; gives keys that a primary key implies."""
+    implied: list[Expr] = []
+    tables = dict(_tables(source)) if source is not None else {}
+    # A primary key determines its row where every grouping set has it
+    common = [key for index, key in enumerate(keys) if sets is None or all(index in each for each in sets)]
+    determined = {rel for rel, table in tables.items() if _determines(common, rel, table)}
+
+    def check(node: Any, below: bool) -> None:
+        if not isinstance(node, Column | Constant) and node in keys:
+            return
+        if isinstance(node, Aggregate | Grouping) and (not below or node in scope.lent):
+            if isinstance(node, Grouping) and not all(arg in keys for arg in node.args):
+                message = "arguments to GROUPING must be grouping expressions of the associated query level"
+                odd = next(arg for arg in node.args if arg not in keys)
+                raise binder.locate_expr(SqlError.of("grouping_error", message), odd)
+            for arg in node.args if isinstance(node, Aggregate) and node.within_group else ():
+                direct(arg)
+            return
+        if isinstance(node, Column) and node.rel in scope.rels and node not in keys:
+            if node.rel in determined:
+                if node not in implied:
+                    implied.append(node)
+                return
+            raise binder.locate_expr(SqlError.of("grouping_error", _ungrouped(scope, node, below)), node)
+        below = below or isinstance(node, Select | SetOperation | Values)
+        for child in children(node):
+            check(child, below)
+
+    def direct(arg: Expr) -> None:
+        try:
+            check(arg, False)
+        except SqlError as error:
+            error.detail = "Direct arguments of an ordered-set aggregate must use only grouped columns."
+            raise
+
+    for expr in exprs:
+        check(expr, False)
+    for expr in (arg for each in scope.hypotheticals for arg in each.args):
+        direct(expr)
+    return tuple(implied)
+
+
+def _ungrouped(scope: Scope, column: Column, below: bool) -> str:
+    owner = next((item.alias for item in scope.items if any(expr == column for _, expr in item.columns)), "")
+    shown = f"{owner}.{column.name}" if owner else column.name
+    if below:
+        return f'subquery uses ungrouped column "{shown}" from outer query'
+    return f'column "{shown}" must appear in the GROUP BY clause or be used in an aggregate function'
+
+
+def _tables(source: From) -> Iterator[tuple[int, Table]]:
+    if isinstance(source, Join):
+        yield from _tables(source.left)
+        yield from _tables(source.right)
+    elif isinstance(source, Scan):
+        yield source.rel, source.table
+
+
+def _determines(keys: Sequence[Expr], rel: int, table: Table) -> bool:
+    grouped = {table.columns[key.index].name for key in keys if isinstance(key, Column) and key.rel == rel}
+    return bool(table.primary_key) and grouped >= set(table.primary_key)

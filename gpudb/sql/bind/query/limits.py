@@ -1,0 +1,148 @@
+"""LIMIT and OFFSET, and FETCH FIRST … WITH TIES.
+
+Where an engine's LIMIT does not reach (ties, a limit that is a column of a query further out) window functions number
+the rows in a subquery, and a WHERE around it keeps those that are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import SqlError
+from gpudb.functions import resolve
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.operators import apply_operator, call, conjunction, disjunction
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import row_count
+from gpudb.sql.bound import (
+    Choice,
+    Column,
+    Constant,
+    Derived,
+    Exists,
+    Expr,
+    OutputColumn,
+    Query,
+    Select,
+    SortKey,
+    Test,
+    Window,
+)
+from gpudb.sql.parse.parser import inner, kind, present
+from gpudb.sql.traverse import walk
+from gpudb.types import INT8
+
+
+def bind_limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, Expr | None]:
+    """LIMIT and OFFSET of a SelectStmt message; 42P10 for columns of the query itself."""
+    null = kind(node.limit_count) == "a_const" and inner(node.limit_count).isnull
+    if null and node.limit_option == pg.LIMIT_OPTION_WITH_TIES:
+        message = "row count cannot be null in FETCH FIRST ... WITH TIES clause"
+        raise SqlError.of("invalid_row_count_in_limit_clause", message)
+    level = Scope(parent=scope)
+    found: list[Expr | None] = []
+    # PostgreSQL looks at OFFSET first
+    for each, clause in ((node.limit_offset, "OFFSET"), (node.limit_count, "LIMIT")):
+        level.clause = clause
+        expr = row_count(binder, bind_expression(binder, level, each), clause) if present(each) else None
+        for column in walk(expr) if expr is not None else ():
+            if isinstance(column, Column) and column.rel in scope.rels:
+                message = f"argument of {clause} must not contain variables"
+                raise binder.locate_expr(SqlError.of("invalid_column_reference", message), column)
+        found.append(expr)
+    return found[1], found[0]
+
+
+def limited(binder: Binder, query: Query, node: Any) -> Query:
+    """The bound query of a SelectStmt message, its rows counted by window functions where that is needed."""
+    ties = node.limit_option == pg.LIMIT_OPTION_WITH_TIES and query.limit is not None
+    if not ties and not _varies(query.limit) and not _varies(query.offset):
+        return query
+    whole = ordered(binder, query)
+    rel = binder.rel()
+    kinds = ("row_number", "rank" if ties else "row_number")
+    numbers = tuple(_numbering(binder, name, whole.order) for name in kinds)
+    width = len(whole.columns)
+    outputs = (*whole.columns, *(OutputColumn(name, INT8) for name in kinds))
+    rows = tuple(Column(whole.rel, n, c.type, c.name) for n, c in enumerate(whole.columns))
+    numbered = Select(outputs, (*rows, *numbers), Derived(whole.rel, whole.query))
+    number, counted = (Column(rel, width + n, INT8, name) for n, name in enumerate(kinds))
+    zero = Constant(0, INT8)
+    before: Expr = zero if query.offset is None else Choice("COALESCE", (query.offset, zero), INT8)
+    conditions: list[Expr] = []
+    if query.limit is not None:
+        within = apply_operator(binder, "<=", counted, apply_operator(binder, "+", before, query.limit))
+        conditions.append(disjunction([Test(query.limit, "NULL"), within]))
+        if not _varies(query.limit):
+            # Nothing ties with no row; and a limit below zero stays an error
+            conditions.append(Exists(Select((), (), limit=query.limit)))
+    if _varies(query.offset):
+        conditions.append(apply_operator(binder, ">", number, before))
+    return Select(
+        query.columns,
+        tuple(Column(rel, n, c.type, c.name) for n, c in enumerate(query.columns)),
+        Derived(rel, numbered),
+        conjunction(conditions),
+        order_by=(SortKey(number, False, False),),
+        offset=None if _varies(query.offset) else query.offset,
+        ctes=query.ctes,
+    )
+
+
+def _varies(expr: Expr | None) -> bool:
+    """Whether a limit depends on a row of a query further out."""
+    return expr is not None and any(isinstance(each, Column) for each in walk(expr))
+
+
+def _numbering(binder: Binder, name: str, order: Sequence[SortKey]) -> Expr:
+    made = call(binder, resolve.function(name, (), "w"), ())
+    return Window(made.function, (), made.type, order_by=tuple(order))
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """A query without its order and limit, as relation `rel`; its order by columns of that relation.
+
+    `columns` are the query's own and then the sort keys that it does not give.
+    """
+
+    rel: int
+    query: Query
+    columns: tuple[OutputColumn, ...]
+    order: tuple[SortKey, ...]
+
+
+def ordered(binder: Binder, query: Query) -> Ordered:
+    """A query taken apart from its order."""
+    rel = binder.rel()
+    if not isinstance(query, Select):
+        keys = tuple(
+            SortKey(Column(rel, index, query.columns[index].type), descending, first)
+            for index, descending, first in query.order_by
+        )
+        return Ordered(rel, replace(query, order_by=(), limit=None, offset=None, ctes=()), query.columns, keys)
+    targets = list(query.targets)
+    for key in query.order_by:
+        if key.expr not in targets:
+            targets.append(key.expr)
+    extra = tuple(OutputColumn("key", each.type) for each in targets[len(query.columns) :])
+    plain = replace(
+        query,
+        columns=(*query.columns, *extra),
+        targets=tuple(targets),
+        # DISTINCT ON takes the first row of this order
+        order_by=query.order_by if isinstance(query.distinct, tuple) else (),
+        limit=None,
+        offset=None,
+        ctes=(),
+    )
+    order = tuple(
+        SortKey(Column(rel, targets.index(key.expr), key.expr.type), key.descending, key.nulls_first)
+        for key in query.order_by
+    )
+    return Ordered(rel, plain, plain.columns, order)

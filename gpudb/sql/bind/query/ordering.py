@@ -1,0 +1,75 @@
+"""Sort keys: ORDER BY items with their operator, direction and place of NULLs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import GpudbError, SqlError, UndefinedFunction
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.operators import apply_operator
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import coerce
+from gpudb.sql.bound import Expr, SortKey
+from gpudb.sql.parse.parser import inner, strings
+from gpudb.types import TEXT, UNKNOWN, SqlType
+
+# Of ORDER BY … USING: whether the operator sorts from high to low.
+_ORDERINGS = {"<": False, ">": True, "~<~": False, "~>~": True}
+
+
+def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any], *, arguments: bool = False) -> tuple[SortKey, ...]:
+    """SortBy messages whose items are plain expressions, as in a call or a window.
+
+    Those that are `arguments` too, of an ordered-set aggregate, have no type as untyped literals.
+    """
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    keys = []
+    for each in nodes:
+        expr = bind_expression(binder, scope, inner(each).node)
+        key = sort_key(binder, expr, inner(each))
+        keys.append(replace(key, expr=expr) if arguments else key)
+    return tuple(keys)
+
+
+def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
+    """A SortBy message around a bound expression, with PostgreSQL's default for NULLs: last, first if descending."""
+    if (error := unordered(expr.type)) is not None:
+        raise error
+    descending = node.sortby_dir == pg.SORTBY_DESC
+    if node.use_op:
+        descending = _descends(binder, expr, node)
+    first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
+    expr = coerce(binder, expr, TEXT) if expr.type == UNKNOWN else expr
+    return SortKey(expr, descending, first)
+
+
+def unordered(item: SqlType) -> UndefinedFunction | None:
+    """42883 for a type whose values, or whose fields', PostgreSQL cannot put in order."""
+    if item.name == "json":
+        message = f"could not identify an ordering operator for type {item}"
+        return UndefinedFunction(message, hint="Use an explicit ordering operator or modify the query.")
+    for _, field in item.fields:
+        if field.name == "json":
+            return UndefinedFunction(f"could not identify a comparison function for type {field}")
+        if (error := unordered(field)) is not None:
+            return error
+    return None
+
+
+def _descends(binder: Binder, expr: Expr, node: Any) -> bool:
+    """The direction of ORDER BY … USING; 42883 or 42809 for what is no ordering operator."""
+    name = strings(node.use_op)[-1]
+    try:
+        apply_operator(binder, name, expr, expr)
+        if name not in _ORDERINGS:
+            message = f"operator {name} is not a valid ordering operator"
+            hint = 'Ordering operators must be "<" or ">" members of btree operator families.'
+            raise SqlError.of("wrong_object_type", message, hint=hint)
+    except GpudbError as error:
+        raise binder.locate(error, node.location) from None
+    return _ORDERINGS[name]

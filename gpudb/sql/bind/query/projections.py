@@ -1,0 +1,54 @@
+"""A projection around a query: to convert its columns, or to rename them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.types.coercion import as_branch, coerce
+from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Query, Select, SetOperation, Values
+from gpudb.types import SqlType
+
+
+def projected(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str = "i") -> Query:
+    """`query` with the columns at some positions converted to other types."""
+    rel = binder.rel()
+    columns, targets = [], []
+    for index, column in enumerate(query.columns):
+        expr: Expr = Column(rel, index, column.type, column.name)
+        if index in types:
+            expr = coerce(binder, expr, types[index], context)
+            column = OutputColumn(column.name, expr.type)
+        columns.append(column)
+        targets.append(expr)
+    return Select(tuple(columns), tuple(targets), Derived(rel, query))
+
+
+def retyped(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str = "i") -> Query:
+    """`query` with columns converted: untyped literals where they stand, the others by a projection around it."""
+    literal = {index: item for index, item in types.items() if query.columns[index].type.name == "unknown"}
+    if literal:
+        query = _typed_literals(binder, query, literal, context)
+    rest = {index: item for index, item in types.items() if query.columns[index].type != item}
+    return projected(binder, query, rest, context) if rest else query
+
+
+def _typed_literals(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str) -> Query:
+    def convert(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(
+            as_branch(binder, expr, types[index], context) if index in types else expr
+            for index, expr in enumerate(exprs)
+        )
+
+    columns = tuple(
+        replace(column, type=types[index]) if index in types else column for index, column in enumerate(query.columns)
+    )
+    match query:
+        case Select():
+            return replace(query, columns=columns, targets=convert(query.targets))
+        case Values():
+            return replace(query, columns=columns, rows=tuple(convert(row) for row in query.rows))
+        case SetOperation():
+            left, right = (_typed_literals(binder, side, types, context) for side in (query.left, query.right))
+            return replace(query, columns=columns, left=left, right=right)

@@ -1,0 +1,118 @@
+"""What WITH RECURSIVE may look like: where a query may name itself, and in which order queries are bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bound import CteScan, Derived, Query, Select, SetOperation, SetReturning
+from gpudb.sql.parse.parser import inner, leftmost, present
+from gpudb.sql.traverse import walk
+
+_WHERE = {"subquery": "a subquery", "outer": "an outer join", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT"}
+
+
+def refers_to(node: Any, name: str) -> bool:
+    """Whether a parse tree names a relation without schema."""
+    return next(_references(node, name, ""), None) is not None
+
+
+def in_order(binder: Binder, nodes: Sequence[Any]) -> list[Any]:
+    """The queries of WITH RECURSIVE, each after those that it names; 0A000 where two name each other."""
+    left, made = list(nodes), list[Any]()
+    while left:
+        ready = next((n for n in left if not any(o is not n and refers_to(n.ctequery, o.ctename) for o in left)), None)
+        if ready is None:
+            error = FeatureNotSupported("mutual recursion between WITH items is not implemented")
+            raise binder.locate(error, left[0].location)
+        left.remove(ready)
+        made.append(ready)
+    return made
+
+
+def check_recursion(binder: Binder, node: Any, body: Any) -> None:
+    """42P19 for a CommonTableExpr message that recurses as PostgreSQL lets none (checkWellFormedRecursion)."""
+    name = node.ctename
+    if body.op != pg.SETOP_UNION:
+        message = f'recursive query "{name}" does not have the form non-recursive-term UNION [ALL] recursive-term'
+        raise binder.locate(SqlError.of("invalid_recursion", message), node.location)
+    for location, where in _references(body.larg, name, "its non-recursive term"):
+        message = f'recursive reference to query "{name}" must not appear within {_WHERE.get(where, where)}'
+        raise binder.locate(SqlError.of("invalid_recursion", message), location)
+    for what, given in (
+        ("ORDER BY", body.sort_clause[0] if len(body.sort_clause) else None),
+        ("OFFSET", body.limit_offset if present(body.limit_offset) else None),
+        ("LIMIT", body.limit_count if present(body.limit_count) else None),
+    ):
+        if given is not None:
+            at = leftmost(inner(given).node) if what == "ORDER BY" else leftmost(given)
+            error = FeatureNotSupported(f"{what} in a recursive query is not implemented")
+            raise binder.locate(error, at)
+    if len(body.locking_clause):
+        raise FeatureNotSupported("FOR UPDATE/SHARE in a recursive query is not implemented")
+    for number, (location, where) in enumerate(_references(body.rarg, name, "")):
+        if where or number:
+            how = f"must not appear within {_WHERE[where]}" if where else "must not appear more than once"
+            message = f'recursive reference to query "{name}" {how}'
+            raise binder.locate(SqlError.of("invalid_recursion", message), location)
+
+
+def _references(node: Any, name: str, where: str) -> Iterator[tuple[int, str]]:
+    """The places at which a parse tree names a relation, and what stands around each that recursion must not cross."""
+    kind = node.DESCRIPTOR.name
+    if kind == "RangeVar":
+        if node.relname == name and not node.schemaname:
+            yield node.location, where
+        return
+    if kind == "SelectStmt" and name in [inner(each).ctename for each in node.with_clause.ctes]:
+        return
+    for field, value in node.ListFields():
+        if field.message_type is None:
+            continue
+        inside = where or _crossing(node, kind, field.name)
+        for each in value if field.is_repeated else (value,):
+            yield from _references(each, name, inside)
+
+
+def _crossing(node: Any, kind: str, field: str) -> str:
+    if kind == "SubLink" and field == "subselect":
+        return "subquery"
+    if kind == "JoinExpr" and field in {"larg", "rarg"}:
+        outer = {pg.JOIN_LEFT: {"rarg"}, pg.JOIN_RIGHT: {"larg"}, pg.JOIN_FULL: {"larg", "rarg"}}
+        return "outer" if field in outer.get(node.jointype, ()) else ""
+    if kind == "SelectStmt" and field in {"larg", "rarg"}:
+        if node.op == pg.SETOP_INTERSECT and node.all:
+            return "INTERSECT"
+        if node.op == pg.SETOP_EXCEPT and (node.all or field == "rarg"):
+            return "EXCEPT"
+    return ""
+
+
+def check_ends(name: str, term: Query) -> None:
+    """0A000 for a recursive query without end within the recursive term of another, where no LIMIT stops it."""
+    for node in walk(term):
+        for cte in node.ctes if isinstance(node, Select | SetOperation) else ():
+            if cte.recursive and isinstance(cte.query, SetOperation) and cte.query.all:
+                if _keeps_all(cte.query.right, cte.number):
+                    message = f'recursive query "{cte.name}", which never ends, is not supported within "{name}"'
+                    raise FeatureNotSupported(message, hint=f'Give the recursive term of "{cte.name}" a condition.')
+
+
+def _keeps_all(query: Any, number: int) -> bool:
+    """Whether a query gives a row, or more, for each one of the recursion's last step."""
+    match query:
+        case SetOperation(op="UNION", all=True, limit=None, offset=None):
+            return _keeps_all(query.left, number) or _keeps_all(query.right, number)
+        case Derived():
+            return _keeps_all(query.query, number)
+        case CteScan():
+            return query.cte == number
+        case Select():
+            sets = any(isinstance(each, SetReturning) for target in query.targets for each in walk(target))
+            less = (query.where, query.limit, query.offset, query.distinct or None)
+            return not sets and not query.grouped and less == (None,) * len(less) and _keeps_all(query.source, number)
+    return False

@@ -1,0 +1,77 @@
+"""ROWS FROM (…) and unnest of several arrays: functions side by side, the shorter ones filled up with NULLs.
+
+That is what set-returning functions in one select list give, so it becomes a subquery of that form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported
+from gpudb.functions import resolve
+from gpudb.functions.registry import Function, implementation
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions import operators
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.records import field_at, is_row
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import Array, Call, Column, Derived, Expr, OutputColumn, Select, SetReturning, Window
+from gpudb.sql.parse.parser import inner, kind, strings
+from gpudb.types import INT8
+
+
+def several(node: Any) -> list[tuple[str, list[Any]]] | None:
+    """The functions of a RangeFunction message, each with its arguments' nodes; None for one function alone."""
+    calls: list[tuple[str, list[Any]]] = []
+    for each in node.functions:
+        items = inner(each).items
+        if kind(items[0]) != "func_call":
+            raise FeatureNotSupported("this expression in FROM is not supported")
+        if len(items) > 1 and kind(items[1]):
+            raise FeatureNotSupported("a column definition list is not supported")
+        call = inner(items[0])
+        name, args = strings(call.funcname)[-1], list(call.args)
+        calls += [(name, [arg]) for arg in args] if name == "unnest" and len(args) > 1 else [(name, args)]
+    return calls if len(calls) > 1 else None
+
+
+def rows_from(
+    binder: Binder, scope: Scope, calls: Sequence[tuple[str, Sequence[Any]]], ordinality: bool
+) -> tuple[Derived, tuple[OutputColumn, ...]]:
+    """The functions' columns side by side as a subquery that sees what is to its left, and those columns."""
+    columns: list[OutputColumn] = []
+    targets: list[Expr] = []
+    outer, scope.clause = scope.clause, "FROM"
+    try:
+        for name, nodes in calls:
+            args = [bind_expression(binder, scope, each) for each in nodes]
+            candidate = resolve.function(name, tuple(arg.type.plain for arg in args), "f")
+            rows = _set(binder, operators.call(binder, candidate, args))
+            if is_row(rows.type) and rows.type.fields:
+                targets += [field_at(rows, index) for index in range(len(rows.type.fields))]
+                columns += [OutputColumn(each, item) for each, item in rows.type.fields]
+            else:
+                targets.append(rows)
+                columns.append(OutputColumn(rows.function.out_names[0] if rows.function.out_names else name, rows.type))
+    finally:
+        scope.clause = outer
+    query = Select(tuple(columns), tuple(targets))
+    if ordinality:
+        rel = binder.rel()
+        held: list[Expr] = [Column(rel, n, column.type, column.name) for n, column in enumerate(columns)]
+        number = resolve.function("row_number", (), "w").target
+        assert isinstance(number, Function)
+        columns.append(OutputColumn("ordinality", INT8))
+        query = Select(tuple(columns), (*held, Window(number, (), INT8)), Derived(rel, query, lateral=True))
+    return Derived(binder.rel(), query, lateral=True), tuple(columns)
+
+
+def _set(binder: Binder, made: Call) -> SetReturning:
+    """A call as a set; one that gives a value is a set of that."""
+    implementation(made.function)
+    if made.function.returns_set:
+        return SetReturning(made.function, made.args, made.type)
+    listed = Array((made,), made.type.array)
+    unnest = operators.call(binder, resolve.function("unnest", (listed.type.plain,), "f"), (listed,))
+    return SetReturning(unnest.function, unnest.args, made.type)

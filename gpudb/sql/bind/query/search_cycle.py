@@ -1,0 +1,196 @@
+"""SEARCH and CYCLE of a recursive WITH query: columns that tell the order of a walk, and whether it came round.
+
+Each is made of rows: the path so far as an array of rows, or the depth beside the columns. The first term begins them,
+the second carries them on from the row of the query that it reads (PostgreSQL's rewriteSearchCycle.c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.calls import plain
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.operators import apply_operator, conjunction
+from gpudb.sql.bind.expressions.records import field_at, row
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import unify_branches
+from gpudb.sql.bound import (
+    Array,
+    Call,
+    Case,
+    Column,
+    Constant,
+    CteScan,
+    Derived,
+    Expr,
+    From,
+    Join,
+    OutputColumn,
+    Query,
+    Select,
+    SetOperation,
+)
+from gpudb.sql.parse.parser import strings
+from gpudb.types import INT8
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The clauses of query `name`: the columns that they look at, by position, and the names of those that they add."""
+
+    binder: Binder
+    name: str
+    order: tuple[int, ...]
+    breadth: bool
+    sequence: str
+    cycle: tuple[int, ...]
+    mark: str
+    path: str
+    value: Expr | None = None
+    default: Expr | None = None
+
+    def begun(self, first: Query) -> Select:
+        """The first term with the columns that the clauses add."""
+        if isinstance(first, SetOperation):
+            message = "with a SEARCH or CYCLE clause, the left side of the UNION must be a SELECT"
+            raise FeatureNotSupported(message, position=0)
+        rel, columns = self._columns(first)
+        extra: list[Expr] = []
+        if self.sequence:
+            here = _row(columns, self.order)
+            extra.append(row((Constant(0, INT8), *here.items)) if self.breadth else _listed(here))
+        if self.default is not None:
+            extra += [self.default, _listed(_row(columns, self.cycle))]
+        return self._with(first, rel, columns, extra)
+
+    def reaching(self, second: Query, number: int, begun: Query, width: int) -> Select:
+        """The second term beside what the row that it reads has of the added columns; no row that closed a cycle."""
+        if not isinstance(second, Select):
+            message = "with a SEARCH or CYCLE clause, the right side of the UNION must be a SELECT"
+            raise SqlError.of("syntax_error", message, position=0)
+        scans = [each for each in _joined(second.source) if isinstance(each, CteScan) and each.cte == number]
+        if not scans:
+            message = (
+                f'with a SEARCH or CYCLE clause, the recursive reference to WITH query "{self.name}" must be at the top'
+                " level of its right-hand SELECT"
+            )
+            raise FeatureNotSupported(message, position=0)
+        if second.grouped or second.distinct or len(scans) != 1:
+            raise FeatureNotSupported("SEARCH and CYCLE over this recursive term are not supported")
+        held = tuple(
+            Column(scans[0].rel, index, c.type, c.name) for index, c in enumerate(begun.columns[width:], width)
+        )
+        where = [second.where] if second.where is not None else []
+        if self.value is not None:
+            where.append(apply_operator(self.binder, "<>", held[bool(self.sequence)], self.value))
+        columns = (*second.columns, *begun.columns[width:])
+        condition = conjunction(where) if where else None
+        return replace(second, columns=columns, targets=(*second.targets, *held), where=condition)
+
+    def carried_on(self, second: Query, width: int) -> Select:
+        """The second term's columns, and the added ones one step further."""
+        rel, all_columns = self._columns(second)
+        columns, held = all_columns[:width], list(all_columns[width:])
+        extra: list[Expr] = []
+        if self.sequence:
+            here, before = _row(columns, self.order), held.pop(0)
+            if self.breadth:
+                deeper = apply_operator(self.binder, "+", field_at(before, 0), Constant(1, INT8))
+                extra.append(row((deeper, *here.items)))
+            else:
+                extra.append(self._appended(before, here))
+        if self.value is not None and self.default is not None:
+            here, path = _row(columns, self.cycle), held[1]
+            met = plain(self.binder, "arraycontains", (path, _listed(here)))
+            extra.append(Case(((met, self.value),), self.default, self.default.type))
+            extra.append(self._appended(path, here))
+        return self._with(second, rel, columns, extra)
+
+    def _appended(self, path: Expr, here: Expr) -> Expr:
+        made = plain(self.binder, "array_append", (path, here))
+        assert isinstance(made, Call)
+        return Call(made.function, (path, here), path.type)
+
+    def _columns(self, query: Query) -> tuple[int, tuple[Column, ...]]:
+        rel = self.binder.rel()
+        return rel, tuple(Column(rel, index, c.type, c.name) for index, c in enumerate(query.columns))
+
+    def _with(self, query: Query, rel: int, columns: Sequence[Column], extra: Sequence[Expr]) -> Select:
+        names = [name for name in (self.sequence, self.mark, self.path) if name]
+        added = tuple(OutputColumn(name, expr.type) for name, expr in zip(names, extra, strict=True))
+        return Select((*query.columns[: len(columns)], *added), (*columns, *extra), Derived(rel, query))
+
+
+def bind_walk(binder: Binder, scope: Scope, node: Any, columns: Sequence[OutputColumn]) -> Walk | None:
+    """The SEARCH and CYCLE clauses of a CommonTableExpr message over the columns of its first term."""
+    if not node.HasField("search_clause") and not node.HasField("cycle_clause"):
+        return None
+    names = [column.name for column in columns]
+    search, cycle = node.search_clause, node.cycle_clause
+    order = _places(binder, names, strings(search.search_col_list), "search", search.location)
+    looked = _places(binder, names, strings(cycle.cycle_col_list), "cycle", cycle.location)
+    _check_added(binder, names, search, cycle)
+    made = Walk(
+        binder,
+        node.ctename,
+        order,
+        search.search_breadth_first,
+        search.search_seq_column,
+        looked,
+        cycle.cycle_mark_column,
+        cycle.cycle_path_column,
+    )
+    if not looked:
+        return made
+    marks = [bind_expression(binder, scope, each) for each in (cycle.cycle_mark_value, cycle.cycle_mark_default)]
+    (value, default), _ = unify_branches(binder, marks, "CYCLE")
+    return replace(made, value=value, default=default)
+
+
+def _check_added(binder: Binder, names: Sequence[str], search: Any, cycle: Any) -> None:
+    """42601 for a name of an added column that is there already."""
+    sequence, mark, path = search.search_seq_column, cycle.cycle_mark_column, cycle.cycle_path_column
+    kinds = {"search sequence column name": sequence, "cycle mark column name": mark, "cycle path column name": path}
+    for what, name in kinds.items():
+        if name and name in names:
+            message = f'{what} "{name}" already used in WITH query column list'
+            raise binder.locate(SqlError.of("syntax_error", message), _clause(what, search, cycle).location)
+    one, two, three = kinds
+    for what, other in ((two, three), (one, two), (one, three)):
+        if kinds[what] and kinds[what] == kinds[other]:
+            message = f"{what} and {other} are the same"
+            raise binder.locate(SqlError.of("syntax_error", message), _clause(what, search, cycle).location)
+
+
+def _clause(what: str, search: Any, cycle: Any) -> Any:
+    return search if what.startswith("search") else cycle
+
+
+def _places(binder: Binder, names: Sequence[str], wanted: Sequence[str], what: str, location: int) -> tuple[int, ...]:
+    for index, name in enumerate(wanted):
+        if name not in names:
+            message = f'{what} column "{name}" not in WITH query column list'
+            raise binder.locate(SqlError.of("syntax_error", message), location)
+        if name in wanted[:index]:
+            message = f'{what} column "{name}" specified more than once'
+            raise binder.locate(SqlError.of("duplicate_column", message), location)
+    return tuple(names.index(name) for name in wanted)
+
+
+def _joined(source: From | None) -> list[From]:
+    """The relations of a FROM, side by side."""
+    if isinstance(source, Join):
+        return _joined(source.left) + _joined(source.right)
+    return [] if source is None else [source]
+
+
+def _row(columns: Sequence[Column], places: Sequence[int]) -> Any:
+    return row([columns[place] for place in places])
+
+
+def _listed(here: Expr) -> Array:
+    return Array((here,), here.type.array)

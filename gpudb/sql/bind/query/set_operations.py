@@ -1,0 +1,123 @@
+"""UNION, INTERSECT, EXCEPT and VALUES: columns whose rows must agree in type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.query.grouping import output_reference
+from gpudb.sql.bind.query.limits import bind_limits, limited
+from gpudb.sql.bind.query.projections import retyped
+from gpudb.sql.bind.query.stars import bind_list
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import branch_type, check_equality, unify_branches
+from gpudb.sql.bound import Column, Cte, Expr, OutputColumn, Query, Select, SetOperation, Values
+from gpudb.sql.parse.parser import inner, kind, leftmost, output_location, strings
+from gpudb.types import UNKNOWN
+
+
+def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
+    """A SelectStmt message that puts two others together."""
+    from gpudb.sql.bind.query.select import bind_query
+
+    op = pg.SetOperation.Name(node.op).removeprefix("SETOP_")
+    left, right = (bind_query(binder, each, scope, settle=False) for each in (node.larg, node.rarg))
+    if len(left.columns) != len(right.columns):
+        error = SqlError.of("syntax_error", f"each {op} query must have the same number of columns")
+        raise binder.locate(error, output_location(node.rarg, 0))
+    types = []
+    for index, (one, other) in enumerate(zip(left.columns, right.columns, strict=True)):
+        try:
+            branches = [
+                *_given(left, index, Column(0, 0, one.type)),
+                *_given(right, index, Column(0, 0, other.type)),
+            ]
+            types.append(branch_type(branches, op))
+        except GpudbError as mismatch:
+            raise binder.locate(mismatch, output_location(node.rarg, index)) from None
+    if not (node.all and op == "UNION"):
+        for index, item in enumerate(types):
+            try:
+                check_equality([item])
+            except GpudbError as missing:
+                raise binder.locate(missing, output_location(node.larg, index)) from None
+    sides = []
+    for side in (left, right):
+        differing = {
+            index: wanted
+            for index, (column, wanted) in enumerate(zip(side.columns, types, strict=True))
+            if column.type != wanted
+        }
+        sides.append(retyped(binder, side, differing) if differing else side)
+    columns = tuple(OutputColumn(c.name, t) for c, t in zip(left.columns, types, strict=True))
+    order = _positions(binder, node.sort_clause, columns)
+    limit, offset = bind_limits(binder, scope, node)
+    return limited(binder, SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes), node)
+
+
+def _given(query: Query, index: int, column: Column) -> list[Expr]:
+    """What tells a column's type: the column, or without type what is written in its place."""
+    if column.type.name != "unknown":
+        return [column]
+    match query:
+        case Select():
+            return [query.targets[index]]
+        case Values():
+            return [row[index] for row in query.rows]
+        case SetOperation():
+            return [*_given(query.left, index, column), *_given(query.right, index, column)]
+
+
+def _positions(
+    binder: Binder, nodes: Sequence[Any], columns: Sequence[OutputColumn]
+) -> tuple[tuple[int, bool, bool], ...]:
+    made = []
+    targets: list[tuple[str, Expr]] = [
+        (column.name, Column(0, index, column.type)) for index, column in enumerate(columns)
+    ]
+    for each in nodes:
+        node = inner(each)
+        expr = output_reference(binder, node.node, targets, "ORDER BY")
+        if expr is None and kind(node.node) == "column_ref" and len(inner(node.node).fields) == 1:
+            (name,) = strings(inner(node.node).fields)
+            raise binder.locate(UndefinedColumn(f'column "{name}" does not exist'), inner(node.node).location)
+        if not isinstance(expr, Column):
+            error = FeatureNotSupported(
+                "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
+                detail="Only result column names can be used, not expressions or functions.",
+                hint="Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
+            )
+            raise binder.locate(error, leftmost(node.node))
+        descending = node.sortby_dir == pg.SORTBY_DESC
+        first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
+        made.append((expr.index, descending, first))
+    return tuple(made)
+
+
+def check_lengths(binder: Binder, rows: Sequence[Any], lengths: Sequence[int]) -> None:
+    """42601 for rows of VALUES that are not of one length."""
+    for row, length in zip(rows, lengths, strict=True):
+        if length != lengths[0]:
+            error = SqlError.of("syntax_error", "VALUES lists must all be the same length")
+            raise binder.locate(error, leftmost(inner(row).items[0]))
+
+
+def bind_values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
+    """A SelectStmt message with VALUES."""
+    scope.clause = "VALUES"
+    rows = [[expr for _, expr in bind_list(binder, scope, inner(values).items)] for values in node.values_lists]
+    check_lengths(binder, node.values_lists, [len(row) for row in rows])
+    columns, cells = [], []
+    for number, column in enumerate(zip(*rows, strict=True), 1):
+        untyped = not settle and all(expr.type.name == "unknown" for expr in column)
+        exprs, target = (column, UNKNOWN) if untyped else unify_branches(binder, column, "VALUES")
+        columns.append(OutputColumn(f"column{number}", target))
+        cells.append(exprs)
+    outputs = tuple(columns)
+    order = _positions(binder, node.sort_clause, outputs)
+    limit, offset = bind_limits(binder, scope, node)
+    return limited(binder, Values(outputs, tuple(zip(*cells, strict=True)), order, limit, offset, ctes), node)

@@ -1,0 +1,59 @@
+"""`t.*` and `(row).*`: the columns that they stand for in lists, and the row that they are as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions import records
+from gpudb.sql.bind.name_errors import missing_table
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import Expr
+from gpudb.sql.parse.parser import inner, kind, strings
+
+
+def relation_row(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """`t.*` where one value is wanted: the relation's row, as its bare name is."""
+    *schema, alias = strings(node.fields[:-1]) or ("",)
+    if not alias:
+        raise FeatureNotSupported('row expansion via "*" is not supported here')
+    item = scope.relation(alias, schema[-1] if schema else None)
+    if item is None:
+        raise missing_table(scope, alias)
+    return records.whole_row(binder, item)
+
+
+def bind_list(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> list[tuple[Any, Expr]]:
+    """The expressions of ROW (…) or a list of VALUES, each with its node; stars are written out."""
+    from gpudb.sql.bind.expressions.expressions import bind_expression
+
+    made: list[tuple[Any, Expr]] = []
+    for each in nodes:
+        spread = spread_row(binder, scope, each)
+        made += [(each, bind_expression(binder, scope, each))] if spread is None else [(each, e) for _, e in spread]
+    return made
+
+
+def spread_row(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]] | None:
+    """The names and expressions that `t.*` or `(row).*` stands for; None for a node that is no such star."""
+    from gpudb.sql.bind.expressions.expressions import indirection
+
+    if kind(node) == "column_ref" and kind(inner(node).fields[-1]) == "a_star":
+        names = strings(inner(node).fields[:-1])
+        if not names:
+            return list(scope.columns)
+        item = scope.relation(names[-1], names[-2] if len(names) > 1 else None)
+        if item is None:
+            raise binder.locate(missing_table(scope, names[-1]), inner(node).location)
+        return list(item.columns)
+    if kind(node) != "a_indirection" or kind(inner(node).indirection[-1]) != "a_star":
+        return None
+    shorter = type(inner(node))()
+    shorter.CopyFrom(inner(node))
+    del shorter.indirection[-1]
+    made = indirection(binder, scope, shorter)
+    if not records.is_row(made.type) or not made.type.fields:
+        raise SqlError.of("wrong_object_type", f"type {made.type} is not composite")
+    return [(name, records.field_at(made, index)) for index, (name, _) in enumerate(made.type.fields)]

@@ -1,0 +1,142 @@
+"""WITH: its queries by name, the recursive ones bound term by term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pg
+
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.query.projections import retyped
+from gpudb.sql.bind.query.recursion import check_ends, check_recursion, in_order, refers_to
+from gpudb.sql.bind.query.search_cycle import bind_walk
+from gpudb.sql.bind.scope import CteStub, Scope
+from gpudb.sql.bind.types.coercion import branch_type
+from gpudb.sql.bound import Aggregate, Column, Cte, CteScan, Query, Select, SetOperation
+from gpudb.sql.parse.parser import inner, kind, output_location, strings
+from gpudb.sql.traverse import walk
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
+
+
+def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
+    """The definitions of a WithClause message; the scope knows them from then on."""
+    nodes = [inner(each) for each in clause.ctes]
+    check_names(binder, nodes)
+    if clause.recursive:
+        nodes = in_order(binder, nodes)
+    made = []
+    for node in nodes:
+        if kind(node.ctequery) != "select_stmt":
+            message = "WITH clause containing a data-modifying statement must be at the top level"
+            raise binder.locate(FeatureNotSupported(message), node.location)
+        *inner_ones, cte = bind_cte(binder, scope, node, recursive=clause.recursive)
+        scope.ctes[node.ctename] = (cte, cte.number)
+        made += [*inner_ones, cte]
+    return tuple(made)
+
+
+def check_names(binder: Binder, nodes: Sequence[Any]) -> None:
+    """42712 for a name that two queries of a WITH have."""
+    seen: set[str] = set()
+    for node in nodes:
+        if node.ctename in seen:
+            message = f'WITH query name "{node.ctename}" specified more than once'
+            raise binder.locate(SqlError.of("duplicate_alias", message), node.location)
+        seen.add(node.ctename)
+
+
+def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> tuple[Cte, ...]:
+    """A CommonTableExpr message over a SELECT, behind the WITH queries of its own that a recursive one has."""
+    number = binder.cte()
+    recursive = recursive and refers_to(node.ctequery, node.ctename)
+    names = strings(node.aliascolnames)
+    own: tuple[Cte, ...] = ()
+    try:
+        if recursive:
+            scope = Scope(parent=scope)
+            body = inner(node.ctequery)
+            own = bind_with(binder, scope, body.with_clause) if body.HasField("with_clause") else ()
+            query = _recursive(binder, scope, node, number, names)
+        else:
+            query = renamed(_bound(binder, inner(node.ctequery), scope), names, node.ctename)
+    except GpudbError as error:
+        raise binder.locate(error, node.location) from None
+    materialized = {pg.CTEMaterializeAlways: True, pg.CTEMaterializeNever: False}.get(node.ctematerialized)
+    return *own, Cte(number, node.ctename, query, materialized, recursive)
+
+
+def _bound(binder: Binder, node: Any, scope: Scope, *, settle: bool = True) -> Query:
+    from gpudb.sql.bind.query.select import bind_query
+
+    return bind_query(binder, node, scope, settle=settle)
+
+
+def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequence[str]) -> Query:
+    """The first term gives the columns, the second sees them under the query's own name."""
+    body = inner(node.ctequery)
+    check_recursion(binder, node, body)
+    first = renamed(_bound(binder, body.larg, scope), names, node.ctename)
+    first = retyped(binder, first, {i: _open(c.type) for i, c in enumerate(first.columns) if _open(c.type) != c.type})
+    first = replace(first, columns=tuple(replace(c, type=_open(c.type)) for c in first.columns))
+    walked = bind_walk(binder, scope, node, first.columns)
+    width, begun = len(first.columns), first if walked is None else walked.begun(first)
+    inside = Scope(parent=scope)
+    inside.ctes[node.ctename] = (CteStub(first.columns, begun.columns[width:]), number)
+    second = _bound(binder, body.rarg, inside, settle=False)
+    _check_aggregates(binder, second, number)
+    check_ends(node.ctename, second)
+    if len(second.columns) != len(first.columns):
+        raise SqlError.of("syntax_error", "each UNION query must have the same number of columns")
+    wanted = {}
+    for index, (one, other) in enumerate(zip(first.columns, second.columns, strict=True)):
+        overall = branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], "UNION")
+        declared = one.type.modifier not in (-1, other.type.modifier)
+        if overall.name != one.type.name or declared:
+            shown = one.type if declared else one.type.plain
+            message = (
+                f'recursive query "{node.ctename}" column {index + 1} has type {shown.written} in non-recursive term '
+                f"but type {overall.plain.written} overall"
+            )
+            hint = "Cast the output of the non-recursive term to the correct type."
+            raise binder.locate(DatatypeMismatch(message, hint=hint), output_location(body.larg, index))
+        if other.type != one.type:
+            wanted[index] = one.type
+    if walked is None:
+        return SetOperation(first.columns, "UNION", body.all, first, retyped(binder, second, wanted, "e"))
+    reaching = retyped(binder, walked.reaching(second, number, begun, width), wanted, "e")
+    return SetOperation(begun.columns, "UNION", body.all, begun, walked.carried_on(reaching, width))
+
+
+def _check_aggregates(binder: Binder, query: Query, number: int) -> None:
+    """42P19 for an aggregate over the recursive query itself."""
+    for select in walk(query):
+        if isinstance(select, Select) and select.grouped and select.source is not None:
+            scans = [each for each in walk(select.source) if isinstance(each, CteScan) and each.cte == number]
+            found = [each for target in select.targets for each in walk(target) if isinstance(each, Aggregate)]
+            if scans and found:
+                message = "aggregate functions are not allowed in a recursive query's recursive term"
+                raise binder.locate_expr(SqlError.of("invalid_recursion", message), found[0])
+
+
+def _open(item: SqlType) -> SqlType:
+    """A column's type in a recursive query, whose values, in arrays and rows too, may gain digits from term to term."""
+    if item.fields:
+        return replace(item, fields=tuple((name, _open(kind)) for name, kind in item.fields))
+    if item.element is not None:
+        return replace(_open(item.element), name=item.name, dims=item.dims)
+    if item.modifier != -1 or item.name not in {"numeric", "bpchar"}:
+        return item
+    return exact(MAX_DIGITS, CARRIED_SCALE, varying=True) if item.name == "numeric" else replace(item, digits=None)
+
+
+def renamed(query: Query, names: Sequence[str], what: str) -> Query:
+    """A query whose first columns take other names; 42P10 for too many."""
+    if len(names) > len(query.columns):
+        message = f'WITH query "{what}" has {len(query.columns)} columns available but {len(names)} columns specified'
+        raise SqlError.of("invalid_column_reference", message)
+    kept = query.columns[len(names) :]
+    columns = tuple(replace(c, name=n) for c, n in zip(query.columns, names, strict=False))
+    return replace(query, columns=(*columns, *kept)) if names else query

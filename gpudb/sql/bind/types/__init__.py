@@ -1,0 +1,3 @@
+"""Types: names as written, conversions, domains."""
+
+from __future__ import annotations

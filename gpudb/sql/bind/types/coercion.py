@@ -1,0 +1,298 @@
+"""Conversions that a place asks for: arguments, assignments, branches that must agree, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedFunction
+from gpudb.functions.resolve import as_numeric, can_coerce, common_type, unify
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.expressions.constants import small_integer, typed
+from gpudb.sql.bound import Array, Cast, Constant, Default, Expr, Parameter
+from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType
+
+_INTEGERS = {"int2", "int4", "int8"}
+_OF_LENGTH = {"varchar", "bpchar", "bit", "varbit"}
+# Types whose values have known digits as numerics.
+_EXACT = _INTEGERS | {"money"}
+
+
+def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
+    """`expr` as a value of `target`: context i (implicit), a (assignment), e (explicit cast).
+
+    A target without modifier leaves an expression of the same type as it is, digits and all; the modifier that a cast
+    leaves out is declared no more. 42846 where there is no cast (42804 in an assignment; `what` then names the column).
+    """
+    if target.domain is not None and expr.type.domain != target.domain:
+        from gpudb.sql.bind.types.domains import to_domain
+
+        return to_domain(binder, expr, target, context, what)
+    if isinstance(expr, Default):
+        raise binder.locate_expr(SqlError.of("syntax_error", "DEFAULT is not allowed in this context"), expr)
+    settles = isinstance(expr, Parameter) and expr.type.name == "unknown"
+    if (target.name == "record" or target.fields) and target.element is None and not settles:
+        from gpudb.sql.bind.expressions.records import to_row
+
+        return to_row(binder, expr, target, context, what)
+    if settles:
+        assert isinstance(expr, Parameter)
+        settled = binder.settle_parameter(expr, target)
+        return settled if target.modifier == -1 else Cast(settled, target, context == "e")
+    if isinstance(expr, Constant):
+        if context == "e" and expr.type == TEXT and target.element is not None:
+            expr = replace(expr, type=UNKNOWN)  # only its text tells the dimensions
+        if expr.type == UNKNOWN and expr.value is not None and target.element is not None and _cuts(target, context):
+            return coerce(binder, coerce(binder, expr, target.plain, context), target, context)
+        if expr.type.name == "unknown" and target.name in _MOMENTS and str(expr.value).strip().lower() in _CURRENT:
+            return _current(binder, expr, target)
+        try:
+            made = typed(expr, target, binder.timezone) if _folds(expr, target, context) else None
+        except GpudbError as error:
+            if expr.type.name != "unknown":
+                # PostgreSQL converts what has a type while it runs, where there are no places
+                error.position = error.position or 0
+            raise binder.locate_expr(error, expr) from None
+        if made is not None and made.type.name == "numeric" and target.digits not in {None, made.type.digits}:
+            return Cast(made, target)
+        if made is not None and target.element is not None and made.type.dims != target.dims:
+            if made.value:
+                return _of_dimensions(binder, made, target, context, what)
+            return Constant(made.value, replace(made.type, dims=target.dims))
+        if made is not None:
+            if binder.fresh_labels and target.labels is not None:
+                _check_committed(binder, expr, made)
+            return made
+    source = expr.type
+    if source.dims != target.dims and source.element is not None and target.element is not None:
+        return _of_dimensions(binder, expr, target, context, what)
+    if source == target or (source.name == target.name and target.modifier == -1 and _same_holding(source, target)):
+        return _relabelled(expr, target) if context == "e" and target.modifier == -1 else expr
+    if isinstance(expr, Array) and target.item is not None and can_coerce(source.plain, target.plain, context):
+        return Array(tuple(array_item(binder, item, target.item, context, what) for item in expr.items), target)
+    if not coercible(source, target, context):
+        refused = refusal(source, target, context, what)
+        raise refused if what is None else binder.locate_expr(refused, expr)
+    # only what is declared of a type tells an explicit cast from any other: without it the two are one expression
+    return Cast(expr, _held(source, target), context == "e" and target.modifier != -1)
+
+
+def undeclared(expr: Expr) -> Expr:
+    """`expr` as its type without modifier, its value as it is."""
+    return _relabelled(expr, expr.type)
+
+
+def _relabelled(expr: Expr, target: SqlType) -> Expr:
+    """`expr` as its type without modifier, of the domain that `target` is of, if any; its value as it is."""
+    made = replace(expr.type, domain=target.domain).undeclared
+    if made == expr.type:
+        return expr
+    return Constant(expr.value, made) if isinstance(expr, Constant) else Cast(expr, made, True)
+
+
+# Words whose value depends on when a statement runs: no plan may keep it.
+_MOMENTS = frozenset({"date", "time", "timetz", "timestamp", "timestamptz"})
+_CURRENT = frozenset({"now", "today", "tomorrow", "yesterday"})
+
+
+def _current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
+    """A moment by its word: `now` is the transaction's start."""
+    from gpudb.sql.bind.expressions.calls import plain
+
+    binder.stable = False
+    if str(expr.value).strip().lower() == "now":
+        return coerce(binder, plain(binder, "now", ()), target, "e")
+    made = typed(expr, target, binder.timezone)
+    assert made is not None
+    return made
+
+
+def _of_dimensions(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+    """An array in the place of one of other dimensions: PostgreSQL's are of any, but what is held here has its own."""
+    source = expr.type
+    if isinstance(expr, Parameter) and what is not None:
+        # a client tells the type, its value the dimensions
+        return coerce(binder, Parameter(expr.number, replace(source, dims=target.dims)), target, context, what)
+    if isinstance(expr, Constant) and not expr.value:
+        return coerce(binder, Constant(expr.value, replace(source, dims=target.dims)), target, context, what)
+    if what is not None or (target.dims > 1 and context == "i"):
+        message = f"{what or 'this place'} holds arrays of {target.dims} dimensions, not of {source.dims}"
+        raise binder.locate_expr(FeatureNotSupported(message), expr)
+    return coerce(binder, expr, replace(target, dims=source.dims), context)
+
+
+def array_item(binder: Binder, item: Expr, wanted: SqlType, context: str = "i", what: str | None = None) -> Expr:
+    """An item of ARRAY[…], held as the array holds it."""
+    made = coerce(binder, item, wanted, context, what)
+    if made.type.duckdb == wanted.duckdb:
+        return made
+    if isinstance(made, Array) and wanted.item is not None:
+        return Array(tuple(array_item(binder, each, wanted.item, context, what) for each in made.items), wanted)
+    return Cast(made, wanted)
+
+
+def _folds(expr: Constant, target: SqlType, context: str) -> bool:
+    if expr.value is None and not (_same_text(expr.type, target) or can_coerce(expr.type.plain, target.plain, context)):
+        return False  # a NULL has a type, and where there is no cast it has none either
+    if expr.type.name == "unknown" or expr.value is None:
+        return not _cuts(target, context)
+    return True
+
+
+def _cuts(target: SqlType, context: str) -> bool:
+    """Whether a cast cuts values to a length, where an assignment would refuse longer ones."""
+    return target.name.lstrip("_") in _OF_LENGTH and target.modifier != -1 and context == "e"
+
+
+def _same_holding(source: SqlType, target: SqlType) -> bool:
+    if target.fields and source.fields != target.fields:
+        return False
+    one, other = source.element or source, target.element or target
+    return target.digits is None or (source.undeclared.digits == target.digits and one.carried == other.carried)
+
+
+def coercible(source: SqlType, target: SqlType, context: str) -> bool:
+    """Whether there is a conversion, be it only of one form of text to another."""
+    return can_coerce(source.plain, target.plain, context) or _same_text(source, target)
+
+
+def _same_text(source: SqlType, target: SqlType) -> bool:
+    return source.name == "unknown" or (source.category == "S" and target.category == "S")
+
+
+def _held(source: SqlType, target: SqlType) -> SqlType:
+    """The target with the digits that the source needs, where the target leaves them open."""
+    if target.name == "numeric" and target.modifier == -1 and target.digits is None and source.name in _EXACT:
+        return as_numeric(source)
+    return target
+
+
+def refusal(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
+    """The error of a conversion that there is not; `what` is the column that an assignment names."""
+    if what is not None:
+        return DatatypeMismatch(
+            f"{what} is of type {spoken(target)} but expression is of type {spoken(source)}",
+            hint="You will need to rewrite or cast the expression.",
+        )
+    return SqlError.of("cannot_coerce", f"cannot cast type {spoken(source)} to {spoken(target)}")
+
+
+def spoken(item: SqlType) -> SqlType:
+    """A type as messages name it: without modifier, a domain as itself."""
+    return item if item.domain is not None else item.plain
+
+
+def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
+    """`expr` as a column stores it: of the column's type, held exactly as the column holds it."""
+    made = coerce(binder, expr, target, "a", f'column "{column}"')
+    if made.type == target:
+        return made
+    return Constant(made.value, target) if isinstance(made, Constant) and made.value is None else Cast(made, target)
+
+
+def _check_committed(binder: Binder, expr: Expr, made: Constant) -> None:
+    """55P04 for an enum's label that this transaction has added."""
+    for label in made.type.labels or ():
+        if label.name == made.value and label.oid in binder.fresh_labels:
+            message = f'unsafe use of new value "{made.value}" of enum type {made.type.user}'
+            hint = "New enum values must be committed before they can be used."
+            raise binder.locate_expr(SqlError.of("unsafe_new_enum_value_usage", message, hint=hint), expr)
+
+
+def fails_when_used(error: SqlError) -> bool:
+    """Whether a declared expression's constant is beyond its column: PostgreSQL converts it where it is used.
+
+    What cannot be read at all, `value "70000" is out of range`, it finds in the declaration.
+    """
+    too_long = error.sqlstate in {"22001", "22026"}
+    return too_long or (error.sqlstate == "22003" and not error.message.startswith('value "'))
+
+
+def exactly(binder: Binder, expr: Expr, target: SqlType) -> Expr:
+    """`expr` as an assignment makes it of the type, held as values of exactly that type are: its digits are known."""
+    made = coerce(binder, expr, target, "a")
+    return made if made.type == target else Cast(made, target)
+
+
+def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple[tuple[Expr, ...], SqlType]:
+    """Expressions that must share a type (CASE, UNION, VALUES, COALESCE, ARRAY), converted to it, and that type."""
+    try:
+        target = branch_type(exprs, context)
+    except GpudbError as error:
+        raise binder.locate_expr(error, _odd_one(exprs, context)) from None
+    return tuple(as_branch(binder, expr, target) for expr in exprs), target
+
+
+def as_branch(binder: Binder, expr: Expr, target: SqlType, context: str = "i") -> Expr:
+    """`expr` as a value of the type that it shares with others; 0A000 for an array of other dimensions than theirs."""
+    made = coerce(binder, expr, target, context)
+    if made.type.dims != target.dims:
+        message = f"an array of {made.type.dims} dimensions beside one of {target.dims} is not supported"
+        raise binder.locate_expr(FeatureNotSupported(message), expr)
+    return made
+
+
+def _odd_one(exprs: Sequence[Expr], context: str) -> Expr:
+    """The first expression that has no type in common with those before it."""
+    for count in range(2, len(exprs)):
+        try:
+            branch_type(exprs[:count], context)
+        except GpudbError:
+            return exprs[count - 1]
+    return exprs[-1]
+
+
+def branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
+    """The type that expressions of several types share; 42804 if there is none.
+
+    It has the modifier that all of them have: an untyped literal has none.
+    """
+    numeric = any(expr.type.name == "numeric" for expr in exprs)
+    types = [small_integer(expr).type if numeric and isinstance(expr, Constant) else expr.type for expr in exprs]
+    made = common_type(types, context)
+    return unify([made, *(untyped_as(expr, made) for expr in exprs if expr.type.name == "unknown")])
+
+
+def untyped_as(expr: Expr, kind: SqlType) -> SqlType:
+    """The type that an untyped expression has as a value of `kind`: one that is written has digits of its own."""
+    if kind.domain is not None and kind.domain.base == kind.name:
+        kind = replace(kind, domain=None)
+    if kind.name.lstrip("_") not in {"numeric", "bpchar"} or (isinstance(expr, Constant) and expr.value is None):
+        return kind.undeclared
+    try:
+        made = typed(expr, kind.plain, "UTC") if isinstance(expr, Constant) else None
+    except GpudbError:
+        made = None  # told where it is converted
+    return kind.plain if made is None or made.type.dims != kind.dims else made.type
+
+
+def condition(binder: Binder, expr: Expr, clause: str) -> Expr:
+    """`expr` as the boolean that a clause takes; 42804 otherwise."""
+    if expr.type != BOOL and expr.type.name != "unknown":
+        error = DatatypeMismatch(f"argument of {clause} must be type boolean, not type {expr.type}")
+        raise binder.locate_expr(error, expr)
+    return coerce(binder, expr, BOOL)
+
+
+def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
+    """`expr` as the bigint of LIMIT or OFFSET; 42804 otherwise."""
+    if not can_coerce(expr.type.plain, INT8, "a"):
+        error = DatatypeMismatch(f"argument of {clause} must be type bigint, not type {expr.type}")
+        raise binder.locate_expr(error, expr)
+    if isinstance(expr, Parameter) and expr.type.name in _INTEGERS:
+        return Parameter(expr.number, INT8)  # as wide as its value: a cast would hide that it is known
+    return coerce(binder, expr, INT8, "a")
+
+
+def check_equality(types: Iterable[SqlType]) -> None:
+    """42883 for a type whose values PostgreSQL cannot tell apart: json."""
+    for item in types:
+        if item.name in {"json", "_json"}:
+            raise UndefinedFunction(f"could not identify an equality operator for type {item}")
+        if item.fields:
+            check_equality(field for _, field in item.fields)
+
+
+def settled(binder: Binder, expr: Expr) -> Expr:
+    """An output expression: an untyped literal or parameter becomes text."""
+    return coerce(binder, expr, TEXT) if expr.type.name == "unknown" else expr

@@ -1,0 +1,128 @@
+"""Domains: a value made one of them is checked, and what their constraints say is bound here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpudb.catalog.model import TypeDefinition
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import coerce, coercible, condition, refusal
+from gpudb.sql.bound import (
+    Aggregate,
+    AnySubquery,
+    Array,
+    ArraySubquery,
+    Cast,
+    Constant,
+    Constrained,
+    DomainValue,
+    Exists,
+    Expr,
+    ScalarSubquery,
+    SetReturning,
+    Window,
+)
+from gpudb.sql.parse.parser import inner, parse
+from gpudb.sql.traverse import walk
+from gpudb.types import SqlType
+
+
+def to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+    """`expr` as a value of a domain, or as an array of such values; `what` names a column that is assigned to."""
+    assert target.domain is not None
+    if target.domain.base != target.name:
+        return _to_array(binder, expr, target, context, what)
+    plain = below_type(target)
+    if not coercible(expr.type, plain, context):
+        refused = refusal(expr.type, target, context, what)
+        raise refused if what is None else binder.locate_expr(refused, expr)
+    made = coerce(binder, expr, plain, context, what)
+    # a numeric keeps the digits that it is held with
+    held = replace(made.type, domain=None)
+    checks: tuple[tuple[str, Expr], ...] = ()
+    not_null = False
+    definition: TypeDefinition | None = definition_of(binder, target)
+    while definition is not None:
+        # what a domain is over comes first
+        checks = tuple((each.name, bind_check(binder, each.expression, held)) for each in definition.checks) + checks
+        not_null = not_null or definition.not_null
+        definition = definition_at(binder, definition.parent)
+    if checks or not_null:
+        return Constrained(made, checks, not_null, replace(held, domain=target.domain))
+    marked = replace(held, domain=target.domain)
+    return Constant(made.value, marked) if isinstance(made, Constant) else Cast(made, marked)
+
+
+def below_type(target: SqlType) -> SqlType:
+    """The base type of a domain."""
+    return replace(target, domain=None)
+
+
+def definition_of(binder: Binder, item: SqlType) -> TypeDefinition:
+    """The definition of a domain."""
+    assert item.domain is not None
+    found = definition_at(binder, item.domain.oid)
+    assert found is not None
+    return found
+
+
+def definition_at(binder: Binder, oid: int) -> TypeDefinition | None:
+    """The definition of that OID; None for 0."""
+    return next((each for each in binder.catalog.types.values() if each.oid == oid), None) if oid else None
+
+
+def domain_default(binder: Binder, item: SqlType) -> str | None:
+    """The default that a column of a domain has without one of its own."""
+    if item.domain is None or item.domain.base != item.name:
+        return None
+    return definition_of(binder, item).default
+
+
+def _to_array(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+    element = target.element
+    assert element is not None
+    made = coerce(binder, expr, replace(target, domain=None), context, what)
+    if isinstance(made, Constant) and made.value is None:
+        return Constant(None, target)
+    if isinstance(made, Constant) and isinstance(made.value, list):
+        items: tuple[Expr, ...] = tuple(Constant(each, replace(element, domain=None)) for each in made.value)
+    elif isinstance(made, Array):
+        items = made.items
+    else:
+        raise FeatureNotSupported(f"cast from {expr.type} to {target} is not supported")
+    return Array(tuple(coerce(binder, item, element, context) for item in items), target)
+
+
+def bind_check(binder: Binder, text: str, item: SqlType) -> Expr:
+    """A condition over VALUE, which is of type `item`; what no CHECK may hold is refused."""
+    outer, binder.text = binder.text, f"SELECT {text}"
+    try:
+        from gpudb.sql.bind.expressions.expressions import bind_expression
+
+        value = DomainValue(item)
+        scope = Scope(clause="CHECK", columns=[("value", value)])
+        node = inner(parse(binder.text)[0].node.target_list[0]).val
+        made = condition(binder, bind_expression(binder, scope, node), "CHECK")
+    finally:
+        binder.text = outer
+    for message in _refusals(made):
+        raise message
+    return made
+
+
+def _refusals(made: Expr) -> Iterator[SqlError]:
+    for node in walk(made):
+        match node:
+            case ScalarSubquery() | ArraySubquery() | AnySubquery() | Exists():
+                yield FeatureNotSupported("cannot use subquery in check constraint")
+            case Aggregate():
+                message = "aggregate functions are not allowed in check constraints"
+                yield SqlError.of("grouping_error", message)
+            case Window():
+                message = "window functions are not allowed in check constraints"
+                yield SqlError.of("windowing_error", message)
+            case SetReturning():
+                yield FeatureNotSupported("set-returning functions are not allowed in check constraints")

@@ -1,0 +1,143 @@
+"""A type as written (`numeric(10,2)`, `timestamp(3)[]`) → SqlType."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpudb.catalog.row_types import row_type
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.parse.parser import inner, kind, strings
+from gpudb.types import SqlType, exists, numeric
+
+_ALIASES = {
+    "int": "int4",
+    "integer": "int4",
+    "smallint": "int2",
+    "bigint": "int8",
+    "real": "float4",
+    "boolean": "bool",
+    "decimal": "numeric",
+    "string": "text",
+    "character": "bpchar",
+}
+# The domains of information_schema are shown as what they are made of; cardinal_number is the one that is left.
+_DOMAINS = {
+    "sql_identifier": "name", "character_data": "varchar", "yes_or_no": "varchar", "time_stamp": "timestamptz",
+}  # fmt: skip
+_SERIAL = {"serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"}
+# What a value of a result or of the system catalog may be, beyond the types of columns.
+_KNOWN = frozenset(
+    "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz interval"
+    " uuid json jsonb jsonpath name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace"
+    " regrole regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring"
+    " pg_lsn tid regconfig regdictionary anyarray pg_ndistinct pg_dependencies pg_mcv_list"
+    " anyelement anynonarray anyenum anyrange anycompatible anycompatiblearray anycompatiblenonarray"
+    " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange anymultirange"
+    " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr macaddr8".split()
+)
+
+
+_MODIFIED = frozenset("numeric varchar bpchar bit varbit time timetz timestamp timestamptz interval".split())
+_MOST_BITS = 83_886_080
+_MOST_CHARACTERS = 10_485_760
+
+
+def value_type(node: Any, binder: Binder) -> SqlType:
+    """The type of a value in an expression: `type_name`, or that of a relation's rows."""
+    try:
+        return type_name(node, binder)
+    except UndefinedObject:
+        names = strings(node.names)
+        relation = binder.catalog.find(names[-1], names[-2:-1] or binder.search_path)
+        if relation is None or not relation.columns:
+            raise
+        made = row_type(relation)
+        return made.array if len(node.array_bounds) > 0 else made
+
+
+def type_name(node: Any, binder: Binder) -> SqlType:
+    """The type that a TypeName message names; 42704 if there is none such, 0A000 if gpudb lacks it."""
+    names = strings(node.names)
+    name = names[-1]
+    if (made := _made_by_user(names, binder)) is not None:
+        if len(node.typmods):
+            raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
+        return replace(made.array, dims=len(node.array_bounds)) if len(node.array_bounds) > 0 else made
+    if len(names) > 1 and names[0] not in {"pg_catalog", "public", "information_schema"}:
+        if names[-2] not in binder.catalog.schemas:
+            raise SqlError.of("invalid_schema_name", f'schema "{names[-2]}" does not exist')
+        raise UndefinedObject(f'type "{".".join(names)}" does not exist')
+    if len(names) > 1 and names[0] == "information_schema":
+        name = _DOMAINS.get(name, "int4")
+    if len(names) == 1 or names[0] != "pg_catalog":
+        name = _ALIASES.get(name, name)
+    if name in _SERIAL:
+        raise FeatureNotSupported(f'type "{name}" is not supported')
+    if name[:1] == "_" and exists(name):
+        if len(node.array_bounds) > 0:
+            raise UndefinedObject(f'type "{name}[]" does not exist')
+        if not len(node.typmods):
+            return SqlType(name)
+        if name[1:] not in _MODIFIED:
+            raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
+        return _modified(name[1:], [_integer(each) for each in node.typmods]).array
+    if not exists(name):
+        raise UndefinedObject(f'type "{name}{"[]" * len(node.array_bounds)}" does not exist')
+    if name not in _KNOWN:
+        raise FeatureNotSupported(f'type "{name}" is not supported')
+    made = _modified(name, [_integer(each) for each in node.typmods])
+    if len(node.array_bounds) > 0:
+        made = replace(made.array, dims=len(node.array_bounds))
+    return made
+
+
+def _made_by_user(names: tuple[str, ...], binder: Binder) -> SqlType | None:
+    """A type that a user made; PostgreSQL's own of the same name come first where no schema is given."""
+    if len(names) == 1 and (exists(_ALIASES.get(names[0], names[0])) or not binder.catalog.types):
+        return None
+    path = names[-2:-1] or binder.search_path
+    found = binder.catalog.find_type(names[-1], path)
+    if found is not None:
+        return found.type
+    if names[-1][:1] == "_" and (found := binder.catalog.find_type(names[-1][1:], path)) is not None:
+        return found.type.array
+    return None
+
+
+def _integer(node: Any) -> int:
+    if kind(node) == "a_const" and inner(node).WhichOneof("val") == "ival":
+        return int(inner(node).ival.ival)
+    raise SqlError.of("syntax_error", "type modifiers must be simple constants or identifiers")
+
+
+def _length(shown: str, length: int, most: int) -> int:
+    """A declared length; 22023 for none, or one beyond the `most`."""
+    if 1 <= length <= most:
+        return length
+    wrong = "must be at least 1" if length < 1 else f"cannot exceed {most}"
+    raise SqlError.of("invalid_parameter_value", f"length for type {shown} {wrong}")
+
+
+def _modified(name: str, modifiers: list[int]) -> SqlType:
+    if not modifiers:
+        return SqlType(name)
+    if name == "numeric":
+        if len(modifiers) > 2:
+            raise SqlError.of("invalid_parameter_value", "invalid NUMERIC type modifier")
+        return numeric(modifiers[0], modifiers[1] if len(modifiers) == 2 else 0)
+    if name in {"varchar", "bpchar", "bit", "varbit"} and len(modifiers) > 1:
+        raise SqlError.of("invalid_parameter_value", "invalid type modifier")
+    if name in {"varchar", "bpchar"}:
+        return SqlType(name, _length("char" if name == "bpchar" else name, modifiers[0], _MOST_CHARACTERS) + 4)
+    if name in {"bit", "varbit"}:
+        return SqlType(name, _length(name, modifiers[0], _MOST_BITS))
+    if name in {"time", "timetz", "timestamp", "timestamptz"}:
+        return SqlType(name, min(modifiers[0], 6))
+    if name == "interval":
+        # Fields and precision restrict what is kept; full ones (32767) restrict nothing.
+        if modifiers == [0x7FFF]:
+            return SqlType(name)
+        return SqlType(name, (modifiers[0] << 16) | (min(modifiers[1], 6) if len(modifiers) > 1 else 0xFFFF))
+    raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')

@@ -1,0 +1,88 @@
+"""Postgres-XL's statements about nodes, which PostgreSQL's grammar does not know: CREATE, ALTER and DROP NODE, and
+EXECUTE DIRECT ON (node) 'statement'.
+
+Each is taken out of the text before it is parsed, a statement of the same length standing in for it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from gpudb.errors import SqlError
+from gpudb.sql.parse.distribute_by import QUOTED, identifier
+
+_STATEMENT = re.compile(
+    r"(?:\A|;)\s*(?P<all>(?P<verb>CREATE|ALTER|DROP)\s+NODE\s+(?P<name>[^\s;(]+)(?:\s+WITH\s*\((?P<options>[^()]*)\))?"
+    r"|EXECUTE\s+DIRECT\s+ON\s*\((?P<nodes>[^()]*)\)\s*(?P<text>x+))\s*(?=;|\Z)",
+    re.I,
+)
+_OPTION = re.compile(r"\s*(\w+)(?:\s*=\s*('(?:[^']|'')*'|[\w.-]+))?\s*(?:,|\Z)")
+_STAND_IN = "CHECKPOINT"
+_LITERAL = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$(.*)\$\1\$", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatement:
+    """CREATE, ALTER or DROP NODE; `options` by their names in lower case, without a value `true`."""
+
+    verb: Literal["create", "alter", "drop"]
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """EXECUTE DIRECT: a statement for one node alone."""
+
+    node: str
+    text: str
+
+
+Taken = list[tuple[int, NodeStatement | Direct]]
+"""Statements, each with the byte offset at which it stood."""
+
+
+def take_node_statements(text: str) -> tuple[str, Taken]:
+    """The text with others in the place of such statements, and those; 42601 for one that is not written well."""
+    lower = text.lower()
+    if "node" not in lower and "direct" not in lower:
+        return text, []
+    hidden = QUOTED.sub(lambda match: (" " if match.group()[0] in "-/" else "x") * len(match.group()), text)
+    found: Taken = []
+    for match in _STATEMENT.finditer(hidden):
+        start, end = match.span("all")
+        at = len(text[:start].encode())
+        found.append((at, _direct(match, text) if match["nodes"] is not None else _about_node(match, text)))
+        text = text[:start] + _STAND_IN.ljust(end - start) + text[end:]
+    return text, found
+
+
+def _about_node(match: re.Match[str], text: str) -> NodeStatement:
+    verb = match["verb"].lower()
+    name = identifier(text[slice(*match.span("name"))])
+    written = text[slice(*match.span("options"))] if match["options"] is not None else ""
+    options: dict[str, str] = {}
+    place = 0
+    while place < len(written.rstrip()):
+        one = _OPTION.match(written, place)
+        if one is None or not one.group():
+            raise SqlError.of("syntax_error", f'syntax error in the options of node "{name}"')
+        value = one[2] or "true"
+        options[one[1].lower()] = value[1:-1].replace("''", "'") if value[0] == "'" else value
+        place = one.end()
+    if verb == "drop" and options:
+        raise SqlError.of("syntax_error", "DROP NODE has no options")
+    return NodeStatement(verb, name, tuple(options.items()))  # type: ignore[arg-type]
+
+
+def _direct(match: re.Match[str], text: str) -> Direct:
+    nodes = text[slice(*match.span("nodes"))].strip()
+    literal = _LITERAL.fullmatch(text[slice(*match.span("text"))])
+    if not nodes or literal is None:
+        raise SqlError.of("syntax_error", "EXECUTE DIRECT needs a node and a statement in quotes")
+    if "," in nodes:
+        raise SqlError.of("syntax_error", "EXECUTE DIRECT is for one node at a time")
+    body = literal[2] if literal[2] is not None else literal[0][1:-1].replace("''", "'")
+    return Direct(identifier(nodes), body)

@@ -1,0 +1,256 @@
+"""Text → PostgreSQL's own parse tree, by libpg_query (PostgreSQL's grammar itself, through postgast).
+
+Nodes are protobuf messages; `kind(node)` and `inner(node)` open the `Node` wrapper that lists hold. Locations in them
+are byte offsets into the statement's text: `position` makes PostgreSQL's 1-based character position of one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import postgast
+from google.protobuf.message import Message
+from postgast import pg_query_pb2 as pg
+from postgast.errors import check_error
+from postgast.native import lib
+
+from gpudb.errors import FeatureNotSupported, SqlError, SyntaxError_
+from gpudb.sql.parse.distribute_by import QUOTED, Distributed, take_distribution
+from gpudb.sql.parse.nesting import check_text, decoded
+from gpudb.sql.parse.node_statements import Direct, NodeStatement, take_node_statements
+from gpudb.sql.parse.qualify import Clause, hang, take_qualify
+from gpudb.sql.parse.vertical_tabs import check_spaces, plain_escapes
+
+MAX_TEXT = 64 << 20
+_DISTRIBUTED = frozenset({"CreateStmt", "CreateTableAsStmt", "AlterTableStmt"})
+
+
+@dataclass(frozen=True, slots=True)
+class RawStatement:
+    """One statement as parsed: its tree, its own text, and where that starts in the text that was sent, in characters.
+
+    Locations in the tree are byte offsets into its own text. `kind` is the tree's name: SelectStmt, InsertStmt, … A
+    `part` stands within another statement, whose text it has.
+    """
+
+    node: Message
+    text: str
+    start: int = 0
+    distribution: Distributed | None = None
+    about_node: NodeStatement | None = None
+    node_named: str | None = None
+    """The node of EXECUTE DIRECT, whose statement this is."""
+    part: bool = False
+    kind: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        kind = "NodeStmt" if self.about_node is not None else str(self.node.DESCRIPTOR.name)
+        object.__setattr__(self, "kind", kind)
+
+
+def parse(text: str) -> list[RawStatement]:
+    """The statements of a text; 42601 with its position where PostgreSQL's grammar rejects it."""
+    if "\0" in text:
+        raise SqlError.of("character_not_in_repertoire", 'invalid byte sequence for encoding "UTF8": 0x00')
+    if len(text) > MAX_TEXT:
+        raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
+    plain, about_nodes = take_node_statements(text)
+    plain, distributions = take_distribution(plain)
+    check_text(plain)
+    if "\v" in plain:
+        check_spaces(plain)
+    written, clauses = plain, list[Clause]()
+    if "\\v" in plain:
+        plain = plain_escapes(plain)
+    try:
+        tree = _tree(plain)
+    except postgast.PgQueryError as error:
+        if "qualify" in text.lower() and (taken := _with_qualify(plain)) is not None:
+            tree, plain, clauses = taken
+        else:
+            raise _refused(error, plain) from None
+    encoded, own_text = plain.encode(), written.encode()
+    found = []
+    for each in tree.stmts:
+        start = each.stmt_location
+        end = start + each.stmt_len if each.stmt_len else len(encoded)
+        node = each.stmt
+        if start:
+            # Once more by itself, so that locations count from where its own text begins.
+            node = _tree(encoded[start:end].decode().rstrip()).stmts[0].stmt
+        for hung in clauses:
+            if start <= hung.offset <= end:
+                hang(inner(node), hung.select - start, _condition(hung, start))
+        own = own_text[start:end].decode().rstrip()
+        spread = [each for each in distributions if start <= each.offset <= end]
+        statement = RawStatement(inner(node), own, len(encoded[:start].decode()), spread[0] if spread else None)
+        if spread and (statement.kind not in _DISTRIBUTED or spread[1:]):
+            at = position(plain, spread[-1].offset)
+            raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
+        own_taken = next((each for at, each in about_nodes if start <= at <= end), None)
+        found.append(statement if own_taken is None else _about_nodes(statement, own_taken))
+    return found
+
+
+def _about_nodes(stand_in: RawStatement, taken: NodeStatement | Direct) -> RawStatement:
+    """The statement that another one stood in for; 0A000 for one that is not for a node alone."""
+    if isinstance(taken, NodeStatement):
+        return replace(stand_in, about_node=taken)
+    inside = parse(taken.text)
+    if len(inside) != 1 or inside[0].kind != "SelectStmt" or inside[0].node_named is not None:
+        raise FeatureNotSupported("EXECUTE DIRECT is supported for one SELECT")
+    return replace(inside[0], start=stand_in.start, node_named=taken.node)
+
+
+def _with_qualify(text: str) -> tuple[Any, str, list[Clause]] | None:
+    """The tree of a text without its QUALIFY clauses, that text, and the clauses; None if that does not parse."""
+    plain, clauses = take_qualify(text)
+    if not clauses:
+        return None
+    try:
+        return _tree(plain), plain, clauses
+    except postgast.PgQueryError:
+        return None
+
+
+def _condition(clause: Clause, start: int) -> Any:
+    """The expression of a QUALIFY, its locations those of its statement's text."""
+    word = "SELECT "
+    padded = word + " " * (clause.offset - start - len(word)) + clause.condition
+    try:
+        targets = inner(_tree(padded).stmts[0].stmt).target_list
+    except postgast.PgQueryError as error:
+        raise _refused(error, padded) from None
+    if len(targets) != 1 or inner(targets[0]).name:
+        raise SyntaxError_('syntax error at or near "QUALIFY"')
+    return inner(targets[0]).val
+
+
+def _refused(error: postgast.PgQueryError, text: str) -> SqlError:
+    """PostgreSQL's error for what its grammar does not take."""
+    if "stack depth" in error.message or "memory" in error.message:
+        return SqlError.of("statement_too_complex", error.message)
+    if "invalid byte sequence" in error.message:
+        return SqlError.of("character_not_in_repertoire", error.message)
+    condition, hint = _GRAMMAR.get(error.message, (None, None))
+    if error.message == "invalid Unicode escape":
+        before = text[: error.cursorpos or 0].lower()
+        if before.rfind("u&") > before.rfind("e'"):
+            condition, hint = None, "Unicode escapes must be \\XXXX or \\+XXXXXX."
+    return SyntaxError_(error.message, position=error.cursorpos or None, condition=condition, hint=hint)
+
+
+# What libpg_query leaves out of the grammar's errors: the condition of those that are no syntax errors, and hints.
+_GRAMMAR: dict[str, tuple[str | None, str | None]] = {
+    "precision for type float must be at least 1 bit": ("invalid_parameter_value", None),
+    "precision for type float must be less than 54 bits": ("invalid_parameter_value", None),
+    "LIMIT #,# syntax is not supported": (None, "Use separate LIMIT and OFFSET clauses."),
+    "frame start cannot be UNBOUNDED FOLLOWING": ("windowing_error", None),
+    "frame end cannot be UNBOUNDED PRECEDING": ("windowing_error", None),
+    "frame starting from following row cannot end with current row": ("windowing_error", None),
+    "frame starting from current row cannot have preceding rows": ("windowing_error", None),
+    "frame starting from following row cannot have preceding rows": ("windowing_error", None),
+    "invalid Unicode escape": (
+        "invalid_escape_sequence",
+        "Unicode escapes must be \\uXXXX or \\UXXXXXXXX.",
+    ),
+    "aggregates cannot have output arguments": ("feature_not_supported", None),
+    **{
+        f"{kind} constraints cannot be marked {mark}": ("feature_not_supported", None)
+        for kind in ("CHECK", "UNIQUE", "PRIMARY KEY", "EXCLUDE", "FOREIGN KEY")
+        for mark in ("DEFERRABLE", "NOT VALID", "NO INHERIT")
+    },
+    "CREATE ASSERTION is not yet implemented": ("feature_not_supported", None),
+    "MATCH PARTIAL not yet implemented": ("feature_not_supported", None),
+    "current database cannot be changed": ("feature_not_supported", None),
+}
+
+
+def _tree(text: str) -> Any:
+    """libpg_query's tree of a text; unlike postgast's own `parse` not limited to protobuf's 100 levels."""
+    result = lib.pg_query_parse_protobuf(text.encode())
+    try:
+        check_error(result)
+        data = ctypes.string_at(result.parse_tree.data, result.parse_tree.len)
+    finally:
+        lib.pg_query_free_protobuf_parse_result(result)
+    return decoded(pg.ParseResult, data)
+
+
+def kind(node: Any) -> str:
+    """What a `Node` wraps (`a_expr`, `column_ref`, …); '' for an empty one."""
+    return node.WhichOneof("node") or ""
+
+
+def inner(node: Any) -> Any:
+    """The message that a `Node` wraps."""
+    return getattr(node, node.WhichOneof("node"))
+
+
+def present(node: Any) -> bool:
+    """Whether an optional `Node` field is set."""
+    return node.WhichOneof("node") is not None
+
+
+def strings(nodes: Any) -> tuple[str, ...]:
+    """The texts of a list of String nodes, as a qualified name has them."""
+    return tuple(node.string.sval for node in nodes)
+
+
+def position(text: str, location: int) -> int | None:
+    """PostgreSQL's 1-based character position of a byte offset; None where the location is unknown."""
+    if location < 0:
+        return None
+    if text.isascii():
+        return location + 1
+    return len(text.encode()[:location].decode(errors="ignore")) + 1
+
+
+def parameter_position(text: str, number: int) -> int | None:
+    """PostgreSQL's position of the first `$number` of a text that parses; None if it is nowhere outside quotes."""
+    found = re.search(rf"\${number}(?!\d)", QUOTED.sub(lambda match: "x" * len(match.group()), text))
+    return None if found is None else found.start() + 1
+
+
+_FIRST = ("lexpr", "arg", "testexpr", "args", "xpr")
+
+
+def leftmost(node: Any) -> int:
+    """The byte offset at which an expression's text begins, as PostgreSQL's exprLocation has it; -1 if unknown."""
+    found = -1
+    while present(node):
+        message = inner(node)
+        here = getattr(message, "location", -1)
+        found = here if found < 0 else min(found, here) if here >= 0 else found
+        names = message.DESCRIPTOR.fields_by_name
+        first = next((getattr(message, name) for name in _FIRST if name in names), None)
+        if first is None or message.DESCRIPTOR.name in {"CaseExpr", "CoalesceExpr", "FuncCall", "MinMaxExpr"}:
+            break
+        if not hasattr(first, "WhichOneof"):
+            if not len(first):
+                break
+            first = first[0]
+        node = first
+    return found
+
+
+def output_location(node: Any, index: int) -> int:
+    """Where the expression of an output column begins in a SelectStmt message; -1 behind a star."""
+    while node.op != pg.SETOP_NONE:
+        node = node.larg
+    if len(node.values_lists):
+        return leftmost(inner(node.values_lists[0]).items[index])
+    outputs = node.target_list
+    return leftmost(inner(outputs[index]).val) if index < len(outputs) else -1
+
+
+def deparse(node: Message) -> str:
+    """A statement's tree as SQL text."""
+    result = pg.ParseResult()
+    statement = result.stmts.add()
+    field = next(f for f in pg.Node.DESCRIPTOR.fields if f.message_type is node.DESCRIPTOR)
+    getattr(statement.stmt, field.name).CopyFrom(node)
+    return str(postgast.deparse(result))

@@ -1,0 +1,88 @@
+"""QUALIFY, a condition over window functions: not in PostgreSQL's grammar, so it is taken out of the text and kept.
+
+Only a text that PostgreSQL's grammar rejects is looked at, so that `qualify` stays a name like any other. The clause
+ends at ORDER BY, LIMIT, OFFSET, FETCH, FOR, WINDOW, a set operation or the query's end. In the tree its condition
+hangs on its SELECT as a window of a name that no identifier can be taken for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from gpudb.sql.parse.distribute_by import QUOTED
+
+WINDOW = "gpudb qualify"
+"""The name of the WindowDef that holds the condition, as its one sort key."""
+
+_WORD = re.compile(r"[()]|;|\b(?:select|qualify)\b", re.I)
+_END = re.compile(
+    r"(?P<open>\()|(?P<close>\))|;|\b(?:order|limit|offset|fetch|for|window|union|intersect|except)\b", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A QUALIFY: its condition's text, and the byte offsets of that and of the SELECT that it belongs to."""
+
+    condition: str
+    offset: int
+    select: int
+
+
+def take_qualify(text: str) -> tuple[str, list[Clause]]:
+    """The text with its QUALIFY clauses blanked, as long in bytes as before, and those clauses."""
+    hidden = QUOTED.sub(lambda match: "x" * len(match.group()), text)
+    found: list[Clause] = []
+    plain, done = "", 0
+    selects = [-1]
+    for match in _WORD.finditer(hidden):
+        word = match.group().lower()
+        if word == "(":
+            selects.append(-1)
+        elif word == ")" and len(selects) > 1:
+            selects.pop()
+        elif word == ";":
+            selects = [-1]
+        elif word == "select":
+            selects[-1] = match.start()
+        elif word == "qualify" and selects[-1] >= 0:
+            end = _end(hidden, match.end())
+            at, select = (len(text[:place].encode()) for place in (match.end(), selects[-1]))
+            found.append(Clause(text[match.end() : end], at, select))
+            plain += text[done : match.start()] + " " * len(text[match.start() : end].encode())
+            done = end
+    return plain + text[done:], found
+
+
+def _end(hidden: str, start: int) -> int:
+    depth = 0
+    for match in _END.finditer(hidden, start):
+        if match.lastgroup == "open":
+            depth += 1
+        elif match.lastgroup == "close" and depth:
+            depth -= 1
+        elif not depth:
+            return match.start()
+    return len(hidden)
+
+
+def hang(tree: Any, select: int, condition: Any) -> None:
+    """Puts a condition into the SelectStmt of a tree whose select list is the first after a byte offset."""
+    found = min(
+        (each for each in _selects(tree) if each.target_list[0].res_target.location > select),
+        key=lambda each: each.target_list[0].res_target.location,
+    )
+    window = found.window_clause.add().window_def
+    window.name = WINDOW
+    window.order_clause.add().sort_by.node.CopyFrom(condition)
+
+
+def _selects(node: Any) -> list[Any]:
+    found = [node] if node.DESCRIPTOR.name == "SelectStmt" and len(node.target_list) else []
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                found += _selects(each)
+    return found

@@ -1,0 +1,3 @@
+"""The catalog's database: rows of the catalog, table pointers and sequences in one SQLite file, and their merge."""
+
+from __future__ import annotations

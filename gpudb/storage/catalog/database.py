@@ -1,0 +1,213 @@
+"""The catalog's database: Iceberg's table pointers and gpudb's own rows in one SQLite file, changed together.
+
+`iceberg_tables` and `iceberg_namespace_properties` are those of pyiceberg's SqlCatalog, so any Iceberg reader
+may open the file as catalog `gpudb`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from gpudb.catalog.model import Catalog, Relation, Table, initial
+from gpudb.errors import GpudbError
+from gpudb.storage.catalog.records import decode, encode
+
+FORMAT = 1
+CATALOG = "gpudb"
+BUSY_SECONDS = 10.0
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS iceberg_tables (
+    catalog_name VARCHAR(255) NOT NULL, table_namespace VARCHAR(255) NOT NULL,
+    table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000),
+    previous_metadata_location VARCHAR(1000), iceberg_type VARCHAR(5),
+    PRIMARY KEY (catalog_name, table_namespace, table_name));
+CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (
+    catalog_name VARCHAR(255) NOT NULL, namespace VARCHAR(255) NOT NULL,
+    property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000) NOT NULL,
+    PRIMARY KEY (catalog_name, namespace, property_key));
+CREATE TABLE IF NOT EXISTS gpudb_relations (oid INTEGER PRIMARY KEY, definition TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS gpudb_objects (
+    kind TEXT, name TEXT, definition TEXT NOT NULL, PRIMARY KEY (kind, name));
+CREATE TABLE IF NOT EXISTS gpudb_state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Where an Iceberg table stands: its name, and its metadata file's location (a file:// URI)."""
+
+    schema: str
+    name: str
+    location: str
+
+
+@dataclass(slots=True)
+class Write:
+    """One transaction's changes. Pointers are by OID: (as it was, as it shall be), None for no table."""
+
+    version: int
+    next_oid: int
+    commit: int
+    relations: dict[int, Relation | None] = field(default_factory=dict)
+    objects: dict[tuple[str, str], object] = field(default_factory=dict)
+    pointers: list[tuple[Pointer | None, Pointer | None]] = field(default_factory=list)
+
+
+class Database:
+    """The open SQLite file. One thread at a time writes; the caller sees to it."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens or makes the file; XX001 if it is no database, 0A000 if a later gpudb wrote it."""
+        try:
+            self._connection = sqlite3.connect(
+                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.executescript(_TABLES)
+            state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
+        except sqlite3.DatabaseError as error:
+            message = f'could not open the catalog "{path}": {error}'
+            raise GpudbError(message, condition="data_corrupted") from error
+        if int(state.get("format", FORMAT)) != FORMAT:
+            self._connection.close()
+            message = f'the catalog "{path}" has format {state["format"]}, this gpudb reads format {FORMAT}'
+            raise GpudbError(message, condition="feature_not_supported")
+        if not state:
+            self._create(initial())
+
+    def _create(self, catalog: Catalog) -> None:
+        write = Write(catalog.version, catalog.next_oid, 0)
+        for kind, name, value in objects(catalog):
+            write.objects[kind, name] = value
+        self._connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES ('format', ?)", (str(FORMAT),))
+        self.commit(write)
+
+    def read(self) -> tuple[Catalog, Mapping[int, Pointer]]:
+        """The catalog without its tables' files, and where each table's metadata lies."""
+        state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
+        made: dict[str, dict[str, object]] = {}
+        for kind, name, definition in self._connection.execute("SELECT kind, name, definition FROM gpudb_objects"):
+            made.setdefault(kind, {})[name] = decode(definition)
+        relations: dict[tuple[str, str], Relation] = {}
+        for (definition,) in self._connection.execute("SELECT definition FROM gpudb_relations ORDER BY oid"):
+            relation = decode(definition)
+            relations[relation.schema, relation.name] = relation
+        catalog = Catalog(
+            int(state["version"]),
+            int(state["next_oid"]),
+            schemas=MappingProxyType({}),
+            relations=MappingProxyType(relations),
+            roles=MappingProxyType({}),
+        )
+        kinds = {kind: MappingProxyType(held) for kind, held in made.items()}
+        catalog = replace(catalog, **kinds)  # type: ignore[arg-type]
+        pointers = {}
+        rows = self._connection.execute(
+            "SELECT table_namespace, table_name, metadata_location FROM iceberg_tables WHERE catalog_name = ?",
+            (CATALOG,),
+        )
+        for schema, name, location in rows:
+            owner = relations.get((schema, name))
+            if isinstance(owner, Table) and location is not None:
+                pointers[owner.oid] = Pointer(schema, name, location)
+        return catalog, pointers
+
+    def last_commit(self) -> int:
+        """The number of the last commit."""
+        row = self._connection.execute("SELECT value FROM gpudb_state WHERE key = 'commit'").fetchone()
+        return int(row[0])
+
+    def commit(self, write: Write) -> None:
+        """Writes all of it or nothing; on the disk once it returns. 40001 if a pointer is not what it was."""
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._rows(connection, write)
+                self._pointers(connection, write.pointers)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            with contextlib.suppress(sqlite3.Error):
+                if self.last_commit() == write.commit:
+                    return  # it did go through
+            condition = "disk_full" if "full" in str(error) else "io_error"
+            raise GpudbError(f"could not write the catalog: {error}", condition=condition) from error
+
+    def _rows(self, connection: sqlite3.Connection, write: Write) -> None:
+        state = (("version", write.version), ("next_oid", write.next_oid), ("commit", write.commit))
+        for key, value in state:
+            connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES (?, ?)", (key, str(value)))
+        for oid, relation in write.relations.items():
+            if relation is None:
+                connection.execute("DELETE FROM gpudb_relations WHERE oid = ?", (oid,))
+            else:
+                values = (oid, encode(relation))
+                connection.execute("INSERT OR REPLACE INTO gpudb_relations VALUES (?, ?)", values)
+        for (kind, name), held in write.objects.items():
+            if held is None:
+                connection.execute("DELETE FROM gpudb_objects WHERE kind = ? AND name = ?", (kind, name))
+            else:
+                row = (kind, name, encode(held))
+                connection.execute("INSERT OR REPLACE INTO gpudb_objects VALUES (?, ?, ?)", row)
+            if kind == "schemas":
+                connection.execute(
+                    "DELETE FROM iceberg_namespace_properties WHERE catalog_name = ? AND namespace = ?",
+                    (CATALOG, name),
+                )
+                if held is not None:
+                    properties = (CATALOG, name, "exists", "true")
+                    connection.execute("INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)", properties)
+
+    def _pointers(
+        self, connection: sqlite3.Connection, pointers: Iterable[tuple[Pointer | None, Pointer | None]]
+    ) -> None:
+        pairs = list(pointers)
+        previous = {id(new): old.location for old, new in pairs if old is not None and new is not None}
+        # All old rows go first: two tables of one transaction may swap their names.
+        for old, _ in pairs:
+            if old is None:
+                continue
+            gone = connection.execute(
+                "DELETE FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
+                " AND metadata_location = ?",
+                (CATALOG, old.schema, old.name, old.location),
+            )
+            if gone.rowcount != 1:
+                message = f'table "{old.name}" was changed by another program'
+                raise GpudbError(message, condition="serialization_failure")
+        for _, new in pairs:
+            if new is not None:
+                connection.execute(
+                    "INSERT INTO iceberg_tables VALUES (?, ?, ?, ?, ?, 'TABLE')",
+                    (CATALOG, new.schema, new.name, new.location, previous.get(id(new))),
+                )
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+
+def object_kinds() -> tuple[str, ...]:
+    """The catalog's mappings by name, relations apart: schemas, roles and whatever the model adds."""
+    catalog = initial()
+    return tuple(
+        f.name for f in fields(Catalog) if f.name != "relations" and isinstance(getattr(catalog, f.name), Mapping)
+    )
+
+
+def objects(catalog: Catalog) -> Iterable[tuple[str, str, object]]:
+    """Every object of the catalog that is no relation, as (kind, name, value)."""
+    for kind in object_kinds():
+        for name, value in getattr(catalog, kind).items():
+            yield kind, name, value

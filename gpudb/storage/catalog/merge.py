@@ -1,0 +1,240 @@
+"""Three-way merge of catalogs: a transaction's changes put onto what others committed since it began.
+
+Isolation is snapshot isolation: whoever commits first wins, and only changes of the same thing conflict.
+- appended files join whatever the table holds by now;
+- files that were replaced or removed must still be there (or be what a compaction made of them), else 40001;
+- a definition, role or schema that both changed: 40001; a name that both created: the error of a duplicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
+from typing import Any
+
+from gpudb.catalog.model import Catalog, ColumnStatistics, DataFile, Relation, Table
+from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
+from gpudb.storage.catalog.database import object_kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One relation's part of a commit: `old` as committed before, `new` from now on, None for none.
+
+    `added` are files that the transaction wrote; `joined` those that others added since it began, with which
+    its keys have never been compared.
+    """
+
+    oid: int
+    old: Relation | None
+    new: Relation | None
+    added: tuple[DataFile, ...] = ()
+    joined: tuple[DataFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The catalog to commit, and how it differs from the committed one. `objects` are by (kind, name)."""
+
+    catalog: Catalog
+    changes: tuple[Change, ...]
+    objects: Mapping[tuple[str, str], object]
+    reverted: frozenset[str] = frozenset()
+
+    @property
+    def definitions(self) -> bool:
+        """Whether more than tables' files changed; plans made from other statistics no longer hold."""
+        return bool(self.objects) or any(
+            not same_definition(c.old, c.new) or _statistics(c.old) != _statistics(c.new) for c in self.changes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A compaction that open transactions may not have seen: `outputs` hold just the rows of `inputs`."""
+
+    commit: int
+    oid: int
+    inputs: tuple[DataFile, ...]
+    outputs: tuple[DataFile, ...]
+
+
+def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Compacted] = ()) -> Merged:
+    """`own` came from `base`; `current` is what is committed now. Raises the conflict's error."""
+    objects = {kind: dict(getattr(current, kind)) for kind in object_kinds()}
+    changed = dict(_object_changes(base, own, current))
+    for (kind, name), value in changed.items():
+        if value is None:
+            del objects[kind][name]
+        else:
+            objects[kind][name] = value
+    merger = _Relations(current, tuple(compacted))
+    relations, changes = merger.run(base, own)
+    for relation in (change.new for change in changes):
+        if relation is not None and relation.schema not in objects["schemas"]:
+            raise SqlError.of("invalid_schema_name", f'schema "{relation.schema}" does not exist')
+    for kind, name in changed:
+        gone = kind == "schemas" and changed[kind, name] is None
+        if gone and any(schema == name for schema, _ in relations):
+            detail = "A relation was created in it meanwhile."
+            raise SqlError.of("dependent_objects_still_exist", f"cannot drop schema {name}", detail=detail)
+    made: dict[str, Any] = {kind: MappingProxyType(held) for kind, held in objects.items()}
+    catalog = replace(
+        current,
+        next_oid=max(current.next_oid, own.next_oid),
+        relations=MappingProxyType(relations) if changes else current.relations,
+        **{**made, **_scalars(base, own)},
+    )
+    return Merged(catalog, tuple(changes), changed, frozenset(merger.reverted))
+
+
+def _scalars(base: Catalog, own: Catalog) -> dict[str, object]:
+    apart = {"version", "next_oid", "relations", "oids", *object_kinds()}
+    names = [f.name for f in fields(Catalog) if f.name not in apart]
+    return {name: getattr(own, name) for name in names if getattr(own, name) != getattr(base, name)}
+
+
+def _object_changes(base: Catalog, own: Catalog, current: Catalog) -> Iterable[tuple[tuple[str, str], object]]:
+    for kind in object_kinds():
+        before, after, now = (getattr(catalog, kind) for catalog in (base, own, current))
+        if before is after:
+            continue
+        for name in before.keys() | after.keys():
+            old, new = before.get(name), after.get(name)
+            if old == new:
+                continue
+            if now.get(name) != old:
+                if old is None:
+                    raise _duplicate(kind, name)
+                raise _conflict(f"{kind[:-1]} {name}")
+            yield (kind, name), new
+
+
+def _duplicate(kind: str, name: str) -> SqlError:
+    conditions = {"schemas": "duplicate_schema", "roles": "duplicate_object"}
+    condition = conditions.get(kind, "duplicate_object")
+    return SqlError.of(condition, f'{kind[:-1]} "{name}" already exists')
+
+
+def _conflict(what: str) -> SerializationFailure:
+    return SerializationFailure(
+        "could not serialize access due to concurrent update",
+        detail=f"Another transaction changed {what} since this one began.",
+        hint="The transaction might succeed if retried.",
+    )
+
+
+def definition(relation: Relation) -> Relation:
+    """A relation without what its data are: its files, metadata and statistics."""
+    if isinstance(relation, Table):
+        return replace(relation, files=(), metadata_location=None, statistics=())
+    return relation
+
+
+def same_definition(one: Relation | None, other: Relation | None) -> bool:
+    """Whether two relations differ in no more than their files."""
+    if one is other:
+        return True
+    return one is not None and other is not None and definition(one) == definition(other)
+
+
+def _statistics(relation: Relation | None) -> tuple[ColumnStatistics, ...]:
+    return relation.statistics if isinstance(relation, Table) else ()
+
+
+class _Relations:
+    """The merge of relations, by OID: a rename is a change like any other."""
+
+    def __init__(self, current: Catalog, compacted: tuple[Compacted, ...]) -> None:
+        self._current = current
+        self._compacted = compacted
+        self.reverted: set[str] = set()
+
+    def run(self, base: Catalog, own: Catalog) -> tuple[dict[tuple[str, str], Relation], list[Change]]:
+        if base.relations is own.relations:
+            return dict(self._current.relations), []
+        now = {relation.oid: relation for relation in self._current.relations.values()}
+        before = {relation.oid: relation for relation in base.relations.values()}
+        after = {relation.oid: relation for relation in own.relations.values()}
+        changes = []
+        for oid in sorted(before.keys() | after.keys()):
+            old, new = before.get(oid), after.get(oid)
+            if old is new or (old == new and _paths(old) == _paths(new)):
+                continue
+            change = self._relation(oid, old, new, now.get(oid))
+            if change is not None:
+                changes.append(change)
+        relations = dict(self._current.relations)
+        for change in changes:
+            if change.old is not None:
+                del relations[change.old.schema, change.old.name]
+        for change in changes:
+            if change.new is not None:
+                key = (change.new.schema, change.new.name)
+                if key in relations:
+                    raise DuplicateTable(f'relation "{change.new.name}" already exists')
+                relations[key] = change.new
+        return relations, changes
+
+    def _relation(self, oid: int, old: Relation | None, new: Relation | None, now: Relation | None) -> Change | None:
+        if old is None:
+            assert new is not None
+            return Change(oid, None, new, new.files if isinstance(new, Table) else ())
+        if now is None:
+            raise _conflict(f"{old.schema}.{old.name}")
+        if new is None:
+            # A drop takes the rows that others added meanwhile with it, as if it had come after them.
+            if not same_definition(old, now):
+                raise _conflict(f"{old.schema}.{old.name}")
+            return Change(oid, now, None)
+        if not same_definition(old, now):
+            raise _conflict(f"{old.schema}.{old.name}")
+        if not isinstance(old, Table) or not isinstance(new, Table) or not isinstance(now, Table):
+            return Change(oid, now, new)
+        files, added, joined = self._files(old, new, now)
+        if joined and _rules(new) != _rules(old):
+            # Rows written meanwhile may lack what new columns and constraints ask of them, or lie in other buckets.
+            raise _conflict(f"{old.schema}.{old.name}")
+        statistics = new.statistics if new.statistics != old.statistics else now.statistics
+        merged = replace(new, files=files, metadata_location=now.metadata_location, statistics=statistics)
+        return Change(oid, now, merged, added, joined)
+
+    def _files(
+        self, old: Table, new: Table, now: Table
+    ) -> tuple[tuple[DataFile, ...], tuple[DataFile, ...], tuple[DataFile, ...]]:
+        before, after = _paths(old), _paths(new)
+        added = tuple(file for file in new.files if file.path not in before)
+        removed = before - after
+        files = self._undone(now.files, removed)
+        if not removed <= {file.path for file in files}:
+            raise _conflict(f"{old.schema}.{old.name}")
+        joined = tuple(file for file in self._undone(now.files, None) if file.path not in before)
+        self.reverted |= {file.path for file in files} - _paths(now) - removed
+        kept = tuple(file for file in files if file.path not in removed)
+        return kept + added, added, joined
+
+    def _undone(self, files: tuple[DataFile, ...], wanted: set[str] | None) -> tuple[DataFile, ...]:
+        """The files with compactions undone, latest first: those that took wanted files, or all of them."""
+        present = {file.path for file in files}
+        missing = set() if wanted is None else wanted - present
+        chosen = []
+        for compaction in self._compacted:
+            if wanted is None or not missing.isdisjoint(file.path for file in compaction.inputs):
+                chosen.append(compaction)
+                # What it made may have been merged in turn.
+                missing |= {file.path for file in compaction.outputs} - present
+        for compaction in reversed(chosen):
+            outputs = {file.path for file in compaction.outputs}
+            if outputs <= {file.path for file in files}:
+                files = compaction.inputs + tuple(file for file in files if file.path not in outputs)
+        return files
+
+
+def _rules(table: Table) -> tuple[object, ...]:
+    """What a table asks of its rows."""
+    return table.columns, table.primary_key, table.constraints, table.distribution
+
+
+def _paths(relation: Relation | None) -> set[str]:
+    return {file.path for file in relation.files} if isinstance(relation, Table) else set()

@@ -1,0 +1,151 @@
+"""Compaction: many small files of a table become few, in a transaction that never stands in anyone's way.
+
+Policy: a table with more than SMALL_FILES files below SMALL_BYTES each gets those merged, in the background after a
+commit; of a table that is distributed by hash it is each bucket's files, more than BUCKET_FILES of them. An UPDATE or
+DELETE that began before and replaces a merged file undoes the merge (see `merge`), and while one holds the table's
+lock none begins.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+
+from gpudb.catalog.model import DataFile, Table
+from gpudb.errors import GpudbError, SerializationFailure, UndefinedTable
+from gpudb.storage.iceberg.scan import data_errors, scan_sql
+
+if TYPE_CHECKING:
+    from gpudb.storage.store import Store
+
+_log = logging.getLogger(__name__)
+
+SMALL_BYTES = 16 << 20
+SMALL_FILES = 16
+BUCKET_FILES = 4
+MERGED_BYTES = 128 << 20
+"""At most so many bytes of small files are merged at a time."""
+RETRY_SECONDS = 5.0
+BATCH_ROWS = 1 << 16
+
+
+def wanted(table: Table) -> tuple[DataFile, ...]:
+    """The files of a table that are worth merging now; none if they are few."""
+    small = _worth_it([file for file in table.files if file.bytes < SMALL_BYTES])
+    chosen: list[DataFile] = []
+    size = 0
+    for file in small:
+        if size + file.bytes > MERGED_BYTES and len(chosen) > 1:
+            break
+        chosen.append(file)
+        size += file.bytes
+    return tuple(chosen)
+
+
+def _worth_it(small: list[DataFile]) -> list[DataFile]:
+    """Those of which there are many: what is merged lies in one bucket before and after."""
+    count = Counter(file.bucket for file in small)
+    most = {bucket: SMALL_FILES if bucket is None else BUCKET_FILES for bucket in count}
+    return [file for file in small if count[file.bucket] > most[file.bucket]]
+
+
+def compact(store: Store, oid: int, stop: threading.Event | None = None) -> int:
+    """Merges a table's small files once and says how many; 0 if not worth it, or if a writer was at it."""
+    with store.begin() as transaction:
+        try:
+            table = transaction.table(oid)
+        except UndefinedTable:
+            return 0
+        files = wanted(table)
+        if not files or not store.locks.try_acquire(oid, transaction.number):
+            return 0
+        transaction.compacting = True
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": str(store.spill),
+            "memory_limit": "1GB",
+            "threads": "1",
+        }
+        connection = duckdb.connect(config=settings)
+        try:
+            transaction.replace(oid, files, _rows(connection, table, files, stop), check_keys=False)
+            transaction.commit()
+        except (SerializationFailure, _Stopped):
+            return 0
+        finally:
+            connection.close()
+    return len(files)
+
+
+class _Stopped(Exception):
+    """The store is being closed."""
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    files: tuple[DataFile, ...],
+    stop: threading.Event | None,
+) -> Iterator[pa.RecordBatch]:
+    with data_errors():
+        connection.execute("SET TimeZone = 'UTC'")
+        for batch in connection.sql(scan_sql(table, files)).to_arrow_reader(BATCH_ROWS):
+            if stop is not None and stop.is_set():
+                raise _Stopped
+            yield batch
+
+
+class Compactor:
+    """The thread that compacts the tables of one store, and removes files that nobody reads any more."""
+
+    def __init__(self, store: Store) -> None:
+        """Nothing runs before the first table is to be looked at."""
+        self._store = store
+        self._stop = threading.Event()
+        self._wake = threading.Condition()
+        self._waiting: set[int] = set()
+        self._thread: threading.Thread | None = None
+
+    def look_at(self, table: Table) -> None:
+        """A table got new files."""
+        with self._wake:
+            if self._stop.is_set():
+                return
+            if wanted(table):
+                self._waiting.add(table.oid)
+                self._wake.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="gpudb-compaction", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread within moments; what it was at is rolled back."""
+        with self._wake:
+            self._stop.set()
+            self._wake.notify()
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                if not self._waiting and not self._stop.is_set():
+                    self._wake.wait(RETRY_SECONDS)
+                if self._stop.is_set():
+                    return
+                oids, self._waiting = self._waiting, set()
+            self._store.garbage.collect()
+            for oid in oids:
+                self._compact(oid)
+
+    def _compact(self, oid: int) -> None:
+        # A table that cannot be compacted (a damaged file) stays as it is; whoever reads it gets the error.
+        try:
+            compact(self._store, oid, self._stop)
+        except (GpudbError, OSError, duckdb.Error) as error:
+            _log.warning("could not compact the table with OID %d: %s", oid, error)

@@ -1,0 +1,3 @@
+"""Keys and foreign keys, checked over the key columns alone."""
+
+from __future__ import annotations

@@ -1,0 +1,172 @@
+"""Primary keys and UNIQUE: new rows are compared with each other and with the table's, over the key columns alone.
+
+Files whose minima and maxima rule a clash out are not read; a key that only grows costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from gpudb.catalog.model import DataFile, Key, Table
+from gpudb.catalog.postgres.deparse import quoted_name
+from gpudb.errors import SqlError
+from gpudb.functions.equality import key as comparable
+from gpudb.functions.equality import several_forms
+from gpudb.storage.iceberg.scan import data_errors, scan_sql
+from gpudb.types import TEXT, SqlType
+from gpudb.values.json import jsonb_key
+from gpudb.values.text_columns import text_column
+
+
+class KeyChecker:
+    """Runs the comparisons on a DuckDB of its own; safe from several threads."""
+
+    def __init__(self, spill: Path, memory_limit: str = "2GB") -> None:
+        """`spill` is a folder for what does not fit into `memory_limit`; made when it is needed."""
+        self._settings = {
+            "temp_directory": str(spill),
+            "memory_limit": memory_limit,
+            "preserve_insertion_order": "false",
+        }
+        self._guard = threading.Lock()
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    def check(
+        self, table: Table, new: Sequence[DataFile], existing: Sequence[DataFile], *, distinct: bool = False
+    ) -> None:
+        """23505 if a key of `new` files is there twice, in them or in `existing`.
+
+        Of `table` only the columns and keys count. `distinct` says that no two primary keys of `new` are alike.
+        """
+        if not new:
+            return
+        message = 'duplicate key value violates unique constraint "{}"'
+        for number, key in enumerate(table.keys):
+            names = ", ".join(key_names(key))
+            fresh = keys_sql(table, key, new)
+            alone = distinct and number == 0 and bool(table.primary_key)
+            if not alone and sum(file.rows for file in new) > 1:
+                self._raise_for(table, key, _twice(table, key, fresh), message, "already exists")
+            near = [file for file in existing if _may_share(table, key, file, new)]
+            if near:
+                same = " AND ".join(f"o.{name} IS NOT DISTINCT FROM f.{name}" for name in key_names(key))
+                how = f"USING ({names})" if key.nulls_distinct else f"ON {same}"
+                both = f"SELECT o.* FROM ({keys_sql(table, key, near)}) AS o SEMI JOIN ({fresh}) AS f {how} LIMIT 1"
+                self._raise_for(table, key, both, message, "already exists")
+
+    def check_new_key(self, table: Table, key: Key) -> None:
+        """23505 if a table's rows do not allow a key that it is given now."""
+        twice = _twice(table, key, keys_sql(table, key, table.files))
+        self._raise_for(table, key, twice, 'could not create unique index "{}"', "is duplicated")
+
+    def check_no_nulls(self, table: Table, column: str) -> None:
+        """23502 if a column that becomes NOT NULL holds a NULL."""
+        rows = scan_sql(table, columns=(column,))
+        if self._first(f"SELECT 1 FROM ({rows}) WHERE {_quoted(column)} IS NULL LIMIT 1") is not None:
+            message = f'column "{column}" of relation "{table.name}" contains null values'
+            raise SqlError.of("not_null_violation", message)
+
+    def _raise_for(self, table: Table, key: Key, sql: str, message: str, how: str) -> None:
+        values = self.found(table, key, sql)
+        if values is not None:
+            columns = ", ".join(quoted_name(name) for name in key.columns)
+            objects = {"schema": table.schema, "table": table.name, "constraint": key.name}
+            detail = f"Key ({columns})=({values}) {how}."
+            raise SqlError.of("unique_violation", message.format(key.name), detail=detail, objects=objects)
+
+    def found(self, table: Table, key: Key, sql: str) -> str | None:
+        """The first row of a query of a key's columns, as messages show it; None if there is none."""
+        names = zip(_key_types(table, key), key_names(key), _spelt_names(key))
+        # Arrow has an extension for uuid
+        outputs = [s if several_forms(kind) else f"{k}::VARCHAR" if kind.name == "uuid" else k for kind, k, s in names]
+        row = self._first(f"SELECT {', '.join(outputs)} FROM ({sql})")
+        return None if row is None else shown_key(table, key, row)
+
+    def _first(self, sql: str) -> pa.RecordBatch | None:
+        """The first row of a query; None if there is none."""
+        with self._guard:
+            if self._connection is None:
+                self._connection = duckdb.connect(config=dict(self._settings))
+                self._connection.execute("SET TimeZone = 'UTC'")
+                self._connection.create_function("pg_jsonb_key", jsonb_key, ["VARCHAR"], "VARCHAR")
+            cursor = self._connection.cursor()
+        with data_errors(), cursor:
+            batches = cursor.sql(sql).to_arrow_table().to_batches()
+        return batches[0] if batches and batches[0].num_rows else None
+
+    def close(self) -> None:
+        """Frees what DuckDB holds."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def key_names(key: Key) -> list[str]:
+    """What `keys_sql` calls a key's columns, in a form that equal values share."""
+    return [f"k{number}" for number in range(len(key.columns))]
+
+
+def _spelt_names(key: Key) -> list[str]:
+    """What it calls them as they are spelt; only those that may be spelt in several ways are there."""
+    return [f"s{number}" for number in range(len(key.columns))]
+
+
+def _key_types(table: Table, key: Key) -> list[SqlType]:
+    types = {column.name: column.type for column in table.columns}
+    return [types[name] for name in key.columns]
+
+
+def shown_key(table: Table, key: Key, row: pa.RecordBatch) -> str:
+    """A key's values as messages show them: `row` is the first of a batch of its columns."""
+    held = (TEXT if kind.name == "uuid" else kind for kind in _key_types(table, key))
+    texts = (text_column(kind, array.slice(0, 1)) for kind, array in zip(held, row.columns))
+    return ", ".join("null" if (value := text[0].as_py()) is None else value for text in texts)
+
+
+def keys_sql(table: Table, key: Key, files: Sequence[DataFile]) -> str:
+    """The keys of files that may clash, under the names of `key_names`, and as they are spelt."""
+    outputs = []
+    named = zip(key.columns, _key_types(table, key), key_names(key), _spelt_names(key))
+    for column, kind, name, spelt in named:
+        value = _quoted(column)
+        outputs.append(f"{comparable(f'{value}.v' if kind.carried else value, kind)} AS {name}")
+        if several_forms(kind):
+            outputs.append(f"{value} AS {spelt}")
+    there = " AND ".join(f"{name} IS NOT NULL" for name in key_names(key)) if key.nulls_distinct else "true"
+    columns = tuple(dict.fromkeys(key.columns))
+    return f"SELECT * FROM (SELECT {', '.join(outputs)} FROM ({scan_sql(table, files, columns=columns)})) WHERE {there}"
+
+
+def _twice(table: Table, key: Key, keys: str) -> str:
+    """The keys of `keys_sql` that are there twice, as one of their rows spells them."""
+    spelt = [name for kind, name in zip(_key_types(table, key), _spelt_names(key)) if several_forms(kind)]
+    outputs = [*key_names(key), *(f"any_value({name}) AS {name}" for name in spelt)]
+    return f"SELECT {', '.join(outputs)} FROM ({keys}) GROUP BY {', '.join(key_names(key))} HAVING count(*) > 1 LIMIT 1"
+
+
+def _may_share(table: Table, key: Key, file: DataFile, others: Sequence[DataFile]) -> bool:
+    # Ranges say nothing of NULLs.
+    return not key.nulls_distinct or any(_overlap(table, key, file, other) for other in others)
+
+
+def _overlap(table: Table, key: Key, one: DataFile, other: DataFile) -> bool:
+    for column in table.columns:
+        if column.name not in key.columns or several_forms(column.type):
+            continue
+        field = column.field_id
+        low, high = one.minimums.get(field), one.maximums.get(field)
+        other_low, other_high = other.minimums.get(field), other.maximums.get(field)
+        if high is not None and other_low is not None and high < other_low:  # type: ignore[operator]
+            return False
+        if low is not None and other_high is not None and other_high < low:  # type: ignore[operator]
+            return False
+    return True
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,90 @@
+"""Foreign keys: rows that refer to others are compared with them, over the key columns of both tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Catalog, DataFile, ForeignKey, Key, Table
+from gpudb.catalog.postgres.deparse import quoted_name
+from gpudb.errors import SerializationFailure, SqlError
+from gpudb.storage.catalog.merge import Change
+from gpudb.storage.constraints.keys import KeyChecker, key_names, keys_sql, shown_key
+
+
+def check_references(
+    keys: KeyChecker, table: Table, files: Sequence[DataFile], foreign: ForeignKey, referenced: Table
+) -> None:
+    """23503 for a row of some of a table's files that refers to no row of `referenced`, as that is given."""
+    if not files:
+        return
+    key = Key(foreign.name, foreign.columns)
+    if foreign.match_full and len(foreign.columns) > 1:
+        _check_full(keys, table, files, foreign)
+    here = keys_sql(table, key, files)
+    there = keys_sql(referenced, Key("", foreign.referenced), referenced.files)
+    same = " AND ".join(f"o.{name} = p.{name}" for name in key_names(key))
+    found = keys.found(table, key, f"SELECT o.* FROM ({here}) AS o ANTI JOIN ({there}) AS p ON {same} LIMIT 1")
+    if found is not None:
+        detail = f'Key ({_listed(foreign.columns)})=({found}) is not present in table "{referenced.name}".'
+        raise _violation(table, foreign, detail)
+
+
+def _check_full(keys: KeyChecker, table: Table, files: Sequence[DataFile], foreign: ForeignKey) -> None:
+    key = Key(foreign.name, foreign.columns, nulls_distinct=False)
+    nulls = [f"{name} IS NULL" for name in key_names(key)]
+    mixed = f"({' OR '.join(nulls)}) AND NOT ({' AND '.join(nulls)})"
+    if keys.found(table, key, f"SELECT * FROM ({keys_sql(table, key, files)}) WHERE {mixed} LIMIT 1") is not None:
+        raise _violation(table, foreign, "MATCH FULL does not allow mixing of null and nonnull key values.")
+
+
+def _violation(table: Table, foreign: ForeignKey, detail: str) -> SqlError:
+    message = f'insert or update on table "{table.name}" violates foreign key constraint "{foreign.name}"'
+    return SqlError.of("foreign_key_violation", message, detail=detail, objects=_objects(table, foreign))
+
+
+def still_referenced(table: Table, foreign: ForeignKey, referenced: Table, row: pa.RecordBatch) -> SqlError:
+    """23503 for a key (`row`: the first of a batch of the referenced columns) that `table` refers to."""
+    message = (
+        f'update or delete on table "{referenced.name}" violates foreign key constraint "{foreign.name}"'
+        f' on table "{table.name}"'
+    )
+    shown = shown_key(referenced, Key("", foreign.referenced), row)
+    detail = f'Key ({_listed(foreign.referenced)})=({shown}) is still referenced from table "{table.name}".'
+    return SqlError.of("foreign_key_violation", message, detail=detail, objects=_objects(table, foreign))
+
+
+def _objects(table: Table, foreign: ForeignKey) -> dict[str, str]:
+    return {"schema": table.schema, "table": table.name, "constraint": foreign.name}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(quoted_name(name) for name in names)
+
+
+def check_commit(keys: KeyChecker, base: Catalog, merged: Catalog, changes: Sequence[Change]) -> None:
+    """23503 if what a transaction wrote and what others have committed since it began do not refer to each other.
+
+    Within the transaction, and within what the others did, all has been looked at already. 40001 where a referenced
+    key or table went meanwhile.
+    """
+    changed = {change.oid: change for change in changes}
+    for table in merged.tables():
+        own = changed.get(table.oid)
+        for foreign in table.foreign_keys:
+            referenced = merged.by_oid(foreign.table)
+            if not isinstance(referenced, Table) or not _has_key(referenced, foreign):
+                raise SerializationFailure("could not serialize access due to concurrent update")
+            if own is not None and referenced is not base.by_oid(foreign.table):
+                check_references(keys, table, own.added, foreign, referenced)
+            if foreign.table in changed and table.oid != foreign.table:
+                before = base.by_oid(table.oid)
+                known = {file.path for file in before.files} if isinstance(before, Table) else set()
+                added = {file.path for file in own.added} if own is not None else set()
+                joined = [file for file in table.files if file.path not in known | added]
+                check_references(keys, table, joined, foreign, referenced)
+
+
+def _has_key(table: Table, foreign: ForeignKey) -> bool:
+    return any(set(key.columns) == set(foreign.referenced) for key in table.keys)

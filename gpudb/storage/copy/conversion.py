@@ -1,0 +1,362 @@
+"""Columns of text to typed columns: vectorised where the text is plain, value by value where it is not.
+
+A vectorised conversion takes only what PostgreSQL reads to the same value; for anything else it gives None, and
+each distinct text goes through `values.parse_text`, which is PostgreSQL's input function, errors included.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.errors import GpudbError
+from gpudb.storage.copy.arrow_values import check_held, held_array
+from gpudb.types import SqlType
+from gpudb.values.calendar import DAY
+from gpudb.values.datetime_columns import zone_offsets
+from gpudb.values.text import parse_text
+from gpudb.values.zones import Zone, fixed, session_zone
+
+FIRST_DAY, FIRST_MOMENT = -719_162, -719_162 * DAY
+"""0001-01-01: Arrow reads years before it, PostgreSQL writes those otherwise."""
+
+EXACT_DIGITS = 15
+"""A decimal of so many digits comes exactly out of the double that is nearest to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What text of moments depends on: the session's TimeZone and the transaction's start."""
+
+    zone: str = "UTC"
+    now: dt.datetime | None = None
+
+
+@dataclass(slots=True)
+class Converted:
+    """A column, and the values that could not be read: (row, error); those rows are NULL."""
+
+    values: pa.Array
+    errors: list[tuple[int, GpudbError]] = field(default_factory=list)
+
+
+def convert(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
+    """A column of text as the type's Arrow column."""
+    quick = _QUICK.get(type_.name)
+    if quick is not None:
+        found = quick(type_, text, clock)
+        if found is not None:
+            return Converted(found)
+    return _each(type_, text, clock)
+
+
+def _each(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
+    """Value by value; equal texts only once where there are many of them."""
+    coded = text.dictionary_encode()
+    if len(coded.dictionary) * 2 > len(text):
+        return _parsed(type_, text.to_pylist(), clock)
+    made = _parsed(type_, coded.dictionary.to_pylist(), clock)
+    values = made.values.take(coded.indices)
+    if not made.errors:
+        return Converted(values)
+    wrong = dict(made.errors)
+    indices = coded.indices.to_pylist()
+    return Converted(values, [(row, wrong[code]) for row, code in enumerate(indices) if code in wrong])
+
+
+def _parsed(type_: SqlType, texts: list[str | None], clock: Clock) -> Converted:
+    values: list[object] = []
+    errors: list[tuple[int, GpudbError]] = []
+    for row, text in enumerate(texts):
+        value = None
+        if text is not None:
+            try:
+                value = parse_text(type_, text, clock.zone, clock.now)
+                check_held(type_, value)
+            except GpudbError as error:
+                errors.append((row, error))
+                value = None
+        values.append(value)
+    return Converted(held_array(type_, values), errors)
+
+
+# ---- numbers
+
+
+def _bool(_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    if _all(pc.is_in(text, value_set=_BOOLS, skip_nulls=True), text):
+        return pc.equal(pc.utf8_slice_codeunits(text, 0, 1), "t")
+    return None
+
+
+_BOOLS = pa.array(["t", "f", "true", "false"])
+
+
+def _integer(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    try:
+        values = pc.cast(text, type_.arrow)
+    except pa.ArrowInvalid:
+        return None
+    # Arrow reads 0xFFFF as the negative number that has these bits
+    if _lowest(values, 0) < 0 and pc.any(pc.match_substring(text, "x", ignore_case=True)).as_py():
+        return None
+    return values
+
+
+def _float(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    try:
+        values = pc.cast(text, type_.arrow)
+    except pa.ArrowInvalid:
+        return None
+    numbers = values.to_numpy(zero_copy_only=False)
+    doubtful = np.isinf(numbers) | (numbers == 0)  # too large, and too small, have errors of their own
+    if doubtful.any():
+        odd = text.filter(pa.array(doubtful))
+        if not _all(pc.match_substring_regex(odd, _NO_OVERFLOW), odd):
+            return None
+    return values
+
+
+_NO_OVERFLOW = r"^[+-]?(0+(\.0*)?|\.0+|(?i:inf(inity)?))$"
+
+
+def held_numbers(column: pa.Array) -> npt.NDArray[Any]:
+    """A column's numbers, of an integer or floating type or a moment's, without a copy; any where it is NULL."""
+    width = column.type.bit_width // 8
+    kind = "f" if pa.types.is_floating(column.type) else "i"
+    return np.frombuffer(column.buffers()[1], f"{kind}{width}", len(column), column.offset * width)
+
+
+def decimal_of(type_: SqlType, numbers: pa.Array) -> pa.Array | None:
+    """Doubles, each the nearest to a decimal text, as the exact decimals; None if one is not surely such."""
+    if numbers.null_count == len(numbers):
+        return pa.nulls(len(numbers), pa.decimal128(*type_.numeric_digits))
+    found = _decimal_of(type_, numbers, None)
+    if found is None and numbers.null_count:  # a NULL may hide anything
+        found = _decimal_of(type_, pc.fill_null(numbers, 0.0), numbers)
+    return found
+
+
+def _decimal_of(type_: SqlType, numbers: pa.Array, nulls: pa.Array | None) -> pa.Array | None:
+    precision, scale = type_.numeric_digits
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = held_numbers(numbers) * 10.0**scale
+    whole = np.rint(values)
+    # too long for the type, or not finite; a NaN is less than nothing
+    if not (whole.max() < 10.0**precision and whole.min() > -(10.0**precision)):
+        return None
+    # digits beyond the scale show as a remainder
+    values -= whole
+    if not (values.max() < 1e-3 and values.min() > -1e-3):
+        return None
+    return decimals(type_, whole, _valid(numbers if nulls is None else nulls))
+
+
+def _valid(column: pa.Array) -> pa.Buffer | None:
+    if not column.null_count:
+        return None
+    return column.buffers()[0] if column.offset == 0 else pc.is_valid(column).buffers()[1]
+
+
+def decimals(type_: SqlType, unscaled: npt.NDArray[np.generic], valid: pa.Buffer | None) -> pa.Array:
+    """Whole numbers, each 10^scale times its value, as a column of a numeric(p,s); `valid` is its bitmap, if any."""
+    words = np.empty((len(unscaled), 2), np.int64)
+    words[:, 0] = unscaled
+    np.right_shift(words[:, 0], 63, out=words[:, 1])
+    return pa.Array.from_buffers(pa.decimal128(*type_.numeric_digits), len(unscaled), [valid, pa.py_buffer(words)])
+
+
+def _numeric(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    if type_.carried:
+        return _carried(type_, text)
+    if type_.numeric_digits[0] <= EXACT_DIGITS:
+        try:
+            found = decimal_of(type_, pc.cast(text, pa.float64()))
+        except pa.ArrowInvalid:
+            return None
+        if found is not None:
+            return found
+    return _decimal(text, *type_.numeric_digits)
+
+
+def _decimal(text: pa.StringArray, precision: int, scale: int) -> pa.Array | None:
+    """Arrow counts a text's own digits only: those that the scale adds are left room here."""
+    plain = rf"^[+-]?[0-9]{{1,{precision - scale}}}(\.[0-9]{{0,{scale}}})?$" if precision > scale else None
+    if plain is None or not _all(pc.match_substring_regex(text, plain), text):
+        return None
+    try:
+        return pc.cast(text, pa.decimal128(precision, scale))
+    except pa.ArrowInvalid:
+        return None
+
+
+def _carried(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
+    held = type_.arrow
+    number = held.field("v").type
+    values = _decimal(text, number.precision, number.scale)
+    if values is None:
+        return None
+    point = pc.find_substring(text, ".")
+    digits = pc.subtract(pc.subtract(pc.binary_length(text), point), 1)
+    scales = pc.cast(pc.if_else(pc.equal(point, -1), 0, digits), pa.int8())
+    mask = pc.is_null(text) if text.null_count else None
+    return pa.StructArray.from_arrays([values, scales], fields=list(held), mask=mask)
+
+
+# ---- text
+
+
+def text_of(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
+    """text, varchar(n) or char(n); None if something is too long."""
+    length = type_.length
+    if length is not None and _longest(text) > length:
+        if _highest(pc.utf8_length(text), 0) > length:
+            return None
+    if type_.name == "bpchar":
+        return pc.utf8_rtrim(text, characters=" ")
+    return text
+
+
+def _longest(text: pa.StringArray) -> int:
+    """The most bytes that a text has; perhaps more, where it is NULL."""
+    if not len(text):
+        return 0
+    ends = np.frombuffer(text.buffers()[1], np.int32, len(text) + 1, text.offset * 4)
+    return int((ends[1:] - ends[:-1]).max())
+
+
+def _uuid(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    lower = pc.ascii_lower(text)
+    return lower if _all(pc.match_substring_regex(lower, _PLAIN_UUID), text) else None
+
+
+_PLAIN_UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+
+
+def _bytea(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    if not _all(pc.match_substring_regex(text, r"^\\x(?:[0-9a-fA-F]{2})*$"), text):
+        return None
+    digits = pc.fill_null(pc.binary_replace_slice(pc.cast(text, pa.binary()), 0, 2, b""), b"")
+    offsets = np.frombuffer(digits.buffers()[1], np.int32)[digits.offset :][: len(digits) + 1]
+    data = bytes(digits.buffers()[2] or b"")[offsets[0] : offsets[-1]]
+    half = pa.py_buffer((offsets - offsets[0]) // 2)
+    valid = pc.is_valid(text).buffers()[1] if text.null_count else None
+    return pa.Array.from_buffers(pa.binary(), len(text), [valid, half, pa.py_buffer(bytes.fromhex(data.decode()))])
+
+
+# ---- moments
+
+
+def _date(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    try:
+        values = pc.cast(text, pa.date32())
+    except pa.ArrowInvalid:
+        return None
+    return values if _lowest(values.view(pa.int32()), 0) >= FIRST_DAY else None
+
+
+def _time(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    if type_.modifier != -1:
+        return None
+    # Arrow reads no times of day, and `04` as an hour
+    if pc.any(pc.less(pc.binary_length(text), 5)).as_py():
+        return None
+    try:
+        moments = pc.cast(pc.binary_join_element_wise("1970-01-01", text, " "), pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return None
+    return moments.view(pa.int64()).view(pa.time64("us"))
+
+
+def _timestamp(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    # Arrow takes `2020-02-29 04` for four o'clock
+    if type_.modifier != -1 or pc.any(pc.equal(pc.binary_length(text), 13)).as_py():
+        return None
+    try:
+        values = pc.cast(text, pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return None
+    return values if _lowest(values.view(pa.int64()), 0) >= FIRST_MOMENT else None
+
+
+def _timestamptz(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    if type_.modifier != -1:
+        return None
+    if _all(pc.match_substring_regex(text, _WITH_OFFSET), text):
+        try:
+            values = pc.cast(text, pa.timestamp("us", "UTC"))
+        except pa.ArrowInvalid:
+            return None
+    else:
+        local = _timestamp(type_, text, clock)
+        values = None if local is None else _from_zone(local, session_zone(clock.zone))
+    if values is None or _lowest(values.view(pa.int64()), 0) < FIRST_MOMENT:
+        return None
+    return values
+
+
+_WITH_OFFSET = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$"
+
+
+def _from_zone(local: pa.Array, zone: Zone) -> pa.Array | None:
+    """Local times as moments; None where a change of the clocks is near, which makes a local time doubtful."""
+    if zone == fixed(0):
+        return local.view(pa.timestamp("us", "UTC"))
+    numbers = pc.fill_null(local.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    if len(numbers) and not numbers.min() >= FIRST_MOMENT + 2 * DAY:
+        return None
+    before, after = zone_offsets(zone, numbers - DAY), zone_offsets(zone, numbers + DAY)
+    if (before != after).any():
+        return None
+    mask = pc.is_null(local).to_numpy(zero_copy_only=False) if local.null_count else None
+    return pa.array(numbers - before * 1_000_000, mask=mask).view(pa.timestamp("us", "UTC"))
+
+
+# ---- helpers
+
+
+def _all(flags: pa.Array, text: pa.Array) -> bool:
+    """Whether a flag holds for every text that is not NULL."""
+    return pc.all(pc.if_else(pc.is_null(text), True, flags) if text.null_count else flags).as_py() is not False
+
+
+def _lowest(values: pa.Array, none: int) -> Any:
+    found = pc.min(values).as_py()
+    return none if found is None else found
+
+
+def _highest(values: pa.Array, none: int) -> Any:
+    found = pc.max(values).as_py()
+    return none if found is None else found
+
+
+def _as_text(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    return text_of(type_, text)
+
+
+Quick = Callable[[SqlType, pa.StringArray, Clock], pa.Array | None]
+_QUICK: dict[str, Quick] = {
+    "bool": _bool,
+    "int2": _integer,
+    "int4": _integer,
+    "int8": _integer,
+    "float4": _float,
+    "float8": _float,
+    "numeric": _numeric,
+    "text": _as_text,
+    "varchar": _as_text,
+    "bpchar": _as_text,
+    "bytea": _bytea,
+    "uuid": _uuid,
+    "date": _date,
+    "time": _time,
+    "timestamp": _timestamp,
+    "timestamptz": _timestamptz,
+}

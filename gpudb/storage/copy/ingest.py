@@ -1,0 +1,332 @@
+"""COPY FROM as a flow: bytes are fed by one thread, parsed by several, and written in order by another.
+
+feed → Cutter → Pipeline(read) ─┬─ completed: defaults, WHERE, NOT NULL → write (Transaction.append)
+                                └─ an error is raised by the next feed, or by finish
+open -finish→ done;  open -error, abort→ failed: nothing is left by `write`
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from gpudb.catalog.model import Column, Table
+from gpudb.errors import GpudbError, InvalidText, QueryCanceled, SqlError
+from gpudb.storage.copy.errors import RowError
+from gpudb.storage.copy.pipeline import Pipeline, Stopped
+from gpudb.storage.copy.reader import Block, Rows
+from gpudb.storage.row_errors import null_violation
+
+Write = Callable[[Iterable[pa.RecordBatch]], int]
+"""Stores batches of the table's columns and says how many rows; leaves nothing after an error."""
+
+_MOST_NOTES = 1000
+
+
+class Cutter(Protocol):
+    """Bytes to blocks of whole rows."""
+
+    def feed(self, data: bytes) -> Iterator[Block]:
+        """The blocks that `data` completes."""
+
+    def finish(self) -> Iterator[Block]:
+        """The rest."""
+
+
+class Reader(Protocol):
+    """Blocks to columns."""
+
+    def read(self, block: Block) -> Rows:
+        """The block's rows; RowError."""
+
+    def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
+        """(line, text) of a block's data row, counting from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How rows of the data become rows of the table.
+
+    `columns` are the data's, in its order; `defaults` give, by name, a column's default for so many rows (NULL
+    for those without); `where` filters whole rows.
+    """
+
+    table: Table
+    columns: Sequence[Column]
+    defaults: Mapping[str, Callable[[int], pa.Array]] = field(default_factory=dict)
+    where: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
+
+    def batch(self, rows: Rows) -> pa.RecordBatch:
+        """A batch of the table's columns, not yet filtered."""
+        given = {column.name: number for number, column in enumerate(self.columns)}
+        arrays = []
+        for column in self.table.columns:
+            number = given.get(column.name)
+            if number is None:
+                arrays.append(self._default(column, rows.rows))
+            elif (mask := rows.defaulted.get(number)) is not None:
+                arrays.append(_merged(mask, self._default(column, rows.rows), rows.columns[number]))
+            else:
+                arrays.append(rows.columns[number])
+        return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.table.columns])
+
+    def _default(self, column: Column, count: int) -> pa.Array:
+        make = self.defaults.get(column.name)
+        return pa.nulls(count, column.type.arrow) if make is None else make(count)
+
+
+def repeated(value: pa.Array) -> Callable[[int], pa.Array]:
+    """An array of length 1 as a default."""
+    return lambda count: value.take(pa.array(np.zeros(count, np.int32)))
+
+
+def _merged(mask: pa.BooleanArray, chosen: pa.Array, other: pa.Array) -> pa.Array:
+    """`chosen` where the mask is set, of any type."""
+    flags = mask.to_numpy(zero_copy_only=False)
+    places = np.arange(len(flags)) + np.where(flags, len(flags), 0)
+    return pa.concat_arrays([other, chosen]).take(pa.array(places))
+
+
+@dataclass(slots=True)
+class Copied:
+    """What a COPY did; `notes` (line, column, text) are the rows that were skipped."""
+
+    rows: int = 0
+    skipped: int = 0
+    notes: list[tuple[int, str, str | None]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Origin:
+    """Where blocks come from: `name` is `COPY t` or a file's, in errors; `lines` is how many are behind."""
+
+    name: str
+    reader: Reader
+    completion: Completion
+    unit: str = "line"
+    lines: int = 0
+
+    def placed(self, error: RowError) -> GpudbError:
+        """A block's error with its context."""
+        return error.placed(self.name, self.lines, self.unit)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    origin: Origin
+    block: Block
+    rows: Rows | None = None
+    error: RowError | None = None
+
+
+class Inflow:
+    """Blocks in, rows stored. `put`, `finish` and `abort` are called by one thread.
+
+    `check` is called now and then and may raise (a cancel).
+    """
+
+    def __init__(
+        self,
+        write: Write,
+        *,
+        reject_limit: int | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._write = write
+        self._reject_limit = reject_limit
+        self._check = check
+        self._pipeline: Pipeline[_Outcome] | None = None
+        self._thread: threading.Thread | None = None
+        self._first: _Outcome | None = None
+        self._error: BaseException | None = None
+        self._closed = False
+        self.copied = Copied()
+
+    def put(self, origin: Origin, block: Block) -> None:
+        """Hands in a block; raises what an earlier one met. A single one is read and written by `finish`."""
+        try:
+            self._raise_earlier()
+            self._check()
+            if self._pipeline is None and self._first is None:
+                self._first = _Outcome(origin, block)
+                return
+            pipeline = self._started()
+            pipeline.put(lambda: self._read(_Outcome(origin, block)))
+        except Stopped:
+            self.fail(self._joined())
+        except BaseException as error:
+            self.fail(error)
+
+    def finish(self) -> Copied:
+        """Waits until everything is written."""
+        try:
+            self._raise_earlier()
+            if self._pipeline is None:
+                self._run([] if self._first is None else [self._read(self._first)])
+            else:
+                self._pipeline.end()
+                self._join()
+                self._raise_earlier()
+        except BaseException as error:
+            self.fail(error)
+        self._closed = True
+        return self.copied
+
+    def fail(self, error: BaseException) -> NoReturn:
+        """Ends it with an error of the data's source, unless an earlier block has one."""
+        if self._error is None and self._pipeline is not None and not isinstance(error, QueryCanceled):
+            self._pipeline.end()
+            self._join()
+        self._error = self._error or error
+        self.abort()
+        raise self._error
+
+    def abort(self) -> None:
+        """Ends it without a trace; idempotent, and nothing after `finish`."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._pipeline is not None:
+            self._pipeline.stop()
+        self._join()
+
+    # ---- the feeding thread
+
+    def _started(self) -> Pipeline[_Outcome]:
+        if self._pipeline is None:
+            self._pipeline = Pipeline()
+            self._thread = threading.Thread(
+                target=self._write_all, args=(iter(self._pipeline),), name="gpudb-copy-write", daemon=True
+            )
+            self._thread.start()
+            if (first := self._first) is not None:
+                self._first = None
+                self._pipeline.put(lambda: self._read(first))
+        return self._pipeline
+
+    def _join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _joined(self) -> BaseException:
+        self._join()
+        return self._error or SqlError.of("internal_error", "COPY has ended")
+
+    def _raise_earlier(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    # ---- the writing thread
+
+    def _write_all(self, outcomes: Iterator[_Outcome]) -> None:
+        try:
+            self._run(outcomes)
+        except Stopped:
+            return  # the feeding side has ended it
+        except BaseException as error:
+            self._error = error
+            if self._pipeline is not None:
+                self._pipeline.stop()
+
+    def _run(self, outcomes: Iterable[_Outcome]) -> None:
+        self.copied.rows = self._write(self._batches(outcomes))
+
+    def _read(self, outcome: _Outcome) -> _Outcome:
+        try:
+            outcome.rows = outcome.origin.reader.read(outcome.block)
+        except RowError as error:
+            outcome.error = error
+        return outcome
+
+    def _batches(self, outcomes: Iterable[_Outcome]) -> Iterator[pa.RecordBatch]:
+        ended: Origin | None = None
+        for outcome in outcomes:
+            origin = outcome.origin
+            if origin is ended:
+                continue
+            self._check()
+            rows = outcome.rows
+            if rows is None:
+                assert outcome.error is not None
+                raise origin.placed(outcome.error)
+            self._note(rows, origin.lines)
+            batch = origin.completion.batch(rows)
+            if origin.completion.where is not None:
+                batch = origin.completion.where(batch)
+            else:
+                self._check_nulls(batch, outcome)
+            origin.lines += rows.lines
+            ended = origin if rows.ended else None
+            if batch.num_rows:
+                self.copied.rows += batch.num_rows
+                yield batch
+
+    def _note(self, rows: Rows, before: int) -> None:
+        self.copied.skipped += rows.skipped
+        if len(self.copied.notes) < _MOST_NOTES:
+            self.copied.notes += [(before + line, column, text) for line, column, text in rows.notes]
+        limit = self._reject_limit
+        if limit is not None and self.copied.skipped > limit:
+            message = f"skipped more than REJECT_LIMIT ({limit}) rows due to data type incompatibility"
+            raise InvalidText(message)
+
+    def _check_nulls(self, batch: pa.RecordBatch, outcome: _Outcome) -> None:
+        """23502 with its line: storage, which looks again, knows none."""
+        found: tuple[int, int] | None = None
+        table = outcome.origin.completion.table
+        for number, column in enumerate(table.columns):
+            values = batch.column(number)
+            if column.not_null and values.null_count:
+                row = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+                found = (row, number) if found is None else min(found, (row, number))
+        if found is None:
+            return
+        row, number = found
+        kept = None if outcome.rows is None else outcome.rows.kept
+        line, text = outcome.origin.reader.line_of(outcome.block, row if kept is None else kept[row])
+        failing = batch.slice(row, 1)
+        error = null_violation(table, table.columns[number], failing, failing.column(number))
+        raise outcome.origin.placed(RowError(error, line, raw=text))
+
+
+class CopyFlow:
+    """One COPY FROM: bytes in. `feed`, `finish` and `abort` are called by one thread."""
+
+    def __init__(self, cutter: Cutter, origin: Origin, flow: Inflow) -> None:
+        self._cutter = cutter
+        self._flow = flow
+        self._origin = origin
+
+    def feed(self, data: bytes) -> None:
+        """Takes a piece of the data; raises what an earlier piece met."""
+        self._put(self._cutter.feed(data))
+
+    def finish(self) -> Copied:
+        """Waits until everything is written."""
+        self.end()
+        return self._flow.finish()
+
+    def end(self) -> None:
+        """There is no more data; what was fed may still be under way."""
+        self._put(self._cutter.finish())
+
+    def abort(self) -> None:
+        """Ends it without a trace; idempotent, and nothing after `finish`."""
+        self._flow.abort()
+
+    def _put(self, blocks: Iterator[Block]) -> None:
+        while True:
+            try:
+                block = next(blocks, None)
+            except RowError as error:
+                self._flow.fail(error.placed(self._origin.name, 0))
+            except GpudbError as error:
+                self._flow.fail(error)
+            if block is None:
+                return
+            self._flow.put(self._origin, block)

@@ -1,0 +1,95 @@
+"""Columns that pyarrow's CSV reader parses itself: which, and where it reads otherwise than PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from gpudb.storage.copy.byte_probes import Rows, Signs
+from gpudb.storage.copy.conversion import EXACT_DIGITS, FIRST_DAY, FIRST_MOMENT, decimal_of, held_numbers
+from gpudb.types import SqlType
+
+_PARSED = {
+    "int2": pa.int16(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float4": pa.float32(),
+    "float8": pa.float64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+}
+"""Types whose text pyarrow itself reads; what it reads otherwise than PostgreSQL shows in the values."""
+
+
+def parsed_type(type_: SqlType) -> pa.DataType | None:
+    """What pyarrow parses a type's text as; None if it must come as text."""
+    if type_.name == "numeric" and not type_.carried and type_.numeric_digits[0] <= EXACT_DIGITS:
+        return pa.float64()
+    if type_.name == "timestamp" and type_.modifier != -1:
+        return None
+    return _PARSED.get(type_.name)
+
+
+def settle(types: Sequence[SqlType], columns: list[pa.Array], numbers: Iterable[int], signs: Signs) -> list[int]:
+    """Puts the types' Arrow columns in the place of what pyarrow parsed.
+
+    Gives those whose text PostgreSQL may read otherwise, or refuse; they are to be read as text.
+    """
+    doubtful: list[int] = []
+    negative, zero, hours = _Odd(), _Odd(), _Odd()
+    for number in numbers:
+        type_, column = types[number], columns[number]
+        if type_.name == "numeric":
+            found = decimal_of(type_, column)
+            if found is None:
+                doubtful.append(number)
+            else:
+                columns[number] = found
+            continue
+        if column.null_count == len(column):
+            continue
+        values = held_numbers(column)
+        if pa.types.is_floating(column.type):
+            # too large a number, which is an error, comes as infinite, too small a one as zero
+            if np.isinf(values).any():
+                doubtful.append(number)
+            else:
+                zero.add(number, column, values == 0)
+        elif type_.name in _FIRST:
+            if values.min() < _FIRST[type_.name]:
+                doubtful.append(number)
+            elif type_.name == "timestamp":
+                # pyarrow takes `2020-02-29 04` for four o'clock
+                hours.add(number, column, values // _HOUR * _HOUR == values)
+        elif values.min() < 0:
+            # 0xFFFF comes as the negative number of these bits
+            negative.add(number, column, values < 0)
+    for odd, asks in ((negative, signs.hexadecimal), (zero, signs.small), (hours, signs.bare_hours)):
+        if odd.columns and asks(np.logical_or.reduce(odd.rows)):
+            doubtful += odd.columns
+    return doubtful
+
+
+_FIRST = {"date": FIRST_DAY, "timestamp": FIRST_MOMENT}
+_HOUR = 3_600_000_000
+
+
+class _Odd:
+    """Columns with values that text of one odd kind comes as, and the rows of these."""
+
+    def __init__(self) -> None:
+        self.columns: list[int] = []
+        self.rows: list[Rows] = []
+
+    def add(self, number: int, column: pa.Array, rows: Rows) -> None:
+        """Takes a column in, if it has such values beside its NULLs."""
+        if not rows.any():
+            return
+        if column.null_count:
+            rows &= column.is_valid().to_numpy(zero_copy_only=False)
+            if not rows.any():
+                return
+        self.columns.append(number)
+        self.rows.append(rows)

@@ -1,0 +1,228 @@
+"""Writing a table's data files: batches in, Parquet files out, none left behind by a failure."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from gpudb.catalog.model import DataFile, Table
+from gpudb.errors import GpudbError, InternalError
+from gpudb.storage.iceberg.buckets import parted
+from gpudb.storage.iceberg.column_layout import stored_schema, to_stored
+from gpudb.storage.iceberg.file_writer import FileWriter, disk_errors
+from gpudb.storage.row_errors import null_violation
+
+FILE_BYTES = 128 << 20
+"""A file is closed once it has this many bytes."""
+GROUP_ROWS = 1 << 20
+GROUP_BYTES = 64 << 20
+"""A row group ends at GROUP_ROWS rows or GROUP_BYTES of Arrow memory, whichever comes first."""
+APART_BYTES = 16 << 20
+"""The last rows, if they take so much, are encoded beside the row group before them, into a file of their own."""
+HELD_BYTES = 256 << 20
+"""Where rows go to files by their bucket, the fullest one's are written once all that wait take so much."""
+
+
+class _Lane:
+    """The rows that go to the files of one bucket, or to a table's only ones, and wait for their row group."""
+
+    def __init__(self, bucket: int | None, files: FileWriter) -> None:
+        self.bucket = bucket
+        self.files = files
+        self.apart: FileWriter | None = None
+        self.batches: list[pa.RecordBatch] = []
+        self.rows = 0
+        self.bytes = 0
+
+    def add(self, batch: pa.RecordBatch, size: int) -> None:
+        """Takes rows of so many bytes."""
+        self.batches.append(batch)
+        self.rows += batch.num_rows
+        self.bytes += size
+
+    @property
+    def full(self) -> bool:
+        """Whether there is enough for a row group."""
+        return self.rows >= GROUP_ROWS or self.bytes >= GROUP_BYTES
+
+    def group(self) -> pa.Table:
+        """The rows, which are the encoder's from now on."""
+        made = pa.Table.from_batches(self.batches)
+        self.batches, self.rows, self.bytes = [], 0, 0
+        return made
+
+    def finish(self) -> list[DataFile]:
+        """Writes what waits, closes the last file and gives all of them."""
+        if self.batches:
+            self.files.write(self.group())
+        return self.files.finish() + ([] if self.apart is None else self.apart.finish())
+
+    def abort(self) -> None:
+        """Removes every file that was begun."""
+        self.files.abort()
+        if self.apart is not None:
+            self.apart.abort()
+
+
+class DataWriter:
+    """Writes one append's rows into files of `directory`; `finish` gives them, `abort` removes them.
+
+    Rows of a table that is distributed by hash go to files of one bucket each.
+
+    With `durable`, files are on the disk once `finish` returns; the directory's own entry is the caller's.
+    `ascending` says that the rows came in the order of a primary key of one column, no two alike.
+    Full row groups are encoded in a thread of its own while the next one is gathered.
+    """
+
+    def __init__(self, directory: Path, table: Table, *, durable: bool) -> None:
+        self._table = table
+        self._columns = table.columns
+        self._keys = [i for i, column in enumerate(table.columns) if column.name in table.primary_key]
+        self._schema = stored_schema(table.columns)
+        hashed = table.hashed_by
+        self._hashed = None if hashed is None else (table.columns.index(hashed), hashed.type)
+        self._directory, self._durable = directory, durable
+        self._lanes: dict[int | None, _Lane] = {}
+        self._encoder: ThreadPoolExecutor | None = None
+        self._encoding: Future[None] | None = None
+        self._encoded: _Lane | None = None
+        self.rows = 0
+        self.ascending = len(self._keys) == 1
+        self._last_key: pa.Scalar | None = None
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Takes a batch of exactly the table's columns, in order; 23502 for a NULL where none may be."""
+        if batch.num_columns != len(self._columns):
+            message = f"{batch.num_columns} columns reached table {self._table.name} of {len(self._columns)}"
+            raise InternalError(message)
+        arrays = []
+        for column, array, stored in zip(self._columns, batch.columns, self._schema):
+            array = to_stored(array, column.type, stored.type)
+            if column.not_null and array.null_count:
+                raise null_violation(self._table, column, batch, array)
+            arrays.append(array)
+        if not batch.num_rows:
+            return
+        if self.ascending:
+            self._compare_keys(arrays[self._keys[0]])
+        stored_batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        size = stored_batch.nbytes
+        # A huge batch is cut, so that a row group stays within its limits.
+        step = max(1, min(batch.num_rows, GROUP_ROWS, GROUP_BYTES * batch.num_rows // max(size, 1)))
+        for start in range(0, batch.num_rows, step):
+            for bucket, part in self._parts(stored_batch.slice(start, step)):
+                lane = self._lanes.get(bucket)
+                if lane is None:
+                    lane = self._lanes[bucket] = _Lane(bucket, self._files(bucket))
+                lane.add(part, size * part.num_rows // batch.num_rows)
+                if lane.full:
+                    self._hand_over(lane)
+            if self._hashed is not None and sum(lane.bytes for lane in self._lanes.values()) > HELD_BYTES:
+                self._hand_over(max(self._lanes.values(), key=lambda lane: lane.bytes))
+        self.rows += batch.num_rows
+
+    def _files(self, bucket: int | None) -> FileWriter:
+        durable = self._durable
+        return FileWriter(self._directory, self._table, self._schema, FILE_BYTES, durable=durable, bucket=bucket)
+
+    def _parts(self, batch: pa.RecordBatch) -> Iterable[tuple[int | None, pa.RecordBatch]]:
+        return [(None, batch)] if self._hashed is None else parted(batch, *self._hashed)
+
+    def finish(self) -> list[DataFile]:
+        """Closes the last files and gives all of them."""
+        with disk_errors():
+            self._write_apart()
+            self._settle()
+            lanes = sorted(self._lanes.values(), key=lambda lane: -2 if lane.bucket is None else lane.bucket)
+            return [file for lane in lanes for file in lane.finish()]
+
+    def _write_apart(self) -> None:
+        """Encodes the last rows while the encoder still is at the row group before them."""
+        lane = self._encoded
+        if lane is None or self._encoding is None or self._encoding.done() or lane.bytes < APART_BYTES:
+            return
+        lane.apart = self._files(lane.bucket)
+        lane.apart.write(lane.group())
+
+    def abort(self) -> None:
+        """Removes every file that was begun."""
+        with contextlib.suppress(GpudbError):
+            self._settle()
+        for lane in self._lanes.values():
+            lane.abort()
+
+    def _hand_over(self, lane: _Lane) -> None:
+        """Gives a full row group to the encoder, once it is done with the one before: two at most are held."""
+        if self._encoding is not None:
+            with disk_errors():
+                self._encoding.result()
+        if self._encoder is None:
+            self._encoder = ThreadPoolExecutor(1, "gpudb-encoder")
+        self._encoding = self._encoder.submit(lane.files.write, lane.group())
+        self._encoded = lane
+
+    def _settle(self) -> None:
+        """Waits for the encoder and ends it."""
+        try:
+            if self._encoding is not None:
+                with disk_errors():
+                    self._encoding.result()
+        finally:
+            self._encoding = None
+            if self._encoder is not None:
+                self._encoder.shutdown()
+                self._encoder = None
+
+    def _compare_keys(self, keys: pa.Array) -> None:
+        type = self._columns[self._keys[0]].type.name
+        if type not in {"int2", "int4", "int8", "date", "timestamp", "timestamptz"}:
+            self.ascending = False
+            return
+        steps = pc.greater(keys[1:], keys[:-1])
+        joined = self._last_key is None or pc.greater(keys[0], self._last_key).as_py()
+        self.ascending = joined and pc.all(steps).as_py() is not False
+        self._last_key = keys[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an append wrote. `ascending` as in DataWriter."""
+
+    files: tuple[DataFile, ...]
+    rows: int
+    ascending: bool
+
+
+def write_files(directory: Path, table: Table, batches: Iterable[pa.RecordBatch], *, durable: bool) -> Written:
+    """Writes all batches to files of `directory`; nothing is left after an error."""
+    writer = DataWriter(directory, table, durable=durable)
+    try:
+        for batch in batches:
+            writer.add(batch)
+        return Written(tuple(writer.finish()), writer.rows, writer.ascending)
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def verify(path: Path) -> None:
+    """Reads a data file whole and compares its pages' checksums: XX001 if they differ, 58P01 if it is gone.
+
+    Scans do not do so: they notice a file that is cut short or no Parquet, not every flipped bit.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for group in range(file.num_row_groups):
+                file.read_row_group(group)
+    except FileNotFoundError as error:
+        raise GpudbError(f'data file "{path}" does not exist', condition="undefined_file") from error
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        raise GpudbError(f'data file "{path}" is damaged: {reason}', condition="data_corrupted") from error

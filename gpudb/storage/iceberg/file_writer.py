@@ -1,0 +1,148 @@
+"""Row groups in, Parquet files of bounded size out: one append's part of a table's data folder."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from gpudb.catalog.model import DataFile, Table
+from gpudb.errors import GpudbError
+from gpudb.storage.iceberg.statistics import file_statistics
+
+BLOOM_ERROR = 0.01
+"""How often a Bloom filter of a primary key says yes wrongly."""
+SAMPLE_ROWS = 8192
+
+
+class FileWriter:
+    """Writes row groups of `schema` (stored form) into new files; used by one thread at a time.
+
+    A file ends once it has `file_bytes`. With `durable`, a closed file is on the disk. All rows are of one `bucket`,
+    where there is one.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        table: Table,
+        schema: pa.Schema,
+        file_bytes: int,
+        *,
+        durable: bool,
+        bucket: int | None = None,
+    ) -> None:
+        self._directory = directory
+        self._columns = table.columns
+        self._keys = frozenset(name for key in table.keys for name in key.columns)
+        self._schema = schema
+        self._file_bytes = file_bytes
+        self._durable = durable
+        self._bucket = bucket
+        self._writer: pq.ParquetWriter | None = None
+        self._paths: list[Path] = []
+        self._with_nan: set[int] = set()
+        self._files: list[DataFile] = []
+
+    def write(self, group: pa.Table) -> None:
+        """Adds one row group."""
+        for column, values in zip(self._columns, group.columns):
+            floating = pa.types.is_floating(values.type)
+            if floating and column.field_id not in self._with_nan and pc.any(pc.is_nan(values)).as_py():
+                self._with_nan.add(column.field_id)
+        if self._writer is None:
+            self._paths.append(self._directory / f"{uuid.uuid4().hex}.parquet")
+            self._writer = self._open(self._paths[-1], group)
+        self._writer.write_table(group, row_group_size=group.num_rows)
+        if self._paths[-1].stat().st_size >= self._file_bytes:
+            self._close()
+
+    def finish(self) -> list[DataFile]:
+        """Closes the last file and gives all of them."""
+        self._close()
+        return self._files
+
+    def abort(self) -> None:
+        """Removes every file that was begun."""
+        if self._writer is not None:
+            with contextlib.suppress(OSError, pa.ArrowException):
+                self._writer.close()
+            self._writer = None
+        for path in self._paths:
+            path.unlink(missing_ok=True)
+
+    def _open(self, path: Path, group: pa.Table) -> pq.ParquetWriter:
+        repeating, blooms = [], {}
+        for column, values in zip(self._columns, group.columns):
+            if _repeats(values):
+                repeating.append(column.name)
+            if column.name in self._keys and not _unhashable(values.type):
+                # An INSERT's look-up of its key skips row groups that their ranges do not rule out.
+                blooms[column.name] = {"ndv": group.num_rows, "fpp": BLOOM_ERROR}
+        return pq.ParquetWriter(
+            path,
+            self._schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=repeating,
+            bloom_filter_options=blooms or None,
+            store_decimal_as_integer=True,
+            write_page_index=True,
+            write_page_checksum=True,
+            store_schema=False,
+        )
+
+    def _close(self) -> None:
+        if self._writer is None:
+            return
+        path = self._paths[-1]
+        collected: list[pq.FileMetaData] = []
+        self._writer._metadata_collector = collected  # close() hands the footer over: no need to read it again
+        self._writer.close()
+        self._writer = None
+        if self._durable:
+            sync(path)
+        nan = frozenset(self._with_nan)
+        made = file_statistics(str(path), path.stat().st_size, collected[0], self._columns, nan)
+        self._files.append(replace(made, bucket=self._bucket))
+        self._with_nan = set()
+
+
+def _repeats(values: pa.ChunkedArray) -> bool:
+    """Whether a dictionary would be worth its making: by a sample from the group's middle."""
+    if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
+        return False
+    sample = values.slice(len(values) // 2, SAMPLE_ROWS)
+    return bool(pc.count_distinct(sample).as_py() * 2 <= len(sample))
+
+
+def _unhashable(type: pa.DataType) -> bool:
+    return bool(pa.types.is_boolean(type) or pa.types.is_nested(type))
+
+
+@contextlib.contextmanager
+def disk_errors() -> Iterator[None]:
+    """53100 where the disk is full, 58030 where it fails otherwise."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} or "No space left" in str(error)
+        condition = "disk_full" if full else "io_error"
+        raise GpudbError(f"could not write a data file: {error}", condition=condition) from error
+
+
+def sync(path: Path) -> None:
+    """Brings a file, or a directory's entries, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,135 @@
+"""Samples of columns for the planner: some tens of thousands of values out of a few files, read once.
+
+A sample is kept by the files that it is of, and these are chosen by where they lie among the rows: what small appends
+leave of them stays. Only the one column is read; of a chunk that takes much space its first rows alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.plan.cost.sampling import Sample
+from gpudb.storage.iceberg.column_layout import names_by_id
+
+VALUES = 30_000
+"""How many values are looked at: as many as PostgreSQL's ANALYZE does by default."""
+FILES, PLACES = 4, 8
+"""The most files that are opened, and the most places at which they are read."""
+WHOLE_BYTES = 4 << 20
+"""A column's chunk of a row group of no more bytes is read whole, so that it is seen at several places."""
+_BUFFER = 1 << 17
+_KEPT = 4096
+_log = logging.getLogger(__name__)
+_known: OrderedDict[tuple[int, tuple[str, ...]], Sample | None] = OrderedDict()
+_lock = threading.Lock()
+
+
+def sample(table: Table, column: Column) -> Sample | None:
+    """A sample of a column's values; None for one that lies as structs or lists, or whose files cannot be read."""
+    files = _spread(table.files, [file.rows for file in table.files], FILES)
+    key = column.field_id, tuple(file.path for file in files)
+    with _lock:
+        if key in _known:
+            _known.move_to_end(key)
+            return _known[key]
+    try:
+        found = _sampled(files, column)
+    except (OSError, pa.ArrowException) as error:
+        _log.warning('no sample of column "%s" of table "%s": %s', column.name, table.name, error)
+        return None
+    with _lock:
+        _known[key] = found
+        while len(_known) > _KEPT:
+            _known.popitem(last=False)
+    return found
+
+
+def _sampled(files: Sequence[DataFile], column: Column) -> Sample | None:
+    stretches = [each for file in files for each in _read(file, column, len(files))]
+    counted = []
+    for each in stretches:
+        values, counts = pc.value_counts(each.drop_null()).flatten()
+        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        counted.append(pa.table({"v": values, "n": counts}))
+    if not counted:
+        return None
+    together = pa.concat_tables(counted, promote_options="permissive")
+    every = together.group_by("v", use_threads=False).aggregate([("n", "sum"), ("n", "count")])
+    times, places = every.column("n_sum"), every.column("n_count")
+    apart = pc.and_(pc.greater(times, 1), pc.equal(places, 1))
+    return Sample(
+        values=pc.sum(times).as_py() or 0,
+        distinct=len(every),
+        once=pc.sum(pc.equal(times, 1)).as_py() or 0,
+        apart=pc.sum(apart).as_py() or 0,
+        places=sum(1 for each in counted if len(each)),
+        met=len(together),
+    )
+
+
+def _read(file: DataFile, column: Column, files: int) -> Iterator[pa.Array]:
+    """A file's share of the values, in stretches of rows that lie together."""
+    footer = pq.read_metadata(file.path)
+    at, name = _place(footer, column.field_id)
+    if name is None:
+        return
+    # Texts by their places in dictionaries: laid out, long ones that are few take much more than they do in files.
+    coded = [name] if footer.schema.column(at).physical_type == "BYTE_ARRAY" else []
+    options = {"metadata": footer, "buffer_size": _BUFFER, "pre_buffer": False, "read_dictionary": coded}
+    with pq.ParquetFile(file.path, **options) as opened:
+        rows = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+        groups = _spread(range(len(rows)), rows, max(PLACES // files, 1))
+        wanted = VALUES // files // max(len(groups), 1)
+        for group in groups:
+            if footer.row_group(group).column(at).total_compressed_size <= WHOLE_BYTES:
+                yield from _stretches(opened, group, name, wanted, max(PLACES // files // len(groups), 1))
+            else:
+                batch = next(opened.iter_batches(wanted, row_groups=[group], columns=[name], use_threads=False), None)
+                if batch is not None:
+                    yield batch.column(0)
+
+
+def _stretches(opened: pq.ParquetFile, group: int, name: str, wanted: int, places: int) -> Iterator[pa.Array]:
+    """Values of a row group, all of them if they are no more than wanted, else some at so many places."""
+    values = opened.read_row_group(group, columns=[name], use_threads=False).column(0).combine_chunks()
+    if len(values) <= wanted:
+        yield values
+        return
+    length = max(wanted // places, 1)
+    for place in range(places):
+        yield values.slice((len(values) - length) * place // max(places - 1, 1), length)
+
+
+def _place(footer: pq.FileMetaData, field_id: int) -> tuple[int, str | None]:
+    """The number and the name of the leaf that a column is; no name where it is none, or came after the file."""
+    schema = footer.schema.to_arrow_schema()
+    name = names_by_id(schema).get(field_id)
+    if name is None or pa.types.is_nested(schema.field(name).type):
+        return -1, None
+    leaves = [footer.schema.column(number).path for number in range(len(footer.schema))]
+    return leaves.index(name), name
+
+
+def _spread(items: Sequence[Any], rows: Sequence[int], most: int) -> list[Any]:
+    """At most so many of some items, those at which equal shares of all their rows have their middle."""
+    if len(items) <= most:
+        return list(items)
+    middles = [(2 * number + 1) * sum(rows) / (2 * most) for number in range(most)]
+    chosen: list[Any] = []
+    passed = 0
+    for item, count in zip(items, rows, strict=True):
+        passed += count
+        if middles and middles[0] < passed:
+            chosen.append(item)
+        while middles and middles[0] < passed:
+            middles.pop(0)
+    return chosen

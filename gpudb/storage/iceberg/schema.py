@@ -1,0 +1,186 @@
+"""SQL types as Iceberg types, and a table's definition as an Iceberg schema with properties.
+
+What Iceberg cannot say (smallint, varchar(3), json, int4range, …) stands in the table property `gpudb.type.FIELD_ID`;
+other engines read the same files by the Iceberg type alone. Importing pyiceberg takes over a second, so
+nothing imports this file before a durable table is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import BucketTransform
+from pyiceberg.typedef import Record
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+from gpudb.catalog.distribution import BUCKETS, NULLS
+from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.storage.iceberg.column_layout import member_ids
+from gpudb.types import SqlType
+
+TYPE_PROPERTY = "gpudb.type."
+
+_PLAIN: dict[str, IcebergType] = {
+    "bool": BooleanType(),
+    "int2": IntegerType(),
+    "int4": IntegerType(),
+    "int8": LongType(),
+    "float4": FloatType(),
+    "float8": DoubleType(),
+    "text": StringType(),
+    "varchar": StringType(),
+    "bpchar": StringType(),
+    "json": StringType(),
+    "jsonb": StringType(),
+    "macaddr": StringType(),
+    "macaddr8": StringType(),
+    "bit": StringType(),
+    "varbit": StringType(),
+    "jsonpath": StringType(),
+    "bytea": BinaryType(),
+    "date": DateType(),
+    "time": TimeType(),
+    "timestamp": TimestampType(),
+    "timestamptz": TimestamptzType(),
+    "uuid": UUIDType(),
+}
+
+# What the Iceberg type alone says; every other type needs its property.
+_SAID: dict[type[IcebergType], str] = {
+    BooleanType: "bool",
+    IntegerType: "int4",
+    LongType: "int8",
+    FloatType: "float4",
+    DoubleType: "float8",
+    StringType: "text",
+    BinaryType: "bytea",
+    DateType: "date",
+    TimeType: "time",
+    TimestampType: "timestamp",
+    TimestamptzType: "timestamptz",
+    UUIDType: "uuid",
+}
+
+
+def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
+    """The Iceberg type of a column of that field id; members take the ids after it (see `stored`)."""
+    if type.item is not None:
+        element = iceberg_type(type.item, field_id + 1)
+        return ListType(element_id=field_id + 1, element=element, element_required=False)
+    if type.fields:
+        ids = zip(type.arrow, type.fields, member_ids(type, field_id), strict=True)
+        parts = ((id, each.name, iceberg_type(item, id)) for each, (_, item), id in ids)
+        return StructType(*(NestedField(id, name, kind, required=False) for id, name, kind in parts))
+    if type.name == "interval":
+        return StructType(
+            NestedField(field_id + 1, "months", IntegerType(), required=False),
+            NestedField(field_id + 2, "days", IntegerType(), required=False),
+            NestedField(field_id + 3, "microseconds", LongType(), required=False),
+        )
+    if type.name in {"inet", "cidr"}:
+        return StructType(
+            NestedField(field_id + 1, "text", StringType(), required=False),
+            NestedField(field_id + 2, "key", BinaryType(), required=False),
+        )
+    if type.name == "money":
+        return DecimalType(19, 2)
+    if type.name == "timetz":
+        return StructType(
+            NestedField(field_id + 1, "time", TimeType(), required=False),
+            NestedField(field_id + 2, "east", IntegerType(), required=False),
+        )
+    if (subtype := type.subtype) is not None:
+        bound: IcebergType = DecimalType(*subtype.numeric_digits) if subtype.carried else iceberg_type(subtype, 0)
+        kinds = {"empty": BooleanType(), "lower": bound, "upper": bound}
+        kinds |= {"lower_inc": BooleanType(), "upper_inc": BooleanType()}
+        kinds |= {"scales": IntegerType()} if type.carried else {}
+        named = enumerate(kinds.items(), field_id + 1)
+        return StructType(*(NestedField(id, name, kind, required=False) for id, (name, kind) in named))
+    if type.name == "numeric":
+        decimal: IcebergType = DecimalType(*type.numeric_digits)
+        if not type.carried:
+            return decimal
+        return StructType(
+            NestedField(field_id + 1, "v", decimal, required=False),
+            NestedField(field_id + 2, "s", IntegerType(), required=False),
+        )
+    return _PLAIN["text" if type.user is not None else type.name]
+
+
+def iceberg_schema(table: Table, schema_id: int) -> Schema:
+    """The table's columns as an Iceberg schema; a primary key is its identifier fields."""
+    fields = [
+        NestedField(c.field_id, c.name, iceberg_type(c.type, c.field_id), required=c.not_null, doc=c.comment)
+        for c in table.columns
+    ]
+    # Iceberg lets only plain types but floats be identifiers, and none or all of a key.
+    keys = [field for field, c in zip(fields, table.columns) if c.name in table.primary_key]
+    fit = all(
+        f.required and f.field_type.is_primitive and not isinstance(f.field_type, FloatType | DoubleType) for f in keys
+    )
+    return Schema(*fields, schema_id=schema_id, identifier_field_ids=[f.field_id for f in keys] if fit else [])
+
+
+def partition_spec(table: Table, known: Sequence[PartitionSpec]) -> PartitionSpec:
+    """How the table's files are parted: by the buckets of the column that it is distributed by, or not at all.
+
+    One of the specs that are `known`, the unpartitioned one the first of them, or a new one.
+    """
+    column = table.hashed_by
+    if column is None:
+        return known[0]
+    by: BucketTransform[Any] = BucketTransform(BUCKETS)
+    for spec in known[1:]:
+        if spec.fields[0].source_id == column.field_id and spec.fields[0].transform == by:
+            return spec
+    field = PartitionField(column.field_id, 1000 + len(known) - 1, by, "gpudb_bucket")
+    return PartitionSpec(field, spec_id=known[-1].spec_id + 1)
+
+
+def partition_of(file: DataFile) -> Record:
+    """A file's values of its spec's fields: NULL is a bucket of its own."""
+    return Record() if file.bucket is None else Record(None if file.bucket == NULLS else file.bucket)
+
+
+def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:
+    """The properties that carry SQL types beyond Iceberg's: `NAME` or `NAME MODIFIER`."""
+    found = {}
+    for column in columns:
+        type = column.type
+        if type.user is not None or type.domain is not None:
+            found[f"{TYPE_PROPERTY}{column.field_id}"] = str(type)
+        elif sql_type(iceberg_type(type, column.field_id)) != SqlType(type.name, type.modifier):
+            found[f"{TYPE_PROPERTY}{column.field_id}"] = f"{type.name} {type.modifier}".removesuffix(" -1")
+    return found
+
+
+def sql_type(type: IcebergType) -> SqlType | None:
+    """The SQL type that an Iceberg type says by itself; None if there is none like it."""
+    if isinstance(type, DecimalType):
+        return SqlType("numeric", ((type.precision << 16) | type.scale) + 4)
+    if isinstance(type, ListType):
+        element = sql_type(type.element_type)
+        return None if element is None or element.element is not None else element.array
+    name = _SAID.get(type.__class__, "")
+    return SqlType(name) if name else None

@@ -1,0 +1,231 @@
+"""Columns of Parquet and Arrow files to a table's types, as PostgreSQL's assignment casts go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb import types
+from gpudb.errors import DatatypeMismatch, GpudbError, NumericOutOfRange
+from gpudb.storage.copy.arrow_values import check_held, held_array
+from gpudb.storage.copy.conversion import FIRST_MOMENT, Clock, Converted, convert, decimal_of
+from gpudb.types import SqlType
+from gpudb.values.calendar import DAY
+from gpudb.values.numbers import fit_numeric
+from gpudb.values.text_columns import text_column
+
+_INTEGERS = frozenset({"int2", "int4", "int8"})
+_FLOATS = frozenset({"float4", "float8"})
+_MOMENTS = frozenset({"date", "time", "timestamp", "timestamptz"})
+_LAST_MOMENT = 9_223_371_331_200_000_000
+
+
+def sql_type(held: pa.DataType) -> SqlType | None:
+    """The SQL type that holds an Arrow type's values; None for one that gpudb has no type for."""
+    if pa.types.is_list(held) or pa.types.is_large_list(held) or pa.types.is_fixed_size_list(held):
+        element = sql_type(held.value_type)
+        return None if element is None or element.element is not None else element.array
+    for test, found in _SQL_TYPES:
+        if test(held):
+            return found
+    if pa.types.is_decimal(held) and held.precision <= types.MAX_DIGITS and 0 <= held.scale <= held.precision:
+        return types.numeric(held.precision, held.scale)
+    if pa.types.is_timestamp(held):
+        return types.TIMESTAMP if held.tz is None else types.TIMESTAMPTZ
+    return None
+
+
+_SQL_TYPES: tuple[tuple[Callable[[pa.DataType], bool], SqlType], ...] = (
+    (pa.types.is_boolean, types.BOOL),
+    (lambda held: held in (pa.int8(), pa.int16(), pa.uint8()), types.INT2),
+    (lambda held: held in (pa.int32(), pa.uint16()), types.INT4),
+    (lambda held: held in (pa.int64(), pa.uint32()), types.INT8),
+    (pa.types.is_uint64, types.numeric(20, 0)),
+    (lambda held: held in (pa.float16(), pa.float32()), types.FLOAT4),
+    (pa.types.is_float64, types.FLOAT8),
+    (lambda held: pa.types.is_string(held) or pa.types.is_large_string(held) or held == pa.string_view(), types.TEXT),
+    (lambda held: held == pa.uuid(), types.UUID),
+    (
+        lambda held: (
+            pa.types.is_binary(held)
+            or pa.types.is_large_binary(held)
+            or pa.types.is_fixed_size_binary(held)
+            or held == pa.binary_view()
+        ),
+        types.BYTEA,
+    ),
+    (pa.types.is_date, types.DATE),
+    (pa.types.is_time, types.TIME),
+    (lambda held: held == pa.month_day_nano_interval() or pa.types.is_duration(held), types.INTERVAL),
+)
+
+
+def cast(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
+    """A file's column as one of `type_`; DatatypeMismatch 42804 where PostgreSQL has no assignment cast."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_null(column.type):
+        return Converted(pa.nulls(len(column), type_.arrow))
+    source = sql_type(column.type)
+    if source is None:
+        raise _mismatch(column.type, type_)
+    column = _usual(column, source)
+    if source.element is not None and type_.element is not None:
+        return _list(column, type_, clock)
+    if source.name == type_.name == "text" or (source == type_ and type_.name in {"bool", "bytea", "uuid", "interval"}):
+        return Converted(column)
+    if source.name == "text":
+        return convert(type_, column, clock)
+    if type_.category == "S":
+        return convert(type_, text_column(source, column, clock.zone), clock)
+    if source.category == type_.category == "N":
+        return _number(column, source, type_)
+    if source.name in _MOMENTS and type_.name in _MOMENTS:
+        return _moment(column, source, type_, clock)
+    raise _mismatch(column.type, type_)
+
+
+def _mismatch(held: pa.DataType, type_: SqlType) -> GpudbError:
+    return DatatypeMismatch(f"a column of type {type_} cannot be loaded from Arrow's {held}")
+
+
+def _usual(column: pa.Array, source: SqlType) -> pa.Array:
+    """The column in the source type's own Arrow form, so that units and widths no longer differ."""
+    held = column.type
+    if pa.types.is_duration(held):
+        microseconds = pc.cast(pc.cast(column, pa.duration("us"), safe=False), pa.int64()).to_pylist()
+        spans = [None if value is None else (0, 0, value * 1000) for value in microseconds]
+        return pa.array(spans, pa.month_day_nano_interval())
+    if source.name == "uuid":
+        import uuid
+
+        values = column.storage.to_pylist()
+        return pa.array([None if value is None else str(uuid.UUID(bytes=value)) for value in values])
+    if source.element is not None or pa.types.is_decimal128(held):
+        return column
+    # nanoseconds are cut to microseconds, as every reader of such files does
+    return column if held == source.arrow else pc.cast(column, source.arrow, safe=not pa.types.is_temporal(held))
+
+
+# ---- numbers
+
+
+def _number(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
+    if type_.name in _INTEGERS:
+        return _to_integer(column, type_)
+    if type_.name in _FLOATS:
+        found = pc.cast(column, type_.arrow, safe=False)
+        if source.name == "float8" and type_.name == "float4":
+            lost = pc.and_(pc.is_inf(found), pc.invert(pc.is_inf(column)))
+            return _without(found, lost, lambda value: f'"{value}" is out of range for type real', column)
+        return Converted(found)
+    return _to_numeric(column, source, type_)
+
+
+def _to_integer(column: pa.Array, type_: SqlType) -> Converted:
+    if not pa.types.is_integer(column.type):
+        mode = "half_to_even" if pa.types.is_floating(column.type) else "half_towards_infinity"
+        column = pc.round(column, round_mode=mode)
+    try:
+        return Converted(pc.cast(column, type_.arrow))
+    except pa.ArrowInvalid:
+        pass
+    bits = type_.arrow.bit_width
+    fits = [
+        value is None or (value == value and -(1 << (bits - 1)) <= value < 1 << (bits - 1))
+        for value in column.to_pylist()
+    ]
+    wrong = pa.array([not fit for fit in fits])
+    kept = pc.if_else(wrong, pa.scalar(None, column.type), column)
+    return _without(pc.cast(kept, type_.arrow), wrong, lambda _: f"{type_.plain} out of range", column)
+
+
+def _without(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], column: pa.Array) -> Converted:
+    """22003 for the rows that are `wrong`."""
+    wrong = pc.fill_null(wrong, False)
+    rows = np.flatnonzero(wrong.to_numpy(zero_copy_only=False)).tolist()
+    values = pc.if_else(wrong, pa.scalar(None, values.type), values)
+    return Converted(values, [(row, NumericOutOfRange(message(column[row].as_py()))) for row in rows])
+
+
+def _to_numeric(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
+    if source.name in _FLOATS:
+        found = None if type_.carried else decimal_of(type_, pc.cast(column, pa.float64()))
+        if found is not None:
+            return Converted(found)
+        values = [None if value is None else _decimal(value, source) for value in column.to_pylist()]
+        return _fitted(type_, values)
+    if not type_.carried:
+        scale = type_.numeric_digits[1]
+        try:
+            if pa.types.is_decimal(column.type) and column.type.scale > scale:
+                column = pc.round(column, ndigits=scale, round_mode="half_towards_infinity")
+            return Converted(pc.cast(column, type_.arrow))
+        except pa.ArrowInvalid:
+            pass
+    return _fitted(type_, [None if v is None else Decimal(v) for v in column.to_pylist()])
+
+
+def _decimal(value: float, source: SqlType) -> Decimal:
+    """What PostgreSQL's cast from a float keeps of it: 15 digits, or 6 of a real."""
+    return Decimal(f"{value:.{15 if source.name == 'float8' else 6}g}")
+
+
+def _fitted(type_: SqlType, values: list[Decimal | None]) -> Converted:
+    fitted: list[Decimal | None] = []
+    errors: list[tuple[int, GpudbError]] = []
+    for row, value in enumerate(values):
+        made = None
+        if value is not None:
+            try:
+                if not value.is_finite():
+                    message = f"numeric value {value} is not supported"
+                    raise NumericOutOfRange(message, hint="Use double precision.")
+                made = fit_numeric(type_, value)
+                check_held(type_, made)
+            except GpudbError as error:
+                errors.append((row, error))
+                made = None
+        fitted.append(made)
+    return Converted(held_array(type_, fitted), errors)
+
+
+# ---- moments
+
+
+def _moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock) -> Converted:
+    if source.name == type_.name and type_.modifier == -1:
+        return Converted(column)
+    pair = source.name, type_.name
+    if type_.modifier == -1 and pair == ("timestamp", "date"):
+        moments = pc.fill_null(column.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
+        if (np.abs(moments) < _LAST_MOMENT).all():
+            mask = pc.is_null(column).to_numpy(zero_copy_only=False)
+            return Converted(pa.array((moments // DAY).astype(np.int32), mask=mask).view(pa.date32()))
+    if "time" in pair and source.name != type_.name:
+        raise _mismatch(column.type, type_)
+    if type_.modifier == -1 and pair == ("date", "timestamp"):
+        days = pc.cast(column.view(pa.int32()), pa.int64())
+        inside = pc.and_(pc.greater_equal(days, FIRST_MOMENT // DAY), pc.less(days, _LAST_MOMENT // DAY))
+        if pc.all(inside).as_py() is not False:
+            return Converted(pc.multiply(days, DAY).view(pa.timestamp("us")))
+    # the rest depends on zones and precision: by text, which knows both
+    return convert(type_, text_column(source, column, clock.zone), clock)
+
+
+def _list(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
+    element = type_.element
+    assert element is not None
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    offsets = np.zeros(len(column) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    items = cast(column.flatten(), element, clock)
+    mask = pc.is_null(column) if column.null_count else None
+    made = pa.ListArray.from_arrays(pa.array(offsets), items.values, type=type_.arrow, mask=mask)
+    rows = np.searchsorted(offsets, [place for place, _ in items.errors], side="right") - 1
+    return Converted(made, [(row, error) for row, (_, error) in zip(rows.tolist(), items.errors)])

@@ -1,0 +1,47 @@
+"""Errors about a row that a table will not have, with the row as PostgreSQL writes it in the detail."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpudb.catalog.model import Column, Table
+from gpudb.errors import SqlError
+from gpudb.values.text_columns import text_column
+
+_MOST_BYTES = 64
+
+
+def null_violation(table: Table, column: Column, batch: pa.RecordBatch, array: pa.Array) -> SqlError:
+    """23502 for the first NULL of `array`, the values of `column` in a batch of the table's columns."""
+    row = pc.index(array.is_null(), True).as_py()
+    return SqlError.of(
+        "not_null_violation",
+        f'null value in column "{column.name}" of relation "{table.name}" violates not-null constraint',
+        detail=f"Failing row contains ({row_text(table, batch, row)}).",
+        objects={"schema": table.schema, "table": table.name, "column": column.name},
+    )
+
+
+def check_violation(table: Table, name: str, batch: pa.RecordBatch, row: int, zone: str) -> SqlError:
+    """23514 for a row of a batch of the table's columns and the check that rejects it."""
+    return SqlError.of(
+        "check_violation",
+        f'new row for relation "{table.name}" violates check constraint "{name}"',
+        detail=f"Failing row contains ({row_text(table, batch, row, zone)}).",
+        objects={"schema": table.schema, "table": table.name, "constraint": name},
+    )
+
+
+def row_text(table: Table, batch: pa.RecordBatch, row: int, zone: str = "UTC") -> str:
+    """A row of a batch of the table's columns; each value is cut at 64 bytes."""
+    shown = []
+    for column, array in zip(table.columns, batch.columns, strict=True):
+        text = text_column(column.type, array.slice(row, 1), zone)[0].as_py()
+        if text is None:
+            shown.append("null")
+        elif len(text.encode()) > _MOST_BYTES:
+            shown.append(text.encode()[:_MOST_BYTES].decode("utf-8", "ignore") + "...")
+        else:
+            shown.append(text)
+    return ", ".join(shown)

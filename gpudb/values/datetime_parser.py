@@ -1,0 +1,362 @@
+"""The fields of a date, time or timestamp written in any form that PostgreSQL reads.
+
+Follows PostgreSQL 16's datetime.c: a text is split into fields by their shape, then each field is given its
+meaning by what is known so far. A date's numbers are month, day, year unless the year comes first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from string import punctuation
+
+from gpudb.errors import SqlError
+from gpudb.values import calendar, zones
+from gpudb.values.numbers import SPACE
+
+_FIELD = re.compile(
+    r"""(?P<time>\d+:[\d:.]*)
+      | (?P<date>\d+([-/])(?:\d+(?:\3(?:\d|\3)*)?|[^\W_]\w*(?:\3\w*)*)|\d+\.\d+\.[\d.]*
+          |\d+\.[^\W\d_][^\W_.]*(?:\.\w*)*)
+      | (?P<number>\d+(?:\.\d*)?|\.\d+)
+      | (?P<word>[^\W\d_]+)
+      | (?P<zone>[+-]\s*\d[\d:.-]*)
+      | (?P<special>[+-]\s*[^\W\d_]+)""",
+    re.VERBOSE | re.ASCII,
+)
+_DATE_WORD = re.compile(r"[\w+\-/.:]+", re.ASCII)
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_FULL_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = {name: n for names in (MONTHS, _FULL_MONTHS) for n, name in enumerate(names, 1)} | {"sept": 9}
+_WEEKDAYS = frozenset(
+    "sun sunday mon monday tue tues tuesday wed weds wednesday thu thur thurs thursday fri friday sat saturday".split()
+)
+_IGNORED = frozenset({"at", "on"})
+_SPECIAL = frozenset({"epoch", "infinity", "now", "today", "tomorrow", "yesterday", "allballs"})
+_KNOWN = (
+    frozenset(_MONTH)
+    | _WEEKDAYS
+    | _IGNORED
+    | _SPECIAL
+    | {"am", "pm", "ad", "bc", "t", "z", "zulu", "utc", "dst", "j", "jd", "julian"}
+)
+_MD_HINT = 'Perhaps you need a different "datestyle" setting.'
+
+
+@dataclass(slots=True)
+class Fields:
+    """What a text says. `days` is None without a date, `time` (microseconds) None without a time of day."""
+
+    special: str | None = None
+    days: int | None = None
+    time: int | None = None
+    zone: zones.Zone | None = None
+
+
+def decode(text: str, type_name: str, time_only: bool = False) -> Fields:
+    """Reads a text; 22007, 22008, 22009 and 22023 as PostgreSQL raises them, naming `type_name`."""
+    return _Decoder(text, type_name, time_only).run()
+
+
+@dataclass(slots=True)
+class _Decoder:
+    text: str
+    type_name: str
+    time_only: bool
+    have: set[str] = field(default_factory=set)
+    year: int = 0
+    month: int = 0
+    day: int = 0
+    day_of_year: int = 0
+    days: int | None = None
+    time: int | None = None
+    zone: zones.Zone | None = None
+    special: str | None = None
+    meridian: str | None = None
+    bc: bool = False
+    two_digits: bool = False
+    text_month: bool = False
+    julian: bool = False
+    after_t: bool = False
+    weekday: bool = False
+
+    def run(self) -> Fields:
+        fields = self._split(self.text.strip(SPACE).lower())
+        if not fields:
+            raise self._bad()
+        for at, (kind, word) in enumerate(fields):
+            # a date may stand before a time of day: the type time ignores it
+            dated = not self.time_only or (
+                at == 0 and len(fields) > 1 and (fields[1][0] == "time" or fields[-1][0] == "date")
+            )
+            if kind == "date":
+                self._date_or_zone(word, dated)
+            elif kind == "time":
+                self._clock(word)
+            elif kind == "zone":
+                self._offset(word.replace(" ", ""))
+            elif kind == "number":
+                self._number_field(word, dated)
+            else:
+                self._word(word.replace(" ", ""))
+        return self._finish()
+
+    def _bad(self) -> SqlError:
+        message = f'invalid input syntax for type {self.type_name}: "{self.text}"'
+        return SqlError.of("invalid_datetime_format", message)
+
+    def _overflow(self, hint: str | None = None) -> SqlError:
+        message = f'date/time field value out of range: "{self.text}"'
+        return SqlError.of("datetime_field_overflow", message, hint=hint)
+
+    def _split(self, text: str) -> list[tuple[str, str]]:
+        fields: list[tuple[str, str]] = []
+        at = 0
+        while at < len(text):
+            found = _FIELD.match(text, at)
+            if found is None:
+                if text[at] in "+-" or text[at] not in punctuation + SPACE:
+                    raise self._bad()
+                at += 1
+                continue
+            kind = next(name for name, value in found.groupdict().items() if value is not None)
+            word = found.group(kind)
+            at = found.end()
+            if kind == "word" and at < len(text):
+                glued = text[at] in "+_" or text[at].isdigit()
+                if text[at] in "-/." or (glued and word not in _KNOWN):
+                    whole = _DATE_WORD.match(text, found.start())
+                    assert whole is not None
+                    kind, word, at = "date", whole.group(), whole.end()
+            fields.append((kind, word))
+        return fields
+
+    # ---- fields
+
+    def _date_or_zone(self, word: str, dated: bool) -> None:
+        if dated and not {"month", "day"} <= self.have and self.days is None:
+            self._date(word)
+        elif word[0].isdigit():
+            number, sign, offset = re.split("([-+])", word, maxsplit=1) if "-" in word else (word, "", "")
+            if not sign or self.time is not None:
+                raise self._bad()
+            self._offset(sign + offset)
+            self._run_together(number)
+        else:
+            self._named_zone(word, unknown="_" not in word or not self.time_only)
+
+    def _date(self, word: str) -> None:
+        parts = re.findall(r"[^\W_\d]+|\d+", word)
+        if len(parts) > 3 or re.search(r"[^\w\-/.]", word) or self.time is not None:
+            raise self._bad()
+        numbers = []
+        for part in parts:
+            if part[0].isdigit():
+                numbers.append(part)
+            elif part in _MONTH and "month" not in self.have:
+                self.month, self.text_month = _MONTH[part], True
+                self.have.add("month")
+            elif part not in _IGNORED and part not in _WEEKDAYS:
+                raise self._bad()
+        for number in numbers:
+            self._number(number)
+        if not ({"year", "month", "day"} <= self.have or "doy" in self.have):
+            raise self._bad()
+
+    def _number_field(self, word: str, dated: bool) -> None:
+        whole, point, _ = word.partition(".")
+        if self.julian and self.days is None:
+            self._julian_day(word)
+        elif not dated or self._dated():
+            self._run_together(word)
+        elif point and not self.have:
+            self._date(word)
+        elif point and len(whole) <= 2:
+            raise self._bad()
+        elif point or len(word) >= 6:
+            self._run_together(word)
+        else:
+            self._number(word)
+
+    def _dated(self) -> bool:
+        numbers = {"year", "month", "day"} <= self.have or "doy" in self.have
+        return numbers or self.days is not None or self.special is not None
+
+    def _julian_day(self, word: str) -> None:
+        whole, _, fraction = word.partition(".")
+        self.days = int(whole[:10]) + calendar.FIRST_DAY
+        if fraction:
+            self.time = round(float("0." + fraction) * calendar.DAY)
+        self.julian = False
+
+    def _number(self, word: str) -> None:
+        """One number of a date."""
+        value, known = int(word[:12]), self.have & {"year", "month", "day"}
+        if len(word) == 3 and known == {"year"} and 1 <= value <= 366:
+            self.day_of_year = value
+            self.have.add("doy")
+            return
+        match sorted(known):
+            case []:
+                part = "year" if len(word) >= 3 else "month"
+            case ["year"]:
+                part = "month"
+            case ["month"]:
+                part = "year" if self.text_month and len(word) >= 3 else "day"
+            case ["month", "year"]:
+                part = "day"
+                if self.text_month and len(word) >= 3 and self.two_digits:
+                    self.day, self.year, self.two_digits = self.year, value, False
+                    self.have.add("day")
+                    return
+            case ["day"]:
+                part = "month"
+            case ["day", "month"]:
+                part = "year"
+            case _:
+                return self._run_together(word)
+        setattr(self, part, value)
+        self.have.add(part)
+        if part == "year":
+            self.two_digits = len(word) <= 2
+
+    def _run_together(self, word: str) -> None:
+        """`20200131`, `200131`, `040506.789`, `0405`: digits without separators."""
+        whole, point, fraction = word.partition(".")
+        if not point and not self._dated() and not self.time_only and len(whole) >= 6:
+            if self.have & {"year", "month", "day"}:
+                raise self._bad()
+            self.year, self.month, self.day = int(whole[:-4][:12]), int(whole[-4:-2]), int(whole[-2:])
+            self.two_digits = len(whole) == 6
+            self.have |= {"year", "month", "day"}
+        elif self.time is None and len(whole) in (4, 6):
+            self._set_time(int(whole[:2]), int(whole[2:4]), int(whole[4:] or 0), fraction)
+        else:
+            raise self._bad()
+
+    def _clock(self, word: str) -> None:
+        if self.time is not None:
+            raise self._bad()
+        found = re.fullmatch(r"(\d+):(\d*)(:\d*)?(?:\.(\d*))?", word)
+        if found is None:
+            raise self._bad()
+        hour, minute, second, fraction = found.groups()
+        if second is None and fraction is not None:
+            hour, minute, second = "0", hour, minute  # mm:ss.fraction
+        self._set_time(int(hour[:9]), int(minute[:9] or 0), int((second or "").strip(":")[:9] or 0), fraction or "")
+
+    def _set_time(self, hour: int, minute: int, second: int, fraction: str) -> None:
+        micro = round(float("0." + fraction) * 1_000_000) if fraction else 0
+        time = ((hour * 60 + minute) * 60 + second) * 1_000_000 + micro
+        if hour > 24 or minute > 59 or second > 60 or time > calendar.DAY:
+            raise self._overflow()
+        self.time = time
+
+    def _offset(self, word: str) -> None:
+        try:
+            seconds = zones.parse_offset(word)
+        except SqlError as error:
+            error.args = (f'time zone displacement out of range: "{self.text}"',)
+            error.message = error.args[0]
+            raise
+        if seconds is None:
+            raise self._bad()
+        if self.zone is not None:  # `EST+3`: POSIX counts westward
+            base = zones.offset_at(self.zone, 0)
+            self.zone = zones.fixed(base - seconds if base else -seconds)
+        else:
+            self.zone = zones.fixed(seconds)
+
+    def _named_zone(self, word: str, unknown: bool = False) -> None:
+        zone = zones.named(word)
+        if zone is None:
+            if unknown:
+                raise SqlError.of("invalid_parameter_value", f'time zone "{word}" not recognized')
+            raise self._bad()
+        if self.zone is not None:
+            raise self._bad()
+        self.zone = zone
+
+    def _word(self, word: str) -> None:
+        if word in _SPECIAL or word.lstrip("+-") == "infinity":
+            if self.special is not None:
+                raise self._bad()
+            self.special = "-infinity" if word[0] == "-" else word.lstrip("+")
+        elif (abbreviation := zones.abbreviations().get(word)) is not None or word == "z":
+            if self.zone is not None:
+                raise self._bad()
+            self.zone = abbreviation or zones.fixed(0)
+        elif word in _MONTH:
+            if "month" in self.have:
+                if self.text_month or "day" in self.have:
+                    raise self._bad()
+                self.day = self.month  # the number before was the day
+                self.have.add("day")
+            self.month, self.text_month = _MONTH[word], True
+            self.have.add("month")
+        elif word in {"am", "pm"} and self.meridian is None:
+            self.meridian = word
+        elif word in {"ad", "bc"}:
+            self.bc = word == "bc"
+        elif word in {"j", "jd", "julian"}:
+            self.julian = True
+        elif word == "t":
+            if (not self._dated() and not self.time_only) or self.after_t:
+                raise self._bad()
+            self.after_t = True
+        elif word in _WEEKDAYS and not self.weekday:
+            self.weekday = True
+        elif word not in _IGNORED and word != "dst":
+            self._named_zone(word)
+
+    # ---- the end
+
+    def _finish(self) -> Fields:
+        if self.after_t and self.time is None:
+            raise self._bad()
+        if self.meridian is not None and self.time is not None:
+            if self.time >= 13 * 3_600_000_000:
+                raise self._overflow()
+            noon = 12 * 3_600_000_000
+            self.time = self.time % noon + (noon if self.meridian == "pm" else 0)
+        if self.special is not None:
+            alone = self.special == "epoch" or self.special.endswith("infinity")
+            if self.have or self.days is not None or (alone and (self.time is not None or self.zone is not None)):
+                raise self._bad()
+            return Fields(self.special, None, self.time, self.zone)
+        if self.days is None and self.have:
+            self.days = self._day()
+        if self.days is None and not self.time_only:
+            raise self._bad()
+        if self.time_only and self.time is None:
+            raise self._bad()
+        return Fields(None, self.days, self.time, self.zone)
+
+    def _in_range(self) -> None:
+        """Month and day, as far as they are there."""
+        month, day = "month" not in self.have or 1 <= self.month <= 12, "day" not in self.have or 1 <= self.day <= 31
+        if not month or not day:
+            raise self._overflow(_MD_HINT)
+
+    def _day(self) -> int:
+        complete = self.have in ({"year", "month", "day"}, {"year", "doy"})
+        if "year" not in self.have:
+            self._in_range()
+        if not complete:
+            raise self._bad()
+        year = self.year
+        if self.bc:
+            if year <= 0:
+                raise self._overflow()
+            year = 1 - year
+        elif self.two_digits:
+            year += 2000 if year < 70 else 1900
+        elif year <= 0:
+            raise self._overflow()
+        if "doy" in self.have:
+            return calendar.days_from_civil(year, 1, 1) + self.day_of_year - 1
+        self._in_range()
+        if self.day > calendar.days_in_month(year, self.month):
+            raise self._overflow()
+        return calendar.days_from_civil(year, self.month, self.day)

@@ -38,13 +38,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skips, and so counts, what this run is not for: GPU tests without a GPU, and soak tests or all others."""
-    soaking = bool(config.getoption("--soak"))
-    for item in items:
-        if (item.get_closest_marker("soak") is not None) is not soaking:
-            item.add_marker(pytest.mark.skip(reason="runs with --soak alone" if not soaking else "no soak test"))
-        if item.get_closest_marker("gpu") and not _GPU.exists():
-            item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU"))
+    """Deselects soak tests, or with --soak all others; skips GPU tests on a machine without a GPU."""
+    soak = bool(config.getoption("--soak"))
+    other = [item for item in items if (item.get_closest_marker("soak") is not None) is not soak]
+    if other:
+        items[:] = [item for item in items if (item.get_closest_marker("soak") is not None) is soak]
+        config.hook.pytest_deselected(items=other)
+    if not _GPU.exists():
+        for item in items:
+            if item.get_closest_marker("gpu") is not None:
+                item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU"))
 
 
 @pytest.fixture(scope="session")

@@ -43,29 +43,31 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="GPUDB_", extra="forbid", frozen=True)
 
     host: str = "127.0.0.1"
-    """The address to listen on; off loopback only once a role has a password."""
+    """Address to listen on. An address off loopback needs a role with a password."""
     port: int = Field(default=5433, ge=0, le=65535)
-    """The TCP port; 0 takes a free one."""
+    """TCP port. 0 takes a free one."""
     data_dir: Path = Path("gpudb-data")
-    """Where tables live; made where it is missing."""
+    """Directory of the tables, created where it is missing."""
     memory_limit: Bytes | None = None
-    """What the engine may use, in bytes (`8GB`); default 80% of the machine's."""
+    """Memory limit of the CPU engine, in bytes (`8GB`). The default is 80% of the machine's memory."""
     gpu_memory_limit: Bytes | None = None
-    """What a worker may use of its GPU's memory, in bytes; default all that is free when it starts."""
+    """Memory limit of a worker on its GPU, in bytes. The default is all that is free when it starts."""
     max_connections: int = Field(default=1000, ge=1, le=100_000)
+    """Clients at once."""
     tls_cert: Path | None = None
-    """A certificate chain in PEM; with `tls_key`. Without, the server makes itself a certificate."""
+    """Certificate chain in PEM, with `tls_key`. Without one the server signs a certificate itself."""
     tls_key: Path | None = None
+    """Private key of `tls_cert`, in PEM."""
     statement_log: Path | None = None
-    """A file to which each statement is written with its time, duration and SQLSTATE."""
+    """File to which each statement is written with its time, duration and SQLSTATE."""
     engine: Literal["auto", "cpu", "gpu", "twin"] = "auto"
-    """What runs queries: `auto` is `gpu` where doctor finds GPUs and their packages, else `cpu`; `twin` is the GPU
-    engine's cluster on CPU workers, for trying it without a GPU."""
+    """Engine of queries. `auto` is `gpu` where `gpudb doctor` finds GPUs and their packages, else `cpu`. `twin` is the
+    GPU engine's cluster on CPU workers, for tests without a GPU."""
     scheduler: str | None = None
-    """A Dask scheduler's address (`tcp://host:8786`), whose workers are taken instead of ones started here: workers of
-    `dask cuda worker` for the engine gpu, which `auto` is then, those of `dask worker` for twin."""
+    """Address of a Dask scheduler (`tcp://host:8786`) whose workers run the stages: those of `dask cuda worker` for the
+    engine gpu, which `auto` then is, those of `dask worker` for twin. Without one the server starts its own workers."""
     workers: int | None = Field(default=None, ge=1, le=1024)
-    """Worker processes of the twin engine, 2 where nothing is said; of a scheduler's so many, or all that it has."""
+    """Number of workers: of the twin engine, 2 by default, or of a scheduler's workers, all by default."""
 
     @model_validator(mode="after")
     def _scheduler_used(self) -> Self:

@@ -10,8 +10,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.differential.program import running_server
-from tests.oracle.server import Oracle, start_oracle
+from tests.support.oracle.server import Oracle, start_oracle
+from tests.support.server_program import running_server
 
 # The same examples in every run; the long suites draw others.
 hypothesis.settings.register_profile("seeded", derandomize=True)

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import quote
 
 import pytest
 
 import gpudb
 from gpudb.api import Connection
-from tests.oracle.server import Oracle
+from tests.support.connection_urls import url_of
+from tests.support.oracle.server import Oracle
 
 
 @pytest.fixture
@@ -15,16 +15,6 @@ def db() -> Iterator[Connection]:
     """A temporary database in this process."""
     with gpudb.connect() as connection:
         yield connection
-
-
-def url_of(dsn: str) -> str:
-    """A connection string as a URL."""
-    parts = dict(part.split("=", 1) for part in dsn.split())
-    host, port = parts.pop("host"), parts.pop("port", "")
-    user, name = parts.pop("user"), parts.pop("dbname")
-    if host.startswith("/"):
-        return f"postgresql://{user}@/{name}?host={quote(host, safe='')}"
-    return f"postgresql://{user}@{host}:{port}/{name}"
 
 
 @pytest.fixture(params=["embedded", "server", "postgresql"])

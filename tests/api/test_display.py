@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from gpudb.api import Connection
-from tests.api.conftest import url_of
-from tests.oracle.server import Oracle
+from tests.support.connection_urls import url_of
+from tests.support.oracle.server import Oracle
 
 QUERIES = [
     "SELECT 1 AS a, 'hello' AS b, NULL AS c",

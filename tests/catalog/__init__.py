@@ -1,4 +1,4 @@
-"""The catalog room's tests: what pg_catalog and information_schema answer, beside a real PostgreSQL.
+"""What pg_catalog and information_schema answer, beside a real PostgreSQL.
 
-`statements.json` holds what clients ask, `setup.sql` the objects that they ask about, `differences` what may differ.
+`statements.json` holds what clients ask, `setup.sql` the objects that they ask about.
 """

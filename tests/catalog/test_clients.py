@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.catalog.conftest import Side
+from tests.support.catalog_sides import Side
 
 sqlalchemy = pytest.importorskip("sqlalchemy")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.catalog.conftest import Side
-from tests.oracle.wire import Outcome, WireClient
+from tests.support.catalog_sides import Side
+from tests.support.oracle.wire import Outcome, WireClient
 
 
 @pytest.fixture(params=["postgresql", "gpudb"])

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from tests.catalog import differences
-from tests.catalog.conftest import Side
+from tests.support import catalog_differences
+from tests.support.catalog_sides import Side
 
 PSQL = shutil.which("psql")
 pytestmark = pytest.mark.skipif(PSQL is None, reason="psql is not installed")
@@ -31,14 +31,14 @@ def _printed(side: Side, command: str) -> list[str]:
         [PSQL, "-X", "-A", "-q", "-d", side.dsn, "-c", command], capture_output=True, text=True, timeout=60
     )
     lines = (done.stdout + done.stderr).splitlines()
-    kept = [line for line in lines if not any(pattern.search(line) for pattern in differences.ROWS)]
-    shown = [line.replace(differences.BOOTSTRAP, "gpudb") for line in kept if not line.startswith("(")]
+    kept = [line for line in lines if not any(pattern.search(line) for pattern in catalog_differences.ROWS)]
+    shown = [line.replace(catalog_differences.BOOTSTRAP, "gpudb") for line in kept if not line.startswith("(")]
     return [line for line in shown if not any(word in line for word in _UNLIKE)]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_same_as_postgresql(command: str, postgresql: Side, gpudb: Side) -> None:
-    """What psql prints, line by line, but for what `differences` lists."""
+    """What psql prints, line by line, but for what `catalog_differences` lists."""
     expected, actual = _printed(postgresql, command), _printed(gpudb, command)
     if command in (r"\du", r"\dg"):
         # One side's gpudb is the bootstrap superuser, which has every attribute.

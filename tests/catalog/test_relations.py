@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudb.catalog.postgres.relations import relations
-from tests.catalog.conftest import Side
+from tests.support.catalog_sides import Side
 
 _NAMES = sorted(f"{schema}.{name}" for schema, name in relations())
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.catalog import differences
-from tests.catalog.conftest import Side
-from tests.oracle.wire import Outcome
+from tests.support import catalog_differences
+from tests.support.catalog_sides import Side
+from tests.support.oracle.wire import Outcome
 
 STATEMENTS = json.loads(Path(__file__).with_name("statements.json").read_text(encoding="utf-8"))
 _OID, _INTEGERS = 26, {20, 23}
@@ -27,8 +27,8 @@ def _compared(outcome: Outcome, side: Side, ignored: set[str]) -> list[Row]:
     for row in outcome.rows:
         made = tuple(_labelled(row[index], outcome.oids[index], side) for index in kept)
         text = "|".join(cell or "" for cell in made)
-        if not any(pattern.search(text) for pattern in differences.ROWS):
-            rows.append(tuple("gpudb" if cell == differences.BOOTSTRAP else cell for cell in made))
+        if not any(pattern.search(text) for pattern in catalog_differences.ROWS):
+            rows.append(tuple("gpudb" if cell == catalog_differences.BOOTSTRAP else cell for cell in made))
     return rows
 
 
@@ -50,7 +50,8 @@ def test_same_as_postgresql(statement: dict[str, Any], postgresql: Side, gpudb: 
     assert actual.columns == expected.columns
     assert actual.oids == expected.oids, list(zip(expected.columns, expected.oids, actual.oids, strict=True))
     ignored = (
-        differences.COLUMNS.keys() | differences.OF_STATEMENT.get((statement["client"], statement["what"]), {}).keys()
+        catalog_differences.COLUMNS.keys()
+        | catalog_differences.OF_STATEMENT.get((statement["client"], statement["what"]), {}).keys()
     )
     wanted, given = _compared(expected, postgresql, set(ignored)), _compared(actual, gpudb, set(ignored))
     ordered = statement.get("ordered", bool(re.search(r"ORDER BY[^)]*$", statement["sql"], re.I)))

@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.cli import machine
 from gpudb.cli.doctor import examine
-from tests.cli.program import gpudb, here
+from tests.support.command_line import gpudb, here
 
 SMI = """#!/bin/sh
 case "$*" in

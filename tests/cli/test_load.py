@@ -11,8 +11,8 @@ import pytest
 
 import gpudb as package
 from gpudb.api import Connection
-from tests.api.conftest import url_of
-from tests.cli.program import gpudb, here
+from tests.support.command_line import gpudb, here
+from tests.support.connection_urls import url_of
 
 
 def rows(data_dir: Path, query: str) -> list[tuple[object, ...]]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.cli.program import gpudb, here
+from tests.support.command_line import gpudb, here
 
 
 @contextlib.contextmanager

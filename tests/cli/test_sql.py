@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpudb.cli.split import is_whole
-from tests.api.conftest import url_of
-from tests.cli.program import gpudb, here
+from tests.support.command_line import gpudb, here
+from tests.support.connection_urls import url_of
 
 
 def test_c_prints_as_psql_does_and_tells_errors() -> None:

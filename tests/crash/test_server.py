@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.crash.program import Program
-from tests.crash.workload import SETUP, Acknowledged, Workload, check
+from tests.support.crash_workload import SETUP, Acknowledged, Workload, check
+from tests.support.server_program import Program
 
 ROUNDS = 10
 SOAK_ROUNDS = 100

@@ -14,7 +14,7 @@ import pytest
 from gpudb.cli import demo
 from gpudb.demo import statements, taxi
 from gpudb.errors import GpudbError
-from tests.cli.program import gpudb
+from tests.support.command_line import gpudb
 
 
 def test_it_loads_queries_and_leaves_nothing(tmp_path: Path) -> None:

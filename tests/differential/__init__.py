@@ -1,4 +1,4 @@
 """The same statements on gpudb and on a real PostgreSQL, compared as a client sees them.
 
-`cases/*.sql` hold the statements; `program` starts the real server program; benchmark queries are compared too.
+`cases/*.sql` hold the statements; benchmark queries are compared too.
 """

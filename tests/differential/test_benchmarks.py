@@ -9,32 +9,32 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential import load
-from tests.oracle.compare import assert_same
-from tests.oracle.server import Oracle
-from tests.oracle.wire import Outcome, WireClient
+from tests.support import benchmark_tables
+from tests.support.oracle.compare import assert_same
+from tests.support.oracle.server import Oracle
+from tests.support.oracle.wire import Outcome, WireClient
 
 BENCHMARKS = ("tpch", "tpcds", "ssb", "taxi")
 
 TPCDS_SAYING = 60
 """Queries of TPC-DS that find something in tables this small: its constants are chosen for a hundred times the rows."""
 
-_QUERIES = [query for benchmark in BENCHMARKS for query in load.queries(benchmark)]
+_QUERIES = [query for benchmark in BENCHMARKS for query in benchmark_tables.queries(benchmark)]
 
 Both = tuple[WireClient, WireClient]
 
 
-def _ordered_values(outcome: Outcome, query: load.Query) -> list[tuple[str | None, ...]]:
+def _ordered_values(outcome: Outcome, query: benchmark_tables.Query) -> list[tuple[str | None, ...]]:
     names = takewhile(lambda name: outcome.columns.count(name) == 1, query.order_columns)
     places = [outcome.columns.index(name) for name in names]
     return [tuple(row[place] for place in places) for row in outcome.rows]
 
 
 def _loaded(dsn: str, benchmark: str, folder: Path) -> WireClient:
-    client = WireClient(dsn, load.LOAD_TIMEOUT_S)
-    load.create_tables(client, benchmark)
-    for table, chunks in load.contents(benchmark, folder):
-        load.load(client, table, chunks)
+    client = WireClient(dsn, benchmark_tables.LOAD_TIMEOUT_S)
+    benchmark_tables.create_tables(client, benchmark)
+    for table, chunks in benchmark_tables.contents(benchmark, folder):
+        benchmark_tables.load(client, table, chunks)
     return client
 
 
@@ -65,7 +65,7 @@ def gpudb_session(gpudb_server: str, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def test_every_query_is_there() -> None:
-    assert {name: len(load.queries(name)) for name in BENCHMARKS} == {
+    assert {name: len(benchmark_tables.queries(name)) for name in BENCHMARKS} == {
         "tpch": 22, "tpcds": 99, "ssb": 13, "taxi": 4,
     }  # fmt: skip
 
@@ -74,7 +74,7 @@ _SAYING = [query for query in _QUERIES if query.benchmark != "tpcds"]
 
 
 @pytest.mark.parametrize("query", _SAYING, ids=[f"{query.benchmark}-{query.name}" for query in _SAYING])
-def test_query_says_something(query: load.Query, oracle_session: Callable[[str], WireClient]) -> None:
+def test_query_says_something(query: benchmark_tables.Query, oracle_session: Callable[[str], WireClient]) -> None:
     """On PostgreSQL the query runs and gives rows, or comparing it would prove nothing."""
     outcome = oracle_session(query.benchmark).execute(query.sql)
     assert not outcome.failed, outcome.message
@@ -84,7 +84,7 @@ def test_query_says_something(query: load.Query, oracle_session: Callable[[str],
 def test_most_of_tpcds_says_something(oracle_session: Callable[[str], WireClient]) -> None:
     """As above for the queries that have rows at this scale; all of them are compared at scale 1 in the long suite."""
     saying = 0
-    for query in load.queries("tpcds"):
+    for query in benchmark_tables.queries("tpcds"):
         outcome = oracle_session("tpcds").execute(query.sql)
         assert not outcome.failed, f"{query.name}: {outcome.message}"
         saying += any(value not in {None, "0"} for row in outcome.rows for value in row)
@@ -93,7 +93,9 @@ def test_most_of_tpcds_says_something(oracle_session: Callable[[str], WireClient
 
 @pytest.mark.parametrize("query", _QUERIES, ids=[f"{query.benchmark}-{query.name}" for query in _QUERIES])
 def test_same_as_postgresql(
-    query: load.Query, oracle_session: Callable[[str], WireClient], gpudb_session: Callable[[str], WireClient]
+    query: benchmark_tables.Query,
+    oracle_session: Callable[[str], WireClient],
+    gpudb_session: Callable[[str], WireClient],
 ) -> None:
     """The query gives the same rows, names and types on both, numerics to the last digit."""
     expected = oracle_session(query.benchmark).execute(query.sql)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.differential import runner, script
-from tests.oracle.compare import differences
-from tests.oracle.server import Oracle
+from tests.support import case_files, case_runner
+from tests.support.oracle.compare import differences
+from tests.support.oracle.server import Oracle
 
-_FILES = script.read_all()
+_FILES = case_files.read_all()
 
 
 @pytest.mark.parametrize("name", _FILES)
@@ -16,9 +16,9 @@ def test_cases_mean_what_they_say(name: str, oracle: Oracle) -> None:
     """Setup succeeds, an error mark names PostgreSQL's own SQLSTATE, all else succeeds, and a second run agrees."""
     statements = _FILES[name]
     with oracle.database(f"cases_{name}") as dsn:
-        first = runner.run(statements, dsn)
+        first = case_runner.run(statements, dsn)
     with oracle.database(f"cases_{name}") as dsn:
-        second = runner.run(statements, dsn, first)
+        second = case_runner.run(statements, dsn, first)
     wrong = [
         f"{statement.name}: expected {statement.sqlstate or 'success'}, got {outcome.sqlstate} {outcome.message}"
         for statement, outcome in zip(statements, first, strict=True)

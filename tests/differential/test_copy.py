@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.oracle.compare import assert_same
-from tests.oracle.server import Oracle
-from tests.oracle.wire import WireClient
+from tests.support.oracle.compare import assert_same
+from tests.support.oracle.server import Oracle
+from tests.support.oracle.wire import WireClient
 
 _TABLE = """
 CREATE TABLE copied (

@@ -6,12 +6,12 @@ from functools import cache
 
 import pytest
 
-from tests.differential import runner, script
-from tests.oracle.compare import assert_same, differences
-from tests.oracle.server import Oracle
-from tests.oracle.wire import Outcome
+from tests.support import case_files, case_runner
+from tests.support.oracle.compare import assert_same, differences
+from tests.support.oracle.server import Oracle
+from tests.support.oracle.wire import Outcome
 
-_FILES = script.read_all()
+_FILES = case_files.read_all()
 _ALL = [(name, number) for name, statements in _FILES.items() for number in range(len(statements))]
 
 Pairs = list[tuple[Outcome, Outcome]]
@@ -27,8 +27,8 @@ class Comparison:
 
     def _run(self, name: str) -> Pairs:
         statements = _FILES[name]
-        expected = runner.run(statements, self._oracle_dsn)
-        return list(zip(expected, runner.run(statements, self._gpudb_dsn, expected), strict=True))
+        expected = case_runner.run(statements, self._oracle_dsn)
+        return list(zip(expected, case_runner.run(statements, self._gpudb_dsn, expected), strict=True))
 
 
 @pytest.fixture(scope="session")

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.differential import runner, script
-from tests.differential.program import running_server
-from tests.oracle.compare import differences
-from tests.oracle.server import Oracle
+from tests.support import case_files, case_runner
+from tests.support.oracle.compare import differences
+from tests.support.oracle.server import Oracle
+from tests.support.server_program import running_server
 
-_FILES = script.read_all()
+_FILES = case_files.read_all()
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def test_same_as_postgresql(name: str, oracle: Oracle, fresh_server: str) -> Non
     """Every statement of a case file, prepared and executed by protocol messages, compared."""
     statements = _FILES[name]
     with oracle.database(f"extended_{name}") as dsn:
-        expected = runner.run(statements, dsn, extended=True)
-    actual = runner.run(statements, fresh_server, expected, extended=True)
+        expected = case_runner.run(statements, dsn, extended=True)
+    actual = case_runner.run(statements, fresh_server, expected, extended=True)
     found = [
         f"{statement.name}: {line}"
         for statement, one, other in zip(statements, expected, actual, strict=True)

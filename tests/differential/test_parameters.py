@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracle.compare import assert_same
-from tests.oracle.server import Oracle
-from tests.oracle.wire import WireClient
+from tests.support.oracle.compare import assert_same
+from tests.support.oracle.server import Oracle
+from tests.support.oracle.wire import WireClient
 
 _WIDE = "1234567890123456789012.1234"
 _SETUP = (

@@ -1,14 +1,14 @@
 """Of each of PostgreSQL's regression topics, written anew on tables of our own, 95 statements in 100 give the same.
 
 Every statement without a mark is compared by `test_differential`; this holds the share of marked ones down.
-`python -m tests.differential.topics` prints the shares.
+`python -m tests.support.topics` prints the shares.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from tests.differential import script, topics
+from tests.support import case_files, topics
 
 LEAST_EQUAL = 0.95
 LEAST_STATEMENTS = 40
@@ -17,7 +17,7 @@ LEAST_STATEMENTS = 40
 def test_every_topics_file_is_of_a_topic() -> None:
     """No file has got lost."""
     named = {name for names in topics.FILES.values() for name in names.split()}
-    assert {name for name in script.read_all() if name.startswith("topics/")} <= named
+    assert {name for name in case_files.read_all() if name.startswith("topics/")} <= named
 
 
 @pytest.mark.parametrize("topic", topics.FILES)

@@ -9,7 +9,7 @@ import pytest
 
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Settings
 from gpudb.errors import GpudbError
-from tests.engine.conftest import Lab, answer
+from tests.support.lab import Lab, answer
 
 LONG = "SELECT x FROM generate_series(1, 2000000000) g(x)"
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.engine.conftest import ON_GPUS
+from tests.support.lab import ON_GPUS
 
 TESTS = """
 import os

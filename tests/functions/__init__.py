@@ -1,5 +1,4 @@
 """Single expressions, evaluated by PostgreSQL and by the embedded engine, must give the same.
 
-`cases/*.sql` hold one expression list a line; `-- zone NAME` sets the time zone of the lines below it. `evaluate` binds
-and runs them in process, `test_expressions` compares.
+`cases/*.sql` hold one expression list a line; `-- zone NAME` sets the time zone of the lines below it.
 """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.functions.evaluate import Evaluator, cases
-from tests.oracle.compare import differences
-from tests.oracle.server import Oracle
+from tests.support.functions.evaluate import Evaluator, cases
+from tests.support.oracle.compare import differences
+from tests.support.oracle.server import Oracle
 
 FOLDER = Path(__file__).parent / "cases"
 

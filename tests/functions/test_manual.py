@@ -10,10 +10,10 @@ import pytest
 
 from gpudb.functions.library import Function
 from gpudb.functions.manual import README, Entry, entries, front, page
-from tests.functions.calls import Call, aggregates, calls, hypothetical_sets, ordered_sets, windows
-from tests.oracle.compare import differences
-from tests.oracle.server import Oracle
-from tests.oracle.wire import Outcome, WireClient
+from tests.support.functions.calls import Call, aggregates, calls, hypothetical_sets, ordered_sets, windows
+from tests.support.oracle.compare import differences
+from tests.support.oracle.server import Oracle
+from tests.support.oracle.wire import Outcome, WireClient
 
 _ALL = list(entries())
 _BATCH = 40

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 import pytest
 
-from tests.functions.evaluate import Evaluator
-from tests.oracle.compare import differences
-from tests.oracle.server import Oracle
+from tests.support.functions.evaluate import Evaluator
+from tests.support.oracle.compare import differences
+from tests.support.oracle.server import Oracle
 
 ROWS = 200
 MOST_SCALE = 20

@@ -12,8 +12,8 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from tests.crash.program import Program
-from tests.oracle.wire import WireClient
+from tests.support.oracle.wire import WireClient
+from tests.support.server_program import Program
 
 CASES = 60
 SOAK_CASES = 1_000

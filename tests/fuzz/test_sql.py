@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.crash.program import Program
-from tests.fuzz.against import TIMEOUT_S, Verdict, comparable, own_fault, verdicts
-from tests.fuzz.statements import Transaction, setup, transaction, transactions
-from tests.oracle.server import Oracle
-from tests.oracle.wire import WireClient
+from tests.support.fuzz.against import TIMEOUT_S, Verdict, comparable, own_fault, verdicts
+from tests.support.fuzz.statements import Transaction, setup, transaction, transactions
+from tests.support.oracle.server import Oracle
+from tests.support.oracle.wire import WireClient
+from tests.support.server_program import Program
 
 CASES = 5_000
 SOAK_CASES = 50_000

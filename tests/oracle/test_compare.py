@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.oracle.compare import assert_same, differences
-from tests.oracle.server import Oracle
-from tests.oracle.wire import CONNECTION_LOST, Outcome, WireClient
+from tests.support.oracle.compare import assert_same, differences
+from tests.support.oracle.server import Oracle
+from tests.support.oracle.wire import CONNECTION_LOST, Outcome, WireClient
 
 _FLOAT8, _FLOAT4, _NUMERIC, _INT4, _FLOAT8_ARRAY = 701, 700, 1700, 23, 1022
 

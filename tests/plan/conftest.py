@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.engine.conftest import lab
+from tests.support.lab import lab
 
 __all__ = ["lab"]

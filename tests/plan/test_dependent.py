@@ -11,9 +11,9 @@ from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimized
 from gpudb.plan.tree.nodes import Join, Node, Numbered, Shared
 from gpudb.plan.tree.traversal import walk_nodes
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded, outcome
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, outcome
+from tests.support.lab import Lab
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_answers_are_the_embedded_engines(tables: Lab, sql: str) -> None:
     request = tables.request(sql)
     wanted = outcome(lambda: embedded(tables, request))
     for workers in (1, 2, 3):
-        assert outcome(lambda w=workers: local.rows(request, w, tables.database.cpu)) == wanted
+        assert outcome(lambda w=workers: local_stages.rows(request, w, tables.database.cpu)) == wanted
 
 
 def _nodes(lab: Lab, sql: str) -> list[Node]:

@@ -7,8 +7,8 @@ from textwrap import dedent
 import pytest
 
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.plan.shape import shapes, stages
+from tests.support.lab import Lab
+from tests.support.plan_text import shapes, stages
 
 SETUP = """
 CREATE TABLE pl_big (k int, g int, v int);

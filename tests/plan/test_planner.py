@@ -20,7 +20,7 @@ from gpudb.plan.physical.stages import stages_of
 from gpudb.plan.tree.nodes import Join, Node, Plan, Scan
 from gpudb.plan.tree.stage_nodes import Receive
 from gpudb.plan.tree.traversal import walk_nodes
-from tests.engine.conftest import Lab
+from tests.support.lab import Lab
 
 _ALL = [(benchmark, name) for benchmark in ("tpch", "ssb", "taxi") for name in sorted(queries(benchmark))]
 

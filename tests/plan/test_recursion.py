@@ -15,9 +15,9 @@ from gpudb.plan.optimize import optimized
 from gpudb.plan.physical.stages import stages_of
 from gpudb.plan.tree.nodes import Recursive, Scan
 from gpudb.plan.tree.traversal import walk_nodes
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded, outcome
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, outcome
+from tests.support.lab import Lab
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_answers_are_the_embedded_engines(edges: Lab, sql: str) -> None:
     request = edges.request(sql)
     wanted = outcome(lambda: embedded(edges, request))
     for workers in (1, 3):
-        assert outcome(lambda w=workers: local.rows(request, w, edges.database.cpu)) == wanted
+        assert outcome(lambda w=workers: local_stages.rows(request, w, edges.database.cpu)) == wanted
 
 
 def test_tables_come_to_the_worker_that_goes_round(edges: Lab) -> None:
@@ -71,4 +71,4 @@ def test_one_that_does_not_end_is_left_to_the_embedded_engine(edges: Lab, monkey
         "WITH RECURSIVE r(n) AS (SELECT f FROM edge UNION ALL SELECT n FROM r) SELECT n FROM r LIMIT 3"
     )
     with pytest.raises(NotCarried, match="recursion"):
-        local.rows(request, 2, edges.database.cpu)
+        local_stages.rows(request, 2, edges.database.cpu)

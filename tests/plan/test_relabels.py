@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.conftest import Lab
-from tests.plan.shape import plan, shape, shapes, stages
+from tests.support.lab import Lab
+from tests.support.plan_text import plan, shape, shapes, stages
 
 SETUP = """
 CREATE TABLE rl (k integer, a varchar(10), c char(3), n numeric(10, 2), t timestamp(3), l varchar(5)[]);

@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from gpudb.server.wire.server import PgServer
-from gpudb.session.interfaces import DatabaseFace
-from tests.server.fake import FakeDatabase
-
-Address = tuple[str, int]
-
-
-@contextlib.contextmanager
-def serving(database: DatabaseFace, **options: Any) -> Iterator[PgServer]:
-    """A server on a free port of loopback."""
-    server = PgServer(database, "127.0.0.1", 0, **options)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown(timeout=1)
-        thread.join(60)
-        database.close()
-        assert not thread.is_alive()
+from tests.support.fake_database import FakeDatabase
+from tests.support.wire_server import Address, serving
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ from gpudb.catalog.model import Role
 from gpudb.errors import GpudbError
 from gpudb.server.wire.auth import Scram, is_loopback, trusted
 from gpudb.values.scram import derive, make_verifier, parse_verifier, password_matches, saslprep
-from tests.oracle.server import Oracle
-from tests.oracle.wire import WireClient
+from tests.support.oracle.server import Oracle
+from tests.support.oracle.wire import WireClient
 
 
 def client_final(password: str, bare: bytes, server_first: bytes, header: bytes = b"n,,") -> bytes:

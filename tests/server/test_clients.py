@@ -25,7 +25,7 @@ from psycopg.types.multirange import Multirange
 from psycopg.types.range import Range
 
 from gpudb.session.database import Database
-from tests.server.conftest import Address, serving
+from tests.support.wire_server import Address, serving
 
 UTC = dt.UTC
 

@@ -10,9 +10,9 @@ import pytest
 from gpudb.errors import GpudbError, InternalError, SqlError
 from gpudb.server.wire.conversation import Conversation, Ran
 from gpudb.server.wire.messages import ProtocolViolation
-from tests.server import raw
-from tests.server.fake import FakeDatabase, FakeSession
-from tests.server.raw import FLUSH, SYNC, Answer, bind, close, describe, execute, message, parse, query
+from tests.support import raw_wire
+from tests.support.fake_database import FakeDatabase, FakeSession
+from tests.support.raw_wire import FLUSH, SYNC, Answer, bind, close, describe, execute, message, parse, query
 
 
 class Talk:
@@ -28,9 +28,9 @@ class Talk:
 
     def say(self, *messages: bytes) -> list[Answer]:
         for whole in messages:
-            for part in raw.split(whole):
+            for part in raw_wire.split(whole):
                 self.conversation.receive(ord(part.kind), part.payload)
-        answers, self.sent = raw.split(bytes(self.sent)), bytearray()
+        answers, self.sent = raw_wire.split(bytes(self.sent)), bytearray()
         return answers
 
     def kinds(self, *messages: bytes) -> str:
@@ -154,7 +154,7 @@ def test_the_whole_extended_sequence(talk: Talk) -> None:
 
 
 def test_nothing_is_flushed_before_sync_or_flush(talk: Talk) -> None:
-    for part in raw.split(parse("select 1") + bind() + execute()):
+    for part in raw_wire.split(parse("select 1") + bind() + execute()):
         talk.conversation.receive(ord(part.kind), part.payload)
     assert talk.flushed == 0
     talk.conversation.receive(ord("H"), b"")

@@ -13,7 +13,7 @@ import pytest
 from gpudb.server.wire import encode
 from gpudb.server.wire.encode import copy_data, encode_rows
 from gpudb.types import BOOL, FLOAT8, INT4, INT8, TEXT, SqlType
-from tests.server import raw
+from tests.support import raw_wire
 
 TYPES = (INT8, TEXT, FLOAT8, BOOL, INT4)
 
@@ -34,7 +34,7 @@ def batch(count: int, nulls: bool) -> pa.RecordBatch:
 
 def rows(data: pa.RecordBatch, types: Sequence[SqlType], formats: Sequence[int]) -> list[list[bytes | None]]:
     whole = b"".join(bytes(piece) for piece in encode_rows(data, types, formats))
-    answers = raw.split(whole)
+    answers = raw_wire.split(whole)
     assert all(answer.kind == "D" for answer in answers)
     return [answer.values for answer in answers]
 
@@ -137,7 +137,7 @@ def test_copied_rows_are_framed_one_by_one() -> None:
     assert bytes(framed) == b"d\0\0\0\x04" + b"d\0\0\x01\x30" + b"c" * 300
     whole = copy_data(rows)
     assert whole is not None
-    assert [len(answer.payload) for answer in raw.split(bytes(whole))] == [2, 0, 300]
+    assert [len(answer.payload) for answer in raw_wire.split(bytes(whole))] == [2, 0, 300]
     assert copy_data(pa.array([b"x" * (1 << 25)], pa.binary())) is None
 
 
@@ -152,5 +152,5 @@ def test_fields_of_one_width_are_one_piece(monkeypatch: pytest.MonkeyPatch) -> N
     types = (SqlType("int4"), SqlType("int4"), TEXT, SqlType("int4"))
     (piece,) = encode_rows(data, types, (1,) * 4)
     assert joined == [4]  # head and two numbers, the text, the last number, and the separator
-    first = raw.split(bytes(piece))[0].payload
+    first = raw_wire.split(bytes(piece))[0].payload
     assert first == struct.pack("!hiiiii1sii", 4, 4, 0, 4, 0, 1, b"x", 4, 0)

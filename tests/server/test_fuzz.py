@@ -14,9 +14,9 @@ import pytest
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
 from gpudb.session.interfaces import DatabaseFace
-from tests.server import raw
-from tests.server.fake import FakeDatabase
-from tests.server.raw import SYNC, bind, close, connected, describe, execute, message, parse, query, startup
+from tests.support import raw_wire
+from tests.support.fake_database import FakeDatabase
+from tests.support.raw_wire import SYNC, bind, close, connected, describe, execute, message, parse, query, startup
 
 SEED = 20_240_601
 CASES, SOAK_CASES = 300, 10_000
@@ -44,7 +44,7 @@ _SENSIBLE: tuple[Callable[[random.Random], bytes], ...] = (
     lambda r: message("f", b"no\0"),
     lambda r: message("F", r.randbytes(8)),
     lambda r: SYNC,
-    lambda r: raw.FLUSH,
+    lambda r: raw_wire.FLUSH,
 )
 
 
@@ -80,7 +80,7 @@ def broken_startup(random_: random.Random) -> bytes:
     return bytes(whole[: random_.randint(1, len(whole))] if random_.random() < 0.3 else whole)
 
 
-def check(answers: list[raw.Answer]) -> None:
+def check(answers: list[raw_wire.Answer]) -> None:
     for answer in answers:
         assert answer.kind in "RSKZTDCEIN123nstGHdcv"
         if answer.kind in "EN":

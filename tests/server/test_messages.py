@@ -13,7 +13,7 @@ from gpudb.server.wire import messages, replies
 from gpudb.server.wire.messages import ProtocolViolation
 from gpudb.session.results import Notice, ResultColumn
 from gpudb.types import INT4, TEXT, numeric
-from tests.server import raw
+from tests.support import raw_wire
 
 PARSERS = (
     messages.parse_query,
@@ -44,18 +44,20 @@ def test_any_bytes_are_parsed_or_refused(payload: bytes) -> None:
     st.lists(st.none() | st.binary(max_size=9), max_size=5),
 )
 def test_bind_comes_back_as_it_was_built(name: str, values: list[bytes | None]) -> None:
-    built = raw.bind(name, "s", values, [1], [0, 1])
+    built = raw_wire.bind(name, "s", values, [1], [0, 1])
     parsed = messages.parse_bind(built[5:])
     assert parsed == messages.Bind(name, "s", (1,), tuple(values), (0, 1))
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=5), st.text("abc", max_size=5))
 def test_parse_comes_back_as_it_was_built(oids: list[int], name: str) -> None:
-    assert messages.parse_parse(raw.parse("select 1", name, oids)[5:]) == messages.Parse(name, "select 1", tuple(oids))
+    assert messages.parse_parse(raw_wire.parse("select 1", name, oids)[5:]) == messages.Parse(
+        name, "select 1", tuple(oids)
+    )
 
 
 def test_every_cut_of_a_message_is_refused() -> None:
-    built = raw.bind("p", "s", [b"abc", None], [0, 1], [1])[5:]
+    built = raw_wire.bind("p", "s", [b"abc", None], [0, 1], [1])[5:]
     for end in range(len(built)):
         with pytest.raises(ProtocolViolation):
             messages.parse_bind(built[:end])
@@ -83,7 +85,7 @@ def test_unknown_types_are_fatal(kind: int) -> None:
 
 def test_error_response_carries_all_fields() -> None:
     error = SqlError("bad", detail="why", hint="how", position=7, where="COPY t, line 1")
-    (answer,) = raw.split(replies.error_response(error, replies.FATAL))
+    (answer,) = raw_wire.split(replies.error_response(error, replies.FATAL))
     assert answer.kind == "E"
     assert answer.fields == {
         "S": "FATAL", "V": "FATAL", "C": "XX000", "M": "bad",
@@ -92,18 +94,18 @@ def test_error_response_carries_all_fields() -> None:
 
 
 def test_error_response_names_the_routine_that_drivers_ask_for() -> None:
-    (answer,) = raw.split(replies.error_response(StalePlan("bad")))
+    (answer,) = raw_wire.split(replies.error_response(StalePlan("bad")))
     assert (answer.fields["C"], answer.fields["R"]) == ("0A000", "RevalidateCachedQuery")
 
 
 def test_text_with_a_nul_cannot_break_a_message() -> None:
-    (answer,) = raw.split(replies.notice_response(Notice("a\0b\ud800")))
+    (answer,) = raw_wire.split(replies.notice_response(Notice("a\0b\ud800")))
     assert answer.fields["M"] == "ab?"
 
 
 def test_row_description() -> None:
     columns = [ResultColumn("n", numeric(10, 2), 7, 3), ResultColumn("t", TEXT)]
-    (answer,) = raw.split(replies.row_description(tuple(columns), (0, 1)))
+    (answer,) = raw_wire.split(replies.row_description(tuple(columns), (0, 1)))
     typmod = ((10 << 16) | 2) + 4
     assert answer.payload == (
         struct.pack("!H", 2)
@@ -113,7 +115,7 @@ def test_row_description() -> None:
 
 
 def test_parameter_description() -> None:
-    (answer,) = raw.split(replies.parameter_description([INT4, TEXT]))
+    (answer,) = raw_wire.split(replies.parameter_description([INT4, TEXT]))
     assert answer.payload == struct.pack("!HII", 2, 23, 25)
 
 

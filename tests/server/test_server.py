@@ -22,9 +22,9 @@ from gpudb.server.wire.server import PgServer, check_exposure
 from gpudb.server.wire.statement_log import StatementLog
 from gpudb.server.wire.tls import self_made_context, server_context
 from gpudb.values.scram import make_verifier
-from tests.server import raw
-from tests.server.fake import FakeDatabase
-from tests.server.raw import RawClient, connected, message, query, startup
+from tests.support import raw_wire
+from tests.support.fake_database import FakeDatabase
+from tests.support.raw_wire import RawClient, connected, message, query, startup
 
 Serve = Callable[..., PgServer]
 Address = tuple[str, int]
@@ -270,7 +270,7 @@ def test_too_many_clients_are_told_so(serve: Serve) -> None:
         with connected(address, login=False) as third:
             third.send(startup(user="gpudb", database="gpudb"))
             assert third.to_end()[-1].fields["C"] == "53300"
-        second.send(raw.TERMINATE)
+        second.send(raw_wire.TERMINATE)
         assert second.to_end() == []
         with connected(address) as fourth:
             fourth.send(query("select 1"))

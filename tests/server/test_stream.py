@@ -11,7 +11,7 @@ import pytest
 
 from gpudb.server.wire.messages import ClientGone, ProtocolViolation
 from gpudb.server.wire.stream import DeadlinePassed, Stream
-from tests.server.raw import SYNC, describe, execute, message
+from tests.support.raw_wire import SYNC, describe, execute, message
 
 Pair = tuple[socket.socket, Stream]
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.use import fails, run, value
+from tests.support.sessions import fails, run, value
 
 _PRODUCT = "CREATE AGGREGATE product(numeric) (sfunc = times, stype = numeric, initcond = '1')"
 _TIMES = "CREATE FUNCTION times(numeric, numeric) RETURNS numeric LANGUAGE sql STRICT AS 'SELECT $1 * $2'"

@@ -13,8 +13,8 @@ from benchmarks.bench_cancel import HEAVY
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.conftest import Connect
-from tests.session.use import fails, run, state, tags, value, wait_until
+from tests.support.session_fixtures import Connect
+from tests.support.sessions import fails, run, state, tags, value, wait_until
 
 IN_TIME_S = 20.0
 """Far from what it takes, which is a benchmark's to tell, on any machine; and each statement would go on for longer."""

@@ -10,7 +10,7 @@ from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.results import CopyIn
 from gpudb.session.session import Session
-from tests.session.use import fails, run, state, value
+from tests.support.sessions import fails, run, state, value
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.copying import run
+from tests.support.copy_outcomes import run
 
 
 @pytest.fixture

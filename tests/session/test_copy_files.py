@@ -17,8 +17,8 @@ import pytest
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.oracle.server import Oracle
-from tests.session.copying import run
+from tests.support.copy_outcomes import run
+from tests.support.oracle.server import Oracle
 
 
 @pytest.fixture

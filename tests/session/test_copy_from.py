@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudb.session.database import Database
-from tests.oracle.server import Oracle
-from tests.session.copying import on_gpudb, on_oracle
+from tests.support.copy_outcomes import on_gpudb, on_oracle
+from tests.support.oracle.server import Oracle
 
 ABC = "CREATE TABLE t (a int NOT NULL, b text DEFAULT 'dd', c numeric(10,2))"
 TEXTS = "CREATE TABLE t (a text, b text)"

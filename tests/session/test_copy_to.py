@@ -10,8 +10,8 @@ import pytest
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.results import CopyOut
-from tests.oracle.server import Oracle
-from tests.session.copying import on_gpudb, on_oracle, run
+from tests.support.copy_outcomes import on_gpudb, on_oracle, run
+from tests.support.oracle.server import Oracle
 
 SETUP = """CREATE TABLE t (
     a int, b text, c numeric(10,2), d double precision, e date, f timestamp, g boolean, h varchar(20), i bytea,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.crash.program import Program
+from tests.support.server_program import Program
 
 CLIENTS = 64
 ROUNDS = 6

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.use import fails, run
+from tests.support.sessions import fails, run
 
 
 def test_they_are_there_after_a_restart(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.use import run, value
+from tests.support.sessions import run, value
 
 LIMIT = 64 << 20
 

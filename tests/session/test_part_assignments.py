@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudb.session.session import Session
-from tests.session.use import fails, run, value
+from tests.support.sessions import fails, run, value
 
 
 def test_the_rest_of_a_statement_sees_the_new_column(session: Session) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.conftest import Connect
-from tests.session.use import run, state, value, wait_until
+from tests.support.session_fixtures import Connect
+from tests.support.sessions import run, state, value, wait_until
 
 
 def test_a_password_is_needed_once_it_is_set(session: Session, connect: Connect) -> None:

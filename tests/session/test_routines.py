@@ -9,8 +9,8 @@ import pytest
 
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.conftest import Connect
-from tests.session.use import fails, run, value
+from tests.support.session_fixtures import Connect
+from tests.support.sessions import fails, run, value
 
 
 def test_they_are_there_after_a_restart(tmp_path: Path) -> None:

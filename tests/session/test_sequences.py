@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.use import fails, run, value
+from tests.support.sessions import fails, run, value
 
 
 def test_no_value_twice_between_sessions(session: Session, other: Session) -> None:

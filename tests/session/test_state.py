@@ -11,7 +11,7 @@ import pytest
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.use import fails, run, state, tags, value
+from tests.support.sessions import fails, run, state, tags, value
 
 
 @pytest.fixture

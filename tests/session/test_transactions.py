@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.use import fails, run, state, tags, value, wait_until
+from tests.support.sessions import fails, run, state, tags, value, wait_until
 
 
 @pytest.fixture(autouse=True)

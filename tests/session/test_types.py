@@ -11,9 +11,9 @@ import pytest
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session import copying
-from tests.session.conftest import Connect
-from tests.session.use import fails, run, state, value
+from tests.support import copy_outcomes
+from tests.support.session_fixtures import Connect
+from tests.support.sessions import fails, run, state, value
 
 
 def test_an_enum_survives_a_restart_with_its_changes(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_copy_of_enums(session: Session, form: str) -> None:
     run(session, f"CREATE TYPE e_{form} AS ENUM ('x', 'a b'); CREATE TABLE c_{form} (e e_{form}, es e_{form}[])")
     run(session, f"INSERT INTO c_{form} VALUES ('x', '{{x,NULL,a b}}'), (NULL, NULL), ('a b', '{{}}')")
     before = run(session, f"SELECT * FROM c_{form}")
-    _, data = copying.run(session, f"COPY c_{form} TO STDOUT (FORMAT {form})")
+    _, data = copy_outcomes.run(session, f"COPY c_{form} TO STDOUT (FORMAT {form})")
     run(session, f"TRUNCATE c_{form}")
-    tag, _ = copying.run(session, f"COPY c_{form} FROM STDIN (FORMAT {form})", data)
+    tag, _ = copy_outcomes.run(session, f"COPY c_{form} FROM STDIN (FORMAT {form})", data)
     assert tag == "COPY 3"
     assert run(session, f"SELECT * FROM c_{form}") == before
 
@@ -67,7 +67,7 @@ def test_copy_of_enums(session: Session, form: str) -> None:
 def test_copy_refuses_what_is_no_label(session: Session) -> None:
     run(session, "CREATE TYPE e_few AS ENUM ('x'); CREATE TABLE c_few (e e_few)")
     with pytest.raises(Exception, match='invalid input value for enum e_few: "y"'):
-        copying.run(session, "COPY c_few FROM STDIN", b"x\ny\n")
+        copy_outcomes.run(session, "COPY c_few FROM STDIN", b"x\ny\n")
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -120,12 +120,12 @@ def test_copy_holds_rows_against_domains(session: Session, rows: str, wrong: str
     run(session, "CREATE DOMAIN d_pos AS integer NOT NULL DEFAULT 5 CHECK (VALUE > 0)")
     run(session, "CREATE TABLE d_copy (n integer, p d_pos)")
     if wrong is None:
-        assert copying.run(session, "COPY d_copy FROM STDIN", rows.encode())[0] == "COPY 1"
-        assert copying.run(session, "COPY d_copy (n) FROM STDIN", b"2\n")[0] == "COPY 1"
+        assert copy_outcomes.run(session, "COPY d_copy FROM STDIN", rows.encode())[0] == "COPY 1"
+        assert copy_outcomes.run(session, "COPY d_copy (n) FROM STDIN", b"2\n")[0] == "COPY 1"
         assert run(session, "SELECT n, p FROM d_copy ORDER BY n") == [(1, 2), (2, 5)]
         return
     with pytest.raises(GpudbError) as caught:
-        copying.run(session, "COPY d_copy FROM STDIN", rows.encode())
+        copy_outcomes.run(session, "COPY d_copy FROM STDIN", rows.encode())
     assert caught.value.sqlstate == wrong
     assert value(session, "SELECT count(*) FROM d_copy") == 0
 
@@ -192,9 +192,9 @@ def test_copy_of_rows(session: Session, form: str) -> None:
     name = f"rows_{form}"
     _composites(session, name)
     before = run(session, f"SELECT {name}::text FROM {name}")
-    _, data = copying.run(session, f"COPY {name} TO STDOUT (FORMAT {form})")
+    _, data = copy_outcomes.run(session, f"COPY {name} TO STDOUT (FORMAT {form})")
     run(session, f"TRUNCATE {name}")
-    assert copying.run(session, f"COPY {name} FROM STDIN (FORMAT {form})", data)[0] == "COPY 3"
+    assert copy_outcomes.run(session, f"COPY {name} FROM STDIN (FORMAT {form})", data)[0] == "COPY 3"
     assert run(session, f"SELECT {name}::text FROM {name}") == before
 
 
@@ -255,13 +255,13 @@ def test_copy_of_arrays_of_several_dimensions(session: Session, form: str) -> No
     name = f"grid_{form}"
     run(session, _GRID.format(name))
     before = run(session, f"SELECT {name}::text FROM {name}")
-    _, data = copying.run(session, f"COPY {name} TO STDOUT (FORMAT {form})")
+    _, data = copy_outcomes.run(session, f"COPY {name} TO STDOUT (FORMAT {form})")
     run(session, f"TRUNCATE {name}")
-    assert copying.run(session, f"COPY {name} FROM STDIN (FORMAT {form})", data)[0] == "COPY 3"
+    assert copy_outcomes.run(session, f"COPY {name} FROM STDIN (FORMAT {form})", data)[0] == "COPY 3"
     assert run(session, f"SELECT {name}::text FROM {name}") == before
     if form == "text":
         with pytest.raises(GpudbError) as caught:
-            copying.run(session, f"COPY {name} FROM STDIN", b"{1,2}\t\\N\t\\N\n")
+            copy_outcomes.run(session, f"COPY {name} FROM STDIN", b"{1,2}\t\\N\t\\N\n")
         assert caught.value.sqlstate == "0A000"
 
 

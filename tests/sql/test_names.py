@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.oracle.server import Oracle
-from tests.session.conftest import Database, database
-from tests.session.use import Session
+from tests.support.oracle.server import Oracle
+from tests.support.session_fixtures import Database, database
+from tests.support.sessions import Session
 
 __all__ = ["database"]
 

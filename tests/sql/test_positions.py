@@ -6,9 +6,9 @@ import psycopg
 import pytest
 
 from gpudb.errors import GpudbError
-from tests.oracle.server import Oracle
-from tests.session.conftest import Database, database
-from tests.session.use import run
+from tests.support.oracle.server import Oracle
+from tests.support.session_fixtures import Database, database
+from tests.support.sessions import run
 
 __all__ = ["database"]
 

@@ -6,8 +6,8 @@ from gpudb.session.execution.binding import bind_statement, statements_of
 from gpudb.sql import bound
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.traverse import children, mapped, walk
-from tests.session.conftest import Database, database
-from tests.session.use import run
+from tests.support.session_fixtures import Database, database
+from tests.support.sessions import run
 
 __all__ = ["database"]
 

@@ -15,7 +15,7 @@ from gpudb.errors import GpudbError
 from gpudb.storage.compaction import SMALL_FILES, compact, wanted
 from gpudb.storage.store import Store
 from gpudb.types import INTERVAL
-from tests.storage.tables import AB, ab, arrow, created, files_under, insert, rows, table_of
+from tests.support.store_tables import AB, ab, arrow, created, files_under, insert, rows, table_of
 
 
 def _fragmented(store: Store, count: int = SMALL_FILES + 1) -> int:

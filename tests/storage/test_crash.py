@@ -22,7 +22,7 @@ SOAK_ROUNDS = 100
 
 def _crash(directory: Path, seed: int, delay: float) -> list[str]:
     """What the program said before it was killed, `delay` seconds after it had begun to work."""
-    command = [sys.executable, "-m", "tests.storage.crasher", str(directory), str(seed)]
+    command = [sys.executable, "-m", "tests.support.store_crasher", str(directory), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         watchdog = threading.Timer(60, program.kill)
         watchdog.start()

@@ -21,7 +21,7 @@ from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction, widens
 from gpudb.types import FLOAT8, INT2, INT4, INT8, INTERVAL, NUMERIC, TEXT, SqlType, numeric
-from tests.storage.tables import ab, arrow, batch, created, insert, rows, table_of
+from tests.support.store_tables import ab, arrow, batch, created, insert, rows, table_of
 
 
 def _alter(transaction: Transaction, oid: int, columns: Sequence[Column]) -> Table:

@@ -19,7 +19,7 @@ from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.append import verify
 from gpudb.storage.iceberg.scan import unreadable
 from gpudb.storage.store import Store
-from tests.storage.tables import ab, arrow, create, created, files_under, insert, rows, table_of
+from tests.support.store_tables import ab, arrow, create, created, files_under, insert, rows, table_of
 
 
 def test_everything_is_there_again(tmp_path: Path) -> None:

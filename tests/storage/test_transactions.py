@@ -17,7 +17,7 @@ from gpudb.catalog.model import Role, Schema, View
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg import append as parquet
 from gpudb.storage.store import Store
-from tests.storage.tables import AB, ab, create, created, files_under, insert, rows, table_of
+from tests.support.store_tables import AB, ab, create, created, files_under, insert, rows, table_of
 
 
 def _failing(*batches: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,7 @@ from gpudb.storage.iceberg.column_layout import initial_text, stored_type, to_st
 from gpudb.storage.store import Store
 from gpudb.types import SqlType
 from gpudb.values import parse_text
-from tests.storage.tables import arrow, batch, created, table_of
+from tests.support.store_tables import arrow, batch, created, table_of
 
 MDN = pa.month_day_nano_interval()
 INFINITY = 2**63 - 1

@@ -37,7 +37,7 @@ from gpudb.types import (
 from gpudb.values import format_text, parse_binary, parse_text
 from gpudb.values.binary_columns import binary_column
 from gpudb.values.text_columns import text_column
-from tests.oracle.server import Oracle
+from tests.support.oracle.server import Oracle
 
 D = decimal.Decimal
 RANDOM = random.Random(2)

@@ -13,7 +13,7 @@ from psycopg import pq
 from gpudb.errors import GpudbError
 from gpudb.types import SqlType, numeric
 from gpudb.values import format_text, parse_text
-from tests.oracle.server import Oracle
+from tests.support.oracle.server import Oracle
 
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata")
 

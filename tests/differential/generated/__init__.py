@@ -1,4 +1,1 @@
-"""Statements that are made by rule, seeded: every operator and cast over edge values, typed expressions, queries.
-
-Imports of gpudb only PostgreSQL's own tables of operators and casts.
-"""
+"""Generated statements, compared with a real PostgreSQL; `differences.toml` lists what differs on purpose."""

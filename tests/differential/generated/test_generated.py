@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential import script
-from tests.differential.generated import casts, expressions, operators, queries
-from tests.differential.generated.compare import Side, compared
-from tests.differential.generated.differences import entries, reason
-from tests.differential.generated.statement import Made
-from tests.oracle.server import Oracle
+from tests.support import case_files
+from tests.support.generated import casts, expressions, operators, queries
+from tests.support.generated.compare import Side, compared
+from tests.support.generated.differences import entries, reason
+from tests.support.generated.statement import Made
+from tests.support.oracle.server import Oracle
 
 SEED = 20261121
 LEAST = 2_500
@@ -73,7 +73,7 @@ def test_many_same_as_postgresql(sides: tuple[Side, Side]) -> None:
 def test_there_are_enough() -> None:
     """The suite's size is a promise, with the case files'."""
     generated = {each for name, (_, count, _) in _MAKERS.items() for each in made(name, SEED, count)}
-    cases = sum(not statement.setup for statements in script.read_all().values() for statement in statements)
+    cases = sum(not statement.setup for statements in case_files.read_all().values() for statement in statements)
     assert len(generated) >= LEAST
     assert len(generated) + cases >= WHOLE_SUITE
 

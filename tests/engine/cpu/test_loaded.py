@@ -12,7 +12,7 @@ from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.cpu.loaded_tables import LoadedTables
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
-from tests.engine.conftest import Lab, answer
+from tests.support.lab import Lab, answer
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 
 from gpudb.engine.cpu.values_tables import MANY_ROWS
 from gpudb.session.session import Session
-from tests.session.conftest import database, session
-from tests.session.use import run
+from tests.support.session_fixtures import database, session
+from tests.support.sessions import run
 
 __all__ = ["database", "session"]
 

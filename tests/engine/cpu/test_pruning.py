@@ -10,7 +10,7 @@ import pytest
 from gpudb.catalog.model import Table
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.cpu.loaded_tables import LoadedTables
-from tests.engine.conftest import Lab, answer
+from tests.support.lab import Lab, answer
 
 # File n holds i = 10n … 10n + 9.
 FILES = 5

@@ -11,7 +11,7 @@ import pytest
 from gpudb.duckdb.errors import EngineRestarted, fatal, own_fault, translated
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.errors import GpudbError
-from tests.engine.conftest import Lab, answer
+from tests.support.lab import Lab, answer
 
 
 @pytest.fixture

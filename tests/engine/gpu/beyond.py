@@ -33,8 +33,8 @@ from gpudb.engine.gpu.worker.batching import Space
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
 from gpudb.plan.dask.planner import warm
-from tests.engine.conftest import Lab
-from tests.engine.gpu import faults
+from tests.support.gpu import faults
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TABLE by_big AS SELECT i AS id, i * 7919 % 5000021 AS k, i * 31 % 100000007 AS v FROM generate_series(1::bigint, {rows}) i;

@@ -28,11 +28,12 @@ from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local, survey
+from tests.engine.gpu import survey
 from tests.engine.gpu.survey import Found, statements
-from tests.engine.gpu.test_benchmarks import SUITES
-from tests.engine.gpu.test_cases import embedded, outcome
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, outcome
+from tests.support.gpu.suites import SUITES
+from tests.support.lab import Lab
 
 ORDER = ("tpch", "ssb", "taxi", "cases", "tpcds")
 EVERY_S = 10.0
@@ -72,7 +73,7 @@ def run(found: Found, name: str, lab: Lab, engine: ClusterEngine, request: Reque
 
     def rows() -> list[tuple[str | None, ...]]:
         stream = engine.run(request)
-        made = local.as_text(stream, kinds)
+        made = local_stages.as_text(stream, kinds)
         if isinstance(stream, ClusterStream):
             reasons.update(each for done in stream.measured.values() for told in done.host for each in told)
         return made

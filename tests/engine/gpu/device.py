@@ -26,7 +26,7 @@ from pathlib import Path
 
 from benchmarks.harness import RESULTS, default_machine
 from tests.engine.gpu import survey
-from tests.engine.gpu.test_benchmarks import SUITES
+from tests.support.gpu.suites import SUITES
 
 _CUDF = [
     f"tests/engine/gpu/cudf/test_{name}.py"

@@ -4,7 +4,7 @@
         [--seconds N] [--seed N] [--twin]
     python -m tests.engine.gpu.survey --merge FILE… --json SUMMARY    # of several runs' files, the first one counts
 
-Stages run in this process, as `local` runs them, and then once more with kernels for all that can be fused. `--frames`
+Stages run in this process, as `local_stages` runs them, and then once more with kernels for all that can be fused. `--frames`
 computes each lazy frame by Polars too and tells where the two differ: the operator that is wrong, not only the
 statement. `drawn`, of which there is no end, is statements that no suite has (see `drawn`).
 """
@@ -35,12 +35,13 @@ from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.drawn import drawn
-from tests.engine.gpu.test_benchmarks import SUITES, loaded
-from tests.engine.gpu.test_cases import EVERY, FILES, embedded, outcome, selected, stopped_after
-from tests.engine.gpu.test_random_plans import LONG_S
+from tests.support import case_files
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import EVERY, embedded, outcome, selected, stopped_after
+from tests.support.gpu.random_statements import drawn
+from tests.support.gpu.random_tables import LONG_S
+from tests.support.gpu.suites import SUITES, loaded
+from tests.support.lab import Lab
 
 COMPILING_S = 60.0
 EVERY_S = 3.0
@@ -86,10 +87,11 @@ def statements(
     """The statements of the suites, each with the database that has its tables; of the case files, and of each suite's
     queries, a part of so many."""
     if "cases" in only:
-        for name in list(FILES)[part[0] :: part[1]]:
+        files = case_files.read_all()
+        for name in list(files)[part[0] :: part[1]]:
             lab = Lab()
             try:
-                for statement in FILES[name]:
+                for statement in files[name]:
                     request = None if statement.setup else selected(lab, statement.sql)
                     if request is not None:
                         yield f"{name}:{statement.name}", lab, request
@@ -158,7 +160,7 @@ def run(
         told = f"{count}, fused" if fused is not None else f"{count}"
         try:
             given = outcome(
-                lambda c=count, e=costs, k=fused: local.rows(request, c, lab.database.cpu, e, frames, tables, k)
+                lambda c=count, e=costs, k=fused: local_stages.rows(request, c, lab.database.cpu, e, frames, tables, k)
             )
         except NotCarried as lacking:
             found.lacking[name] = lacking.construct
@@ -257,7 +259,7 @@ def main(arguments: list[str] | None = None) -> int:
     frames = HostFrames() if options.twin else on_device()
     differing: dict[str, str] = {}
     if options.frames:
-        from tests.engine.gpu.compared import compare
+        from tests.support.gpu.frame_comparison import compare
 
         compare(frames, differing)
     started = kept = time.monotonic()

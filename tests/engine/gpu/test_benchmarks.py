@@ -3,37 +3,16 @@ answer."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from benchmarks import tables
 from gpudb.plan.errors import NotCarried
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import COUNTS, embedded, sorted_rows
-
-SUITES: dict[str, Callable[[Path], tables.Suite]] = {
-    "tpch": lambda folder: tables.tpch(0.01, folder),
-    "ssb": lambda folder: tables.ssb(0.01, folder),
-    "taxi": lambda folder: tables.taxi(100_000, folder),
-    "tpcds": lambda folder: tables.tpcds(0.01, folder),
-}
-
-
-@contextlib.contextmanager
-def loaded(suite: tables.Suite) -> Iterator[Lab]:
-    lab = Lab()
-    try:
-        for statement in suite.schema:
-            lab.run(statement)
-        for table, path in suite.tables.items():
-            lab.run(f"SELECT load_data('{table}', '{path}')")
-        yield lab
-    finally:
-        lab.close()
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import COUNTS, embedded, sorted_rows
+from tests.support.gpu.suites import SUITES, loaded
 
 
 def compared(suite: tables.Suite, counts: Callable[[int], Sequence[int]]) -> tuple[list[str], list[str]]:
@@ -47,7 +26,7 @@ def compared(suite: tables.Suite, counts: Callable[[int], Sequence[int]]) -> tup
             wanted = sorted_rows(embedded(lab, request))
             for workers in counts(number):
                 try:
-                    given = sorted_rows(local.rows(request, workers, lab.database.cpu))
+                    given = sorted_rows(local_stages.rows(request, workers, lab.database.cpu))
                 except NotCarried as error:
                     lacking.append(f"{query}: {error.construct}")
                     break

@@ -15,7 +15,7 @@ import pytest
 from gpudb.errors import GpudbError, OutOfMemory
 from gpudb.session.database import Database
 from gpudb.session.session import Session
-from tests.session.use import fails, run
+from tests.support.sessions import fails, run
 
 WORKERS = 2
 pytestmark = pytest.mark.timeout(300)  # starting workers takes long on a busy machine

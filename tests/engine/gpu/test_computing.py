@@ -23,7 +23,7 @@ from gpudb.engine.gpu.worker.executor import Computing, _few
 from gpudb.engine.gpu.worker.query_registry import Running
 from gpudb.engine.gpu.worker.stage_executor import Task
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
+from tests.support.lab import Lab
 
 ROWS = HostHeld(pl.DataFrame({"a": [1]}))
 

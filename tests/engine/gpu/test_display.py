@@ -9,8 +9,8 @@ import pytest
 from gpudb.engine.gpu.coordinator.coordinator import Measured
 from gpudb.engine.gpu.explain.plan import displayed
 from gpudb.engine.protocol import PlanNode
-from tests.engine.conftest import Lab
-from tests.plan.shape import stages
+from tests.support.lab import Lab
+from tests.support.plan_text import stages
 
 SQL = "SELECT k, row_number() OVER (PARTITION BY v ORDER BY k) FROM dy WHERE v > 1 ORDER BY k LIMIT 3"
 

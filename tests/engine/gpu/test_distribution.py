@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from gpudb.catalog.distribution import worker_of
-from gpudb.catalog.model import Table
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Share, read_share
 from gpudb.engine.gpu.fused.runner import Twin
@@ -19,10 +18,10 @@ from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import WHOLE
 from gpudb.plan.tree.stage_nodes import Partial, Receive
 from gpudb.plan.tree.traversal import walk_nodes
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded, sorted_rows
-from tests.plan.shape import stages
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.lab import Lab, table_of
+from tests.support.plan_text import stages
 
 SETUP = """
 CREATE TABLE ds_order (o int, c bigint, day date, total numeric(10,2)) DISTRIBUTE BY HASH (o);
@@ -192,8 +191,8 @@ def test_answers_of_kernels_are_the_same(lab: Lab, workers: int) -> None:
         wanted = sorted_rows(embedded(lab, request))
         assert wanted or "NOT IN" in sql, sql
         for chunks, exchange in ((1, 0), (1, 2**20), (5, 0)):
-            costs, kernels = Costs(scan=0, exchange=exchange), Twin(local.PACKED)
-            given = local.rows(request, workers, lab.database.cpu, costs, chunks=chunks, kernels=kernels)
+            costs, kernels = Costs(scan=0, exchange=exchange), Twin(local_stages.PACKED)
+            given = local_stages.rows(request, workers, lab.database.cpu, costs, chunks=chunks, kernels=kernels)
             assert sorted_rows(given) == wanted, sql
             assert kernels.ran
 
@@ -205,10 +204,10 @@ def test_answers_are_the_same(lab: Lab, workers: int) -> None:
         wanted = sorted_rows(embedded(lab, request))
         assert wanted, sql
         for costs in (APART, SMALL, Costs()):
-            given = local.rows(request, workers, lab.database.cpu, costs)
+            given = local_stages.rows(request, workers, lab.database.cpu, costs)
             assert sorted_rows(given) == wanted, sql
         for costs in (None, Costs(scan=1000, small=1000)):
-            fused = local.rows(request, workers, lab.database.cpu, costs, kernels=Twin(local.PACKED))
+            fused = local_stages.rows(request, workers, lab.database.cpu, costs, kernels=Twin(local_stages.PACKED))
             assert sorted_rows(fused) == wanted, sql
 
 
@@ -218,18 +217,14 @@ def test_answers_are_the_same_in_chunks(lab: Lab, workers: int, chunks: int) -> 
         request = lab.request(sql)
         wanted = sorted_rows(embedded(lab, request))
         for costs in (APART, SMALL):
-            given = local.rows(request, workers, lab.database.cpu, costs, chunks=chunks, kernels=Twin(local.PACKED))
+            given = local_stages.rows(
+                request, workers, lab.database.cpu, costs, chunks=chunks, kernels=Twin(local_stages.PACKED)
+            )
             assert sorted_rows(given) == wanted, sql
 
 
-def _table(lab: Lab, name: str) -> Table:
-    found = lab.database.store.catalog().relation("public", name)
-    assert isinstance(found, Table)
-    return found
-
-
 def test_a_worker_reads_its_buckets_alone(lab: Lab) -> None:
-    table = _table(lab, "ds_line")
+    table = table_of(lab, "ds_line")
     held = [ResidentTables(2**30) for _ in range(3)]
     rows = [
         tables.frame(nodes.Scan(table, (0,)), Share(n, 3), ()).lazy.collect().height for n, tables in enumerate(held)
@@ -240,7 +235,7 @@ def test_a_worker_reads_its_buckets_alone(lab: Lab) -> None:
 
 
 def test_a_replicated_table_is_held_once(lab: Lab) -> None:
-    table, tables = _table(lab, "ds_nation"), ResidentTables(2**30)
+    table, tables = table_of(lab, "ds_nation"), ResidentTables(2**30)
     for whole, rows in ((False, 15), (True, 31)):
         scan = nodes.Scan(table, (0,), part=WHOLE if whole else None)
         assert tables.frame(scan, Share(0, 2), ()).lazy.collect().height == rows
@@ -255,14 +250,14 @@ def test_writes_and_changes_keep_the_buckets(lab: Lab) -> None:
         "CREATE TABLE ds_kept AS SELECT i AS k, 'v' || i AS v FROM generate_series(1, 500) i DISTRIBUTE BY HASH (k)"
     )
     lab.run("UPDATE ds_kept SET k = k + 1000 WHERE k % 3 = 0; DELETE FROM ds_kept WHERE k < 20")
-    assert _table(lab, "ds_kept").bucketed
+    assert table_of(lab, "ds_kept").bucketed
     before = lab.run("SELECT count(*), sum(k) FROM ds_kept")
     for clause, bucketed in (("HASH (v)", True), ("REPLICATION", False), ("ROUNDROBIN", False), ("HASH (k)", True)):
         lab.run(f"ALTER TABLE ds_kept DISTRIBUTE BY {clause}")
-        assert _table(lab, "ds_kept").bucketed is bucketed
+        assert table_of(lab, "ds_kept").bucketed is bucketed
         assert lab.run("SELECT count(*), sum(k) FROM ds_kept") == before
     lab.run("ALTER TABLE ds_kept ALTER COLUMN k TYPE bigint; ALTER TABLE ds_kept RENAME COLUMN k TO key")
-    assert _table(lab, "ds_kept").bucketed
+    assert table_of(lab, "ds_kept").bucketed
     assert len(stages(lab, "SELECT key FROM ds_kept GROUP BY key", APART)) == 1
 
 

@@ -16,9 +16,9 @@ import pytest
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from tests.engine.conftest import Lab
-from tests.engine.gpu import doors, faults, local
 from tests.engine.gpu.clustered import engine_of
+from tests.support.gpu import faults, host_transfers, local_stages
+from tests.support.lab import Lab
 
 pytestmark = pytest.mark.timeout(300)
 STATEMENTS = (
@@ -36,7 +36,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[tuple[Lab, ClusterEngine,
     lab.run("CREATE TABLE f AS SELECT i AS a, i % 97 AS k, 't' || i % 300 AS t FROM generate_series(1, 6000) i")
     lab.run("CREATE TABLE g AS SELECT i * 3 AS a, 'n' || i AS name FROM generate_series(1, 1500) i")
     cluster = Cluster(cpu_processes(2))
-    cluster._client.run(doors.opened, near=request.param)
+    cluster._client.run(host_transfers.opened, near=request.param)
     made = engine_of(cluster, lab, True)
     try:
         yield lab, made, cluster, request.param
@@ -50,13 +50,13 @@ def test_statements_fetch_many_rows_there_and_few_by_message(
     engine: tuple[Lab, ClusterEngine, Cluster, bool], sql: str
 ) -> None:
     lab, workers, cluster, near = engine
-    assert doors.told(cluster)
+    assert host_transfers.told(cluster)
     request = lab.request(sql)
     kinds = [column.type for column in request.query.columns]
-    wanted = local.as_text(lab.database.cpu.run(request), kinds)
+    wanted = local_stages.as_text(lab.database.cpu.run(request), kinds)
     before = _seen(cluster)
     for _ in range(3):
-        assert local.as_text(workers.run(request), kinds) == wanted
+        assert local_stages.as_text(workers.run(request), kinds) == wanted
     came, read = (after - known for after, known in zip(_seen(cluster), before, strict=True))
     assert (came > 0) == ("max(a) FROM f" not in sql or "GROUP" in sql)
     assert read == (came if near else 0)
@@ -66,7 +66,7 @@ def test_statements_fetch_many_rows_there_and_few_by_message(
 
 def _seen(cluster: Cluster) -> tuple[int, int]:
     """How many buffers workers have got, and how many of them where they lie."""
-    every = cluster._client.run(doors.seen).values()
+    every = cluster._client.run(host_transfers.seen).values()
     return sum(each[0] for each in every), sum(each[1] for each in every)
 
 
@@ -77,13 +77,13 @@ def test_memory_of_a_worker_that_is_gone_is_let_go_of(engine: tuple[Lab, Cluster
         pass
     (_, first, _), (_, second, _) = cluster.told()
     run = cluster._client.run
-    kept = run(doors.seen, workers=[second])[second][2]
+    kept = run(host_transfers.seen, workers=[second])[second][2]
     assert kept == ({first} if near else set())
     os.kill(run(os.getpid, workers=[first])[first], signal.SIGKILL)
     ends = time.monotonic() + 60
     while kept and time.monotonic() < ends:
         time.sleep(0.1)
-        kept = run(doors.seen, workers=[second])[second][2]
+        kept = run(host_transfers.seen, workers=[second])[second][2]
     assert not kept
 
 
@@ -91,7 +91,7 @@ def test_memory_of_a_worker_that_is_gone_is_let_go_of(engine: tuple[Lab, Cluster
 def test_a_door_that_waits_takes_no_processor(protocol: str) -> None:
     if protocol == "ucx" and find_spec("distributed_ucxx") is None:
         pytest.skip("UCX comes with RAPIDS")
-    command = [sys.executable, "-m", "tests.engine.gpu.idle_door", protocol]
+    command = [sys.executable, "-m", "tests.support.gpu.idle_server", protocol]
     told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     # Of a processor, which others do not slow down; one that asks all the time takes all that it gets.
     assert float(told.stdout.split()[-1]) < 0.1

@@ -18,8 +18,8 @@ import pytest
 from gpudb.engine.gpu.planning import planner
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
-from tests.engine.gpu import faults
-from tests.engine.gpu.test_faults import STATEMENTS, cluster_of, fill
+from tests.support.gpu import faults
+from tests.support.gpu.fault_workload import STATEMENTS, cluster_of, fill
 
 CLIENTS = 8
 WORKERS = 3

@@ -20,9 +20,9 @@ from gpudb.engine.gpu.fused.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute, finished
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import sorted_rows
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import sorted_rows
+from tests.support.lab import Lab
 
 ROWS = """
 CREATE TABLE t (k int2, b bool, i int4, l int8, n numeric(9,3), x numeric, r float8, s text, d date, m timestamp, z
@@ -79,15 +79,15 @@ def _ways(lab: Lab, sql: str) -> tuple[Rows | None, Rows | Exception]:
     given: dict[int, list[Held]] = {}
     for stage in stages[:-1]:
         task = Task(stage, Share(0, 1), request.parameters)
-        given[stage.number] = compute(task, local.TABLES, given, local.FRAMES)
+        given[stage.number] = compute(task, local_stages.TABLES, given, local_stages.FRAMES)
     task, kinds = Task(stages[-1], Share(0, 1), request.parameters), stages[-1].root.types
     done = finished(task, {number: given[number] for number in stages[-1].inputs})
-    rows = None if done is None else local.as_text([done.batch], kinds)
+    rows = None if done is None else local_stages.as_text([done.batch], kinds)
     try:
-        (rest,) = compute(task, local.TABLES, given, local.FRAMES)
+        (rest,) = compute(task, local_stages.TABLES, given, local_stages.FRAMES)
     except Exception as error:
         return rows, error
-    return rows, local.as_text([to_batch(rest.frame(), kinds)], kinds)
+    return rows, local_stages.as_text([to_batch(rest.frame(), kinds)], kinds)
 
 
 @pytest.mark.parametrize("sql", FINISHED)
@@ -127,7 +127,9 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
         for stage in above:
             count = workers if stage.number in last.inputs else 1
             tasks = [Task(replace(stage, output="gather"), Share(index, count)) for index in range(count)]
-            given[stage.number] = [part for task in tasks for part in compute(task, local.TABLES, given, local.FRAMES)]
+            given[stage.number] = [
+                part for task in tasks for part in compute(task, local_stages.TABLES, given, local_stages.FRAMES)
+            ]
         received = {number: given[number] for number in last.inputs}
         if len(received) != 1:
             continue
@@ -137,8 +139,11 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
         )
         assert done is not None, sql
         kinds = last.root.types
-        (rest,) = compute(Task(last, Share(0, 1)), local.TABLES, received, local.FRAMES)
-        found, wanted = local.as_text([done.batch], kinds), local.as_text([to_batch(rest.frame(), kinds)], kinds)
+        (rest,) = compute(Task(last, Share(0, 1)), local_stages.TABLES, received, local_stages.FRAMES)
+        found, wanted = (
+            local_stages.as_text([done.batch], kinds),
+            local_stages.as_text([to_batch(rest.frame(), kinds)], kinds),
+        )
         assert sorted_rows(found) == sorted_rows(wanted), sql
         assert found == wanted or "ORDER" not in sql, sql
         apart += len(parts) > 1
@@ -160,11 +165,13 @@ def test_rows_of_several_workers_are_finished(lab: Lab, sql: str, workers: int) 
     request = lab.request(sql)
     stage, last = Planner(lab.database.cpu, Costs(workers=workers)).planned(request).stages
     tasks = [Task(stage, Share(index, workers)) for index in range(workers)]
-    given = [OfFrame(part.frame()) for task in tasks for part in compute(task, local.TABLES, {}, local.FRAMES)]
+    given = [
+        OfFrame(part.frame()) for task in tasks for part in compute(task, local_stages.TABLES, {}, local_stages.FRAMES)
+    ]
     done = two_phase.finished(two_phase.Scattered((stage,), last), {stage.number: given}, ())
     assert done is not None
     kinds = last.root.types
-    assert local.as_text([done.batch], kinds) == local.as_text(lab.database.cpu.run(request), kinds)
+    assert local_stages.as_text([done.batch], kinds) == local_stages.as_text(lab.database.cpu.run(request), kinds)
 
 
 def test_many_rows_are_the_lowerings(lab: Lab) -> None:
@@ -194,13 +201,15 @@ def test_many_rows_are_finished_once_their_texts_have_come_before(lab: Lab) -> N
     halves = two_phase.Scattered((stage,), last)
     found = [two_phase.finished(halves, {stage.number: list(map(two_phase.read, given))}, ()) for _ in range(3)]
     received = {stage.number: [HostHeld(two_phase.read(each).frame) for each in given]}
-    (wanted,) = compute(Task(last, WHOLE), local.TABLES, received, local.FRAMES)
+    (wanted,) = compute(Task(last, WHOLE), local_stages.TABLES, received, local_stages.FRAMES)
     kinds = last.root.types
     assert found[0] is None
     for done in found[1:]:
         assert done is not None
         assert done.rows == 5000
-        assert local.as_text([done.batch], kinds) == local.as_text([to_batch(wanted.frame(), kinds)], kinds)
+        assert local_stages.as_text([done.batch], kinds) == local_stages.as_text(
+            [to_batch(wanted.frame(), kinds)], kinds
+        )
 
 
 def test_many_rows_of_wide_numbers_are_the_lowerings(lab: Lab) -> None:

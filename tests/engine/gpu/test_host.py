@@ -9,8 +9,8 @@ from gpudb.engine.gpu.lower import host_fallback
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.plan.errors import NotCarried
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
+from tests.support.gpu import local_stages
+from tests.support.lab import Lab
 
 _TYPES = (
     ("int4[]", "ARRAY[1, NULL, 3]"),
@@ -56,8 +56,8 @@ def lab() -> Lab:
 def _same(lab: Lab, sql: str, workers: int = 3) -> list[tuple[str | None, ...]]:
     request = lab.request(sql)
     kinds = [each.type for each in request.query.columns]  # type: ignore[union-attr]
-    wanted = local.as_text(lab.database.cpu.run(request), kinds)
-    given = local.rows(request, workers, lab.database.cpu)
+    wanted = local_stages.as_text(lab.database.cpu.run(request), kinds)
+    given = local_stages.rows(request, workers, lab.database.cpu)
     assert sorted(map(repr, given)) == sorted(map(repr, wanted))
     return given
 
@@ -101,7 +101,7 @@ def test_sets(lab: Lab, sql: str) -> None:
 
 def test_a_set_is_made_of_the_rows_that_conditions_leave(lab: Lab) -> None:
     sql = "SELECT f.id, n FROM few f CROSS JOIN LATERAL generate_series(1, 10 / f.k) n WHERE f.k > 3 AND f.id < 9"
-    assert sorted(local.rows(lab.request(sql), 2, lab.database.cpu)) == [("4", "1"), ("4", "2")]
+    assert sorted(local_stages.rows(lab.request(sql), 2, lab.database.cpu)) == [("4", "1"), ("4", "2")]
 
 
 def test_columns_of_intervals_inside_others_keep_their_parts(lab: Lab) -> None:
@@ -128,13 +128,13 @@ def test_what_no_row_gets_to_does_not_fail(lab: Lab) -> None:
         ("SELECT count(*) FROM few WHERE (k > 0 AND to_char(10 / k, '99') = ' 10') IS FALSE", [("32",)]),
         ("SELECT count(*) FROM few WHERE (k = 0 OR to_char(10 / k, '99') = ' 10') IS TRUE", [("16",)]),
     ):
-        assert sorted(local.rows(lab.request(sql), 2, lab.database.cpu)) == wanted
+        assert sorted(local_stages.rows(lab.request(sql), 2, lab.database.cpu)) == wanted
     sql = "SELECT k, max(to_char(10 / k, '99')) FILTER (WHERE k > 0) FROM few GROUP BY k ORDER BY k"
-    rows = local.rows(lab.request(sql), 2, lab.database.cpu)
+    rows = local_stages.rows(lab.request(sql), 2, lab.database.cpu)
     assert rows == [("0", None), ("1", " 10"), ("2", "  5"), ("3", "  3"), ("4", "  2")]
     request = lab.request("SELECT to_char(10 / k, '99') FROM few")
     with pytest.raises(Exception, match="division by zero") as raised:
-        local.rows(request, 2, lab.database.cpu)
+        local_stages.rows(request, 2, lab.database.cpu)
     assert raised.value.sqlstate == "22012"  # type: ignore[attr-defined]
 
 
@@ -159,7 +159,7 @@ def test_aggregates_of_whole_groups_run_on_the_host(lab: Lab, calls: str, group:
 def test_jsonb_sorts_by_its_own_order(lab: Lab) -> None:
     lab.run("CREATE TABLE js AS SELECT v::jsonb AS j FROM (VALUES ('10'), ('9'), ('[]'), ('{}'), ('null')) AS t(v)")
     request = lab.request("SELECT j FROM js ORDER BY j DESC")
-    given = [row[0] for row in local.rows(request, 1, lab.database.cpu)]
+    given = [row[0] for row in local_stages.rows(request, 1, lab.database.cpu)]
     assert given == ["{}", "10", "9", "null", "[]"]
 
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,58 +14,12 @@ from distributed import Client
 from gpudb.engine.gpu.cluster import launcher
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
-from tests.session.use import run
+from tests.support.gpu.dask_programs import START_S, Scheduler
+from tests.support.sessions import run
 
 pytestmark = pytest.mark.timeout(300)
 
 WORKERS = 2
-START_S = 200
-
-
-class Scheduler:
-    """A Dask scheduler and workers, each a program."""
-
-    def __init__(self, folder: Path) -> None:
-        self._programs: list[subprocess.Popen[bytes]] = []
-        self._folder = folder
-        log = self._started("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        found = _said(log, rb"Scheduler at:\s+(tcp://\S+)")
-        self.address = found.decode()
-
-    def worker(self, name: str, *options: str, **environment: str) -> None:
-        """Starts a worker, with more of an environment."""
-        command = ("worker", self.address, "--name", name, "--nthreads", "1", "--no-dashboard", *options)
-        self._started(*command, **environment)
-
-    def _started(self, *command: str, **environment: str) -> Path:
-        log = self._folder / f"{len(self._programs)}.log"
-        options = {"cwd": self._folder, "stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
-        options["env"] = {**os.environ, **environment}
-        with log.open("wb") as out:
-            program: Any = subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=out, **options)
-        self._programs.append(program)
-        return log
-
-    def close(self) -> None:
-        """Ends all of them."""
-        for program in reversed(self._programs):
-            program.terminate()
-        for program in reversed(self._programs):
-            try:
-                program.wait(60)
-            except subprocess.TimeoutExpired:
-                program.kill()
-                program.wait(60)
-
-
-def _said(log: Path, pattern: bytes) -> bytes:
-    ends = time.monotonic() + START_S
-    while time.monotonic() < ends:
-        found = re.search(pattern, log.read_bytes())
-        if found is not None:
-            return found[1]
-        time.sleep(0.05)
-    raise AssertionError(log.read_text())
 
 
 @pytest.fixture(scope="module")

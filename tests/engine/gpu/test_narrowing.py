@@ -10,8 +10,8 @@ from gpudb.engine.gpu.backend.base import Frames, HostFrames
 from gpudb.engine.gpu.worker import dynamic_filters as worker_filters
 from gpudb.engine.gpu.worker.dynamic_filters import Narrowed
 from gpudb.plan.physical import dynamic_filters
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
+from tests.support.gpu import local_stages
+from tests.support.lab import Lab
 
 FILES, ROWS = 4, 300
 
@@ -48,12 +48,12 @@ class _Joining(HostFrames):
     compares = False
 
 
-def _narrowed(lab: Lab, sql: str, workers: int, frames: Frames = local.FRAMES) -> list[Narrowed]:
+def _narrowed(lab: Lab, sql: str, workers: int, frames: Frames = local_stages.FRAMES) -> list[Narrowed]:
     request = lab.request(sql)
     kinds = [each.type for each in request.query.columns]  # type: ignore[union-attr]
-    wanted = local.as_text(lab.database.cpu.run(request), kinds)
+    wanted = local_stages.as_text(lab.database.cpu.run(request), kinds)
     told: list[Narrowed] = []
-    given = local.rows(request, workers, lab.database.cpu, frames=frames, narrowed=told)
+    given = local_stages.rows(request, workers, lab.database.cpu, frames=frames, narrowed=told)
     assert sorted(map(repr, given)) == sorted(map(repr, wanted))
     return told
 
@@ -133,7 +133,7 @@ def test_groups_of_few_keys(lab: Lab) -> None:
     lab.run("CREATE TABLE spread DISTRIBUTE BY HASH (id) AS SELECT id, price FROM rides")
     groups = "(SELECT id, sum(price) AS p FROM spread GROUP BY id)"
     sql = f"SELECT * FROM {groups} r JOIN days d ON r.id = d.num WHERE d.day < '2024-01-04'"
-    for frames in (local.FRAMES, _Joining()):
+    for frames in (local_stages.FRAMES, _Joining()):
         assert {each.compared for each in _narrowed(lab, sql, 2, frames)} == {True}
 
 

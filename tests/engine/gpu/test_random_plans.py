@@ -18,16 +18,14 @@ from hypothesis import strategies as st
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.differential.generated import queries
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import EVERY, TWIN, embedded, sorted_rows, stopped_after
+from tests.support.generated import queries
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import EVERY, TWIN, embedded, sorted_rows, stopped_after
+from tests.support.gpu.random_tables import CLOSE, LONG_S, ROWS, tables
+from tests.support.lab import Lab
 
 EXAMPLES = 150
-LONG_S = 1.0
-"""A statement that takes the embedded engine longer was drawn too large."""
 MANY = 4000
-CLOSE = Costs(exchange=0, broadcast=40, range=3, groups=3, share=0.3)
 GATHERED = Costs(scan=0, range=10**9, gathered=10**9)
 """As of GPUs, one of which makes whole groups of all workers' parts."""
 WAYS = (
@@ -40,32 +38,8 @@ WAYS = (
     (3, EVERY, TWIN),
 )
 """On how many workers, by what costs, and by which kernels."""
-ROWS = {"few": (14, 4, 25), "many": (160, 23, 400), "one": (1, 1, 1), "none": (0, 0, 0)}
-"""How many people, teams and deals there are."""
 
 _carried: Counter[str] = Counter()
-
-
-def tables(kind: str) -> Iterator[str]:
-    """The made tables under rows of our own, many of them NULL or alike, in as many as three files each."""
-    yield from queries.SETUP[:-3]
-    chance = random.Random(f"rows {kind}")
-    texts = ("'ann'", "'bob'", "''", "'zoë'", "'x'", "'a b'", "'%'", "NULL")
-    days = ("DATE '1990-02-28'", "DATE '2024-02-29'", "DATE '2023-12-31'", "DATE '0001-01-01'", "NULL")
-    numbers = ("0.00", "-3.50", "10.00", "1000.00", "99999.99", "NULL")
-    truths = ("true", "false", "NULL")
-    people, teams, deals = ROWS[kind]
-    ids = (*map(str, range(1, max(people, 2))), "99", "NULL", "NULL")
-    makers = {
-        "people": (people, (("1", "2", "3", "NULL"), texts, numbers, days)),
-        "teams": (teams, (ids, texts, truths)),
-        "deals": (deals, (ids, numbers, days, texts, truths)),
-    }
-    for name, (count, columns) in makers.items():
-        rows = [f"({number}, {', '.join(map(chance.choice, columns))})" for number in range(1, count + 1)]
-        for part in (rows[: count // 2], rows[count // 2 : -1], rows[-1:]):
-            if part:
-                yield f"INSERT INTO made.{name} VALUES {', '.join(part)}"
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +77,7 @@ def _check(labs: dict[str, Lab], kind: str, sql: str) -> None:
             if kernels is not None and kind == "many":
                 continue  # the twin holds every pair of rows of a join at once
             given = _outcome(
-                lambda n=workers, c=costs, k=kernels: local.rows(request, n, lab.database.cpu, c, kernels=k)
+                lambda n=workers, c=costs, k=kernels: local_stages.rows(request, n, lab.database.cpu, c, kernels=k)
             )
             assert given == wanted, f"on {workers} workers{', fused' if kernels else ''}: {sql}"
         _carried["carried"] += 1

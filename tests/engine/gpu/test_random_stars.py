@@ -21,10 +21,10 @@ from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.optimize import group_before_joins, late_columns
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local, stars
-from tests.engine.gpu.test_cases import EVERY, embedded, shaped, sorted_rows
-from tests.engine.gpu.test_random_plans import CLOSE
+from tests.support.gpu import local_stages, random_stars
+from tests.support.gpu.comparison import EVERY, embedded, shaped, sorted_rows
+from tests.support.gpu.random_tables import CLOSE
+from tests.support.lab import Lab
 
 QUERIES = 10
 HASHED = Costs(exchange=0, broadcast=0, range=3, groups=3, share=0.3)
@@ -65,7 +65,7 @@ def _checked(lab: Lab, sql: str, twin: Twin, plain: Twin) -> None:
 
 def _given(lab: Lab, request: Request, way: Way) -> Rows:
     workers, costs, kernels, chunks = way
-    return local.rows(request, workers, lab.database.cpu, costs, kernels=kernels, chunks=chunks)
+    return local_stages.rows(request, workers, lab.database.cpu, costs, kernels=kernels, chunks=chunks)
 
 
 def _outcome(run: Callable[[], Rows], *, ordered: bool) -> object:
@@ -80,10 +80,10 @@ def _check(seed: int, queries: int) -> None:
     calm = chance.random() < 0.4
     lab, twin, plain = Lab(), Twin(PackedTables(2**30)), Twin(PackedTables(2**30, texts=0))
     try:
-        for statement in stars.Star(chance, chance.choice(ROWS), calm).setup():
+        for statement in random_stars.Star(chance, chance.choice(ROWS), calm).setup():
             lab.run(statement)
         for _ in range(queries):
-            _checked(lab, stars.Maker(chance, calm).statement(), twin, plain)
+            _checked(lab, random_stars.Maker(chance, calm).statement(), twin, plain)
             lab.release()
     finally:
         lab.close()

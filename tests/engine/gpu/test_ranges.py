@@ -8,9 +8,9 @@ import pytest
 
 from gpudb.engine.gpu.backend.base import Held, HostFrames
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded
+from tests.support.lab import Lab
 
 ALL = Costs(exchange=0, range=0)
 MANY = 6400
@@ -37,13 +37,13 @@ def test_rows_come_in_order(lab: Lab, column: str, word: str) -> None:
     request = lab.request(f"SELECT id, {column} FROM t ORDER BY {column} {word}, id")
     wanted = embedded(lab, request)
     for workers, chunks in ((2, 1), (5, 1), (2, 3)):
-        assert local.rows(request, workers, lab.database.cpu, ALL, chunks=chunks) == wanted
+        assert local_stages.rows(request, workers, lab.database.cpu, ALL, chunks=chunks) == wanted
 
 
 @pytest.mark.parametrize("keys", ["tm, n DESC, id", "x DESC NULLS LAST, d, id DESC", "c NULLS FIRST, i DESC, id"])
 def test_rows_come_in_the_order_of_several_keys(lab: Lab, keys: str) -> None:
     request = lab.request(f"SELECT id, tm, n, x, d, c, i FROM t ORDER BY {keys}")
-    assert local.rows(request, 2, lab.database.cpu, ALL, chunks=4) == embedded(lab, request)
+    assert local_stages.rows(request, 2, lab.database.cpu, ALL, chunks=4) == embedded(lab, request)
 
 
 class _Parts(HostFrames):
@@ -63,7 +63,7 @@ def test_no_range_has_many_more_rows_than_its_share(lab: Lab, keys: str) -> None
     """Whatever few values the keys have: memory is to hold each of the ranges. One between two values has of both."""
     request = lab.request(f"SELECT id % 2 AS b, 'text' AS s, nullif(id, id) AS n, id FROM many ORDER BY {keys}")
     frames, chunks = _Parts(), 16
-    given = local.rows(request, 1, lab.database.cpu, ALL, frames, chunks=chunks)
+    given = local_stages.rows(request, 1, lab.database.cpu, ALL, frames, chunks=chunks)
     assert max(frames.sizes) < 2.2 * MANY / chunks
     wanted = embedded(lab, request)
     if keys in {"b DESC, id", "n, id DESC"}:

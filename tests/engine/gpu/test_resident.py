@@ -15,9 +15,9 @@ from gpudb.catalog.model import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import pieces_of, side_by_side
 from gpudb.storage.iceberg.column_layout import initial_text
 from gpudb.types import INT4, INTERVAL, TEXT
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded
+from tests.support.lab import Lab
 
 
 def test_rows_before_a_column_have_its_initial_value() -> None:
@@ -42,7 +42,7 @@ def test_rows_before_a_column_have_its_initial_value() -> None:
         wanted = sorted(map(repr, embedded(lab, request)))
         assert "42" in wanted[0]
         for workers in (1, 4):
-            assert sorted(map(repr, local.rows(request, workers, lab.database.cpu))) == wanted
+            assert sorted(map(repr, local_stages.rows(request, workers, lab.database.cpu))) == wanted
     finally:
         lab.close()
 

@@ -25,9 +25,9 @@ from gpudb.engine.gpu.worker.executor import Computing, Figures
 from gpudb.engine.gpu.worker.stage_executor import Task
 from gpudb.errors import OutOfMemory
 from gpudb.plan.tree.nodes import Scan
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import EVERY, embedded, sorted_rows
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import EVERY, embedded, sorted_rows
+from tests.support.lab import Lab
 
 ROWS = 20_000
 GROUPS = "SELECT b, count(*), sum(a) FROM big JOIN small USING (b) WHERE a > 3 GROUP BY b"
@@ -112,7 +112,9 @@ def _run(lab: Lab, computing: Computing, planned: Planned) -> tuple[list[tuple[s
         given[stage.number], figures = computing.computed(task, {number: given[number] for number in stage.inputs})
         told.append(figures)
     kinds = tuple(column.type for column in planned.plan.columns)
-    return local.as_text([to_batch(part.frame(), kinds) for part in given[planned.stages[-1].number]], kinds), told
+    return local_stages.as_text(
+        [to_batch(part.frame(), kinds) for part in given[planned.stages[-1].number]], kinds
+    ), told
 
 
 @pytest.mark.parametrize("fuse", [False, True])

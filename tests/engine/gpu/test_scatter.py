@@ -21,11 +21,11 @@ from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.physical.stages import Stage
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.fused import corpus
-from tests.engine.gpu.test_benchmarks import SUITES, loaded
-from tests.engine.gpu.test_cases import embedded, outcome, sorted_rows
+from tests.support.fused import corpus
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, outcome, sorted_rows
+from tests.support.gpu.suites import SUITES, loaded
+from tests.support.lab import Lab
 
 WORKERS = (1, 2, 4, 8)
 CUT = 55
@@ -55,9 +55,9 @@ def _scattered_rows(
         given[stage.number] = {
             index: compute(
                 Task(stage, Share(index, workers), request.parameters),
-                local.TABLES,
-                local.received_by(stage, stages, given, index, workers),
-                local.FRAMES,
+                local_stages.TABLES,
+                local_stages.received_by(stage, stages, given, index, workers),
+                local_stages.FRAMES,
                 kernels,
             )
             for index in runners(stage, workers)
@@ -65,18 +65,20 @@ def _scattered_rows(
     received: dict[int, list[Held]] = {part.number: [] for part in halves.parts}
     for part in halves.parts:
         for index in range(workers):
-            builds = local.received_by(stages[part.number], stages, given, index, workers)
+            builds = local_stages.received_by(stages[part.number], stages, given, index, workers)
             task = Task(part, Share(index, workers), request.parameters)
-            received[part.number] += compute(task, local.TABLES, builds, local.FRAMES, kernels)
+            received[part.number] += compute(task, local_stages.TABLES, builds, local_stages.FRAMES, kernels)
     kinds = stages[-1].root.types
     frames = {number: [OfFrame(each.frame()) for each in parts] for number, parts in received.items()}
     done = finished(halves, frames, request.parameters)
     if done is not None:
         ways["finished"] += 1
-        return local.as_text([done.batch], kinds)
+        return local_stages.as_text([done.batch], kinds)
     ways["lowered"] += 1
-    (made,) = compute(Task(halves.rest, Share(0, 1), request.parameters), local.TABLES, received, local.FRAMES)
-    return local.as_text([to_batch(made.frame(), kinds)], kinds)
+    (made,) = compute(
+        Task(halves.rest, Share(0, 1), request.parameters), local_stages.TABLES, received, local_stages.FRAMES
+    )
+    return local_stages.as_text([to_batch(made.frame(), kinds)], kinds)
 
 
 def _below(stages: Sequence[Stage], number: int) -> set[int]:

@@ -10,19 +10,17 @@ import psutil
 import psycopg
 import pytest
 
-from tests.differential import program
+from tests.support.server_program import Program
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.timeout(300)
-def test_no_process_is_left(tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "START_TIMEOUT_S", 180.0)  # it starts workers
-    before = {each.pid for each in psutil.Process().children()}
-    host, port, stop = program.start_server(tmp_path / "data", "--engine", "twin", "--workers", "2")
+def test_no_process_is_left(tmp_path: Path, number: signal.Signals) -> None:
+    program = Program(tmp_path / "data", "--engine", "twin", "--workers", "2")
     left: list[psutil.Process] = []
     try:
-        (server,) = (each for each in psutil.Process().children() if each.pid not in before)
-        with psycopg.connect(f"host={host} port={port} user=gpudb dbname=gpudb connect_timeout=20") as connection:
+        server = psutil.Process(program.process.pid)
+        with psycopg.connect(program.dsn) as connection:
             connection.execute("CREATE TABLE t AS SELECT i FROM generate_series(1, 1000) i")
             assert connection.execute("SELECT count(*), sum(i) FROM t").fetchall() == [(1000, 500500)]
             left = server.children(recursive=True)
@@ -33,7 +31,7 @@ def test_no_process_is_left(tmp_path: Path, number: signal.Signals, monkeypatch:
             time.sleep(0.1)
         assert [each.cmdline() for each in left if each.is_running()] == []
     finally:
-        stop()
+        program.end()
         for each in left:
             if each.is_running():
                 each.kill()

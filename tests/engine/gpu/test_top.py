@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.engine.gpu.lower import nodes
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
+from tests.support.gpu import local_stages
+from tests.support.lab import Lab
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +39,14 @@ def test_first_rows(lab: Lab, sql: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(nodes, "_LARGE", 100)
     request = lab.request(sql)
     kinds = [each.type for each in request.query.columns]  # type: ignore[union-attr]
-    wanted = local.as_text(lab.database.cpu.run(request), kinds)
+    wanted = local_stages.as_text(lab.database.cpu.run(request), kinds)
     for workers in (1, 2, 4):
-        assert local.rows(request, workers, lab.database.cpu) == wanted
+        assert local_stages.rows(request, workers, lab.database.cpu) == wanted
 
 
 def test_what_only_other_rows_raise_is_raised(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "_LARGE", 100)
     with pytest.raises(Exception, match="division by zero"):
-        local.rows(lab.request("SELECT id, 1 / (x - 1008) FROM wide ORDER BY x, id LIMIT 2"), 2, lab.database.cpu)
+        local_stages.rows(
+            lab.request("SELECT id, 1 / (x - 1008) FROM wide ORDER BY x, id LIMIT 2"), 2, lab.database.cpu
+        )

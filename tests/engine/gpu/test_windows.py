@@ -8,9 +8,9 @@ import pytest
 
 from gpudb.engine.gpu.lower import window_aggregates
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded, outcome
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, outcome
+from tests.support.lab import Lab
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_frames_are_the_embedded_engines(lab: Lab, frame: str) -> None:
     wanted = outcome(lambda: embedded(lab, request))
     assert isinstance(wanted, list)
     for workers in (1, 3):
-        assert outcome(lambda w=workers: local.rows(request, w, lab.database.cpu)) == wanted
+        assert outcome(lambda w=workers: local_stages.rows(request, w, lab.database.cpu)) == wanted
 
 
 def test_the_first_row_that_says_how_many_tiles_there_are_is_in_the_first(lab: Lab) -> None:
@@ -59,7 +59,7 @@ def test_the_first_row_that_says_how_many_tiles_there_are_is_in_the_first(lab: L
     tiles = [None, None, 1, 1, 1, 1, 2]
     wanted = sorted((str(number), "NULL" if tile is None else str(tile)) for number, tile in enumerate(tiles, 1))
     for workers in (1, 3):
-        assert outcome(lambda w=workers: local.rows(request, w, lab.database.cpu)) == wanted
+        assert outcome(lambda w=workers: local_stages.rows(request, w, lab.database.cpu)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_calls_are_the_embedded_engines(lab: Lab, sql: str) -> None:
     wanted = outcome(lambda: embedded(lab, request))
     assert isinstance(wanted, list)
     for workers in (1, 3):
-        assert outcome(lambda w=workers: local.rows(request, w, lab.database.cpu)) == wanted
+        assert outcome(lambda w=workers: local_stages.rows(request, w, lab.database.cpu)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_calls_are_the_embedded_engines(lab: Lab, sql: str) -> None:
 )
 def test_wrong_arguments_are_errors(lab: Lab, call: str, sqlstate: str) -> None:
     request = lab.request(f"SELECT {call} FROM w")
-    assert outcome(lambda: local.rows(request, 2, lab.database.cpu)) == sqlstate
+    assert outcome(lambda: local_stages.rows(request, 2, lab.database.cpu)) == sqlstate
 
 
 def test_frames_of_too_many_rows_are_the_hosts(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of aggregates that have to look at every frame's rows."""
     monkeypatch.setattr(window_aggregates, "PAIRS", 100)
     request = lab.request("SELECT id, bool_or(n > 3) OVER (ORDER BY id) FROM w")
-    assert outcome(lambda: local.rows(request, 1, lab.database.cpu)) == outcome(lambda: embedded(lab, request))
+    assert outcome(lambda: local_stages.rows(request, 1, lab.database.cpu)) == outcome(lambda: embedded(lab, request))
 
 
 RANGED = (
@@ -129,7 +129,7 @@ def test_a_window_over_one_partition_goes_in_ranges(lab: Lab, calls: str) -> Non
         request = lab.request(f"SELECT id, {calls} FROM w{where} WINDOW {named}")
         wanted = sorted(embedded(lab, request))
         for workers, chunks in ((1, 4), (2, 8)):
-            given = local.rows(request, workers, lab.database.cpu, Costs(broadcast=0), chunks=chunks)
+            given = local_stages.rows(request, workers, lab.database.cpu, Costs(broadcast=0), chunks=chunks)
             assert sorted(given) == wanted
 
 
@@ -137,5 +137,5 @@ def test_rows_that_an_order_does_not_tell_apart_are_numbered_once(lab: Lab) -> N
     """Their ranges may be several: nothing is said of which of them is the first."""
     calls = "row_number() OVER x, lag(g) OVER x, lead(g, 2, -1) OVER x"
     request = lab.request(f"SELECT g, {calls} FROM w WINDOW x AS (ORDER BY g DESC)")
-    given = local.rows(request, 2, lab.database.cpu, Costs(broadcast=0), chunks=6)
+    given = local_stages.rows(request, 2, lab.database.cpu, Costs(broadcast=0), chunks=6)
     assert sorted(given) == sorted(embedded(lab, request))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.conftest import Lab
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TABLE facts (id int, a int, b int, c int, v numeric(10,2), d date);

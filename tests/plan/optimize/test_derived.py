@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.plan.cost.estimate import estimate
-from tests.engine.conftest import Lab
-from tests.plan.shape import plan
+from tests.support.lab import Lab
+from tests.support.plan_text import plan
 
 
 @pytest.fixture(scope="module")

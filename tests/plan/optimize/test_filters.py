@@ -6,8 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from tests.engine.conftest import Lab
-from tests.plan.shape import plan, shape
+from tests.support.lab import Lab
+from tests.support.plan_text import plan, shape
 
 FIXTURES = {
     "below a projection and groups, but not below an aggregate's value": (

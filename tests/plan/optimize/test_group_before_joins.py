@@ -8,10 +8,10 @@ from textwrap import dedent
 import pytest
 
 from gpudb.plan.optimize import group_before_joins as rule
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded, sorted_rows
-from tests.plan.shape import plan, shape
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.lab import Lab
+from tests.support.plan_text import plan, shape
 
 FIXTURES = {
     "counted before": (
@@ -102,7 +102,7 @@ def test_a_group_of_no_rows_is_kept() -> None:
             one = f"(SELECT max(k) AS k FROM p HAVING max(k) > {most}) q"
             request = lab.request(f"SELECT count(f.x), count(*) FROM {one} LEFT JOIN f ON f.k = q.k")
             for workers in (1, 3):
-                assert local.rows(request, workers, lab.database.cpu) == [wanted]
+                assert local_stages.rows(request, workers, lab.database.cpu) == [wanted]
     finally:
         lab.close()
 
@@ -127,7 +127,7 @@ def test_answers(lab: Lab, sql: str) -> None:
     assert "left join" in shape(plan(lab, sql))
     assert "aggregate by k" in shape(plan(lab, sql))
     for workers in (1, 3):
-        assert sorted(local.rows(request, workers, lab.database.cpu)) == sorted(embedded(lab, request))
+        assert sorted(local_stages.rows(request, workers, lab.database.cpu)) == sorted(embedded(lab, request))
 
 
 @pytest.mark.usefixtures("few")
@@ -135,7 +135,7 @@ def test_answers(lab: Lab, sql: str) -> None:
 def test_rows_without_a_partner_are_counted(lab: Lab, sql: str) -> None:
     request = lab.request(sql)
     for workers in (1, 3):
-        assert sorted_rows(local.rows(request, workers, lab.database.cpu)) == sorted_rows(embedded(lab, request))
+        assert sorted_rows(local_stages.rows(request, workers, lab.database.cpu)) == sorted_rows(embedded(lab, request))
 
 
 @pytest.mark.usefixtures("few")
@@ -145,4 +145,4 @@ def test_keys_may_be_spelt_otherwise_where_they_are_referred_to(lab: Lab) -> Non
     request = lab.request("SELECT count(s.v) FROM spelt k LEFT JOIN of_spelt s ON s.k = k.k GROUP BY k.k")
     assert sorted(embedded(lab, request)) == [("0",), ("1",), ("2",)]
     for workers in (1, 2):
-        assert sorted(local.rows(request, workers, lab.database.cpu)) == sorted(embedded(lab, request))
+        assert sorted(local_stages.rows(request, workers, lab.database.cpu)) == sorted(embedded(lab, request))

@@ -6,8 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from tests.engine.conftest import Lab
-from tests.plan.shape import plan, shape
+from tests.support.lab import Lab
+from tests.support.plan_text import plan, shape
 
 LEFT = "SELECT f.v, b.name FROM facts f LEFT JOIN dim_b b ON f.b = b.b WHERE "
 FULL = "SELECT f.v, b.name FROM facts f FULL JOIN dim_b b ON f.b = b.b WHERE "

@@ -8,10 +8,10 @@ from textwrap import dedent
 import pytest
 
 from gpudb.plan.optimize import late_columns as rule
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded
-from tests.plan.shape import plan, shape
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded
+from tests.support.lab import Lab
+from tests.support.plan_text import plan, shape
 
 FIXTURES = {
     "by a key": (
@@ -93,4 +93,4 @@ def test_left_alone(star: Lab, sql: str) -> None:
 def test_answers(star: Lab, sql: str) -> None:
     request = star.request(sql)
     for workers in (1, 3):
-        assert local.rows(request, workers, star.database.cpu) == embedded(star, request)
+        assert local_stages.rows(request, workers, star.database.cpu) == embedded(star, request)

@@ -11,10 +11,10 @@ from gpudb.engine.gpu.explain.plan import displayed
 from gpudb.engine.protocol import PlanNode
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.physical.late_strings import late_strings
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded, sorted_rows
-from tests.plan.shape import shapes, stages
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.lab import Lab
+from tests.support.plan_text import shapes, stages
 
 SETUP = (
     "CREATE TABLE big (id int PRIMARY KEY, a int, b int, s text, t varchar(20))",
@@ -135,7 +135,7 @@ def test_answers_are_the_embedded_engines(lab: Lab, sql: str) -> None:
     request = lab.request(sql)
     wanted = sorted_rows(embedded(lab, request))
     for workers in (1, 2, 4):
-        assert sorted_rows(local.rows(request, workers, lab.database.cpu)) == wanted
+        assert sorted_rows(local_stages.rows(request, workers, lab.database.cpu)) == wanted
 
 
 def test_explain_tells_of_them(lab: Lab) -> None:

@@ -7,8 +7,8 @@ import pytest
 from gpudb.plan.physical import dynamic_filters
 from gpudb.plan.physical.dynamic_filters import narrowed
 from gpudb.plan.physical.stages import Narrowing
-from tests.engine.conftest import Lab
-from tests.plan.shape import shapes, stages
+from tests.support.lab import Lab
+from tests.support.plan_text import shapes, stages
 
 FIXTURES = {
     "one row of a dimension": (

@@ -18,8 +18,8 @@ from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.nodes import Scan
 from gpudb.plan.tree.traversal import walk_nodes
 from gpudb.storage.iceberg.samples import sample
-from tests.engine.conftest import Lab
-from tests.plan.shape import plan, stages
+from tests.support.lab import Lab
+from tests.support.plan_text import plan, stages
 
 SETUP = """
 CREATE TABLE lines (day int, customer int, part int, mode text, price float8, v int);

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudb.plan.cost.estimate import estimate
-from tests.engine.conftest import Lab
-from tests.plan.shape import plan
+from tests.support.lab import Lab
+from tests.support.plan_text import plan
 
 SETUP = """
 CREATE TABLE held AS SELECT date '2000-01-01' + i % 1000 AS d, timestamp '2000-01-01' + i % 1000 * interval '1 day' AS t,

@@ -12,8 +12,8 @@ from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.tree.nodes import Join, Scan
 from gpudb.plan.tree.traversal import walk_nodes
 from gpudb.session.database import Database
-from tests.engine.conftest import Lab
-from tests.plan.shape import plan, shape
+from tests.support.lab import Lab
+from tests.support.plan_text import plan, shape
 
 SETUP = """
 CREATE TABLE visits (page text, person text, n int);

@@ -20,7 +20,7 @@ from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
 from gpudb.storage.store import Store
 from gpudb.types import INT4, TEXT
-from tests.storage.tables import AB, created, files_under, rows
+from tests.support.store_tables import AB, created, files_under, rows
 
 CSV = CopyOptions(format="csv", delimiter=",", null="")
 COLUMNS = (Column("a", INT4), Column("b", TEXT))

@@ -14,10 +14,10 @@ import pytest
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import joined_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from tests.engine.conftest import ON_GPUS, Lab
-from tests.engine.gpu import doors, faults, local
 from tests.engine.gpu.clustered import engine_of, prepare
-from tests.engine.gpu.test_joined import Scheduler
+from tests.support.gpu import faults, host_transfers, local_stages
+from tests.support.gpu.dask_programs import Scheduler
+from tests.support.lab import ON_GPUS, Lab
 
 pytestmark = ON_GPUS
 
@@ -47,7 +47,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Clus
             # Two on one GPU are refused by a file there.
             scheduler.worker(name, TMPDIR=str(folder / name))
         cluster = Cluster(replace(joined_processes(scheduler.address, 2, gpu=True), device=MEMORY))
-        assert doors.told(cluster)
+        assert host_transfers.told(cluster)
         cluster._client.run(prepare, gpu=True)
         made = engine_of(cluster, lab, True)
         try:
@@ -74,7 +74,7 @@ def _read(dask_worker: Any) -> set[str]:
 def _answers(lab: Lab, engine: ClusterEngine, sql: str) -> tuple[list[Any], list[Any]]:
     request = lab.request(sql)
     kinds = [column.type for column in request.query.columns]
-    return local.as_text(engine.run(request), kinds), local.as_text(lab.database.cpu.run(request), kinds)
+    return local_stages.as_text(engine.run(request), kinds), local_stages.as_text(lab.database.cpu.run(request), kinds)
 
 
 def _right(lab: Lab, engine: ClusterEngine, cluster: Cluster) -> None:
@@ -98,7 +98,7 @@ def test_the_memory_of_one_that_is_gone_is_let_go_of(engine: tuple[Lab, ClusterE
     first, second = (address for _, address, _ in cluster.told())
     os.kill(before[first], signal.SIGKILL)
     ends = time.monotonic() + 120
-    while first in {address for _, address, _ in cluster.told()} or not doors.told(cluster):
+    while first in {address for _, address, _ in cluster.told()} or not host_transfers.told(cluster):
         assert time.monotonic() < ends
         time.sleep(0.1)
     # It would have been ended if it kept the memory that the new one takes.

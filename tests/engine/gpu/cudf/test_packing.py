@@ -12,7 +12,7 @@ from gpudb.engine.gpu.fused import zones
 from gpudb.engine.gpu.fused.column_chunks import Bits, Piece
 from gpudb.engine.gpu.fused.packed_column import PackedColumn, joined, pack
 from gpudb.engine.gpu.fused.unsupported import NotFused
-from tests.engine.gpu.fused.decoded import bits_of, columns, same
+from tests.support.fused.decoded import bits_of, columns, same
 
 pytestmark = pytest.mark.gpu
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.lab import Lab
 
 pytestmark = pytest.mark.gpu
 
@@ -34,7 +34,7 @@ def test_files_come_and_go(frames: Any) -> None:
                 request = lab.request(sql)
                 wanted = sorted_rows(embedded(lab, request))
                 for workers, chunks in ((1, 1), (2, 1), (1, 3)):
-                    given = local.rows(request, workers, lab.database.cpu, None, frames, tables, chunks=chunks)
+                    given = local_stages.rows(request, workers, lab.database.cpu, None, frames, tables, chunks=chunks)
                     assert sorted_rows(given) == wanted, (change, sql)
     finally:
         lab.close()

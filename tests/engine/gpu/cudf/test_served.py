@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.conftest import ON_GPUS
+from tests.support.lab import ON_GPUS
 
 pytestmark = ON_GPUS
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.engine.gpu.survey import Found, resident, run, statements
-from tests.engine.gpu.test_benchmarks import SUITES
-from tests.engine.gpu.test_cases import FILES
+from tests.support import case_files
+from tests.support.gpu.suites import SUITES
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(900)]
 
@@ -27,9 +27,9 @@ def _surveyed(frames: Any, only: str, folder: Path, part: tuple[int, int] = (0, 
     return found
 
 
-@pytest.mark.parametrize("number", range(len(FILES)), ids=list(FILES))
+@pytest.mark.parametrize("number", range(len(case_files.read_all())), ids=list(case_files.read_all()))
 def test_case_files(number: int, frames: Any, tmp_path: Path) -> None:
-    _surveyed(frames, "cases", tmp_path, (number, len(FILES)))
+    _surveyed(frames, "cases", tmp_path, (number, len(case_files.read_all())))
 
 
 @pytest.mark.parametrize("name", SUITES)

@@ -10,10 +10,11 @@ import pytest
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.fused import matching, packed_cache
 from gpudb.engine.gpu.fused.packed_cache import PackedTables
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local, survey
-from tests.engine.gpu.fused import corpus
-from tests.engine.gpu.test_cases import EVERY, embedded, outcome
+from tests.engine.gpu import survey
+from tests.support.fused import corpus
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import EVERY, embedded, outcome
+from tests.support.lab import Lab
 
 pytestmark = pytest.mark.gpu
 
@@ -65,6 +66,6 @@ def test_queries_over_texts_answer_as_the_embedded_engine(
         request = lab.request(query)
         wanted = outcome(lambda r=request: embedded(lab, r))
         for _ in range(2):
-            found = outcome(lambda r=request: local.rows(r, 1, lab.database.cpu, EVERY, frames, tables, kernels))
+            found = outcome(lambda r=request: local_stages.rows(r, 1, lab.database.cpu, EVERY, frames, tables, kernels))
             assert found == wanted, query
         assert kernels.declined is None, f"{query}: {kernels.declined}"

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.conftest import Lab
-
-JOIN = "SELECT name, count(*), sum(f.a), avg(v) FROM f JOIN g ON f.k = g.k WHERE f.a > 2 GROUP BY name ORDER BY name"
+from tests.support.lab import Lab
 
 
 @pytest.fixture(scope="module")

@@ -21,11 +21,11 @@ def recorded(seeds: Iterable[int]) -> list[Given]:
     """What the twin runs for the corpus over the data of each seed."""
     from gpudb.engine.gpu.fused import matching, packed_cache, zones
     from gpudb.engine.gpu.fused.packed_cache import PackedTables
-    from tests.engine.conftest import Lab
-    from tests.engine.gpu import local
-    from tests.engine.gpu.fused import corpus
-    from tests.engine.gpu.fused.recording import Recording
-    from tests.engine.gpu.test_cases import EVERY, outcome
+    from tests.support.fused import corpus
+    from tests.support.fused.recording import Recording
+    from tests.support.gpu import local_stages
+    from tests.support.gpu.comparison import EVERY, outcome
+    from tests.support.lab import Lab
 
     found: list[Given] = []
     for seed in seeds:
@@ -45,7 +45,7 @@ def recorded(seeds: Iterable[int]) -> list[Given]:
                     patch.object(zones, "ROWS", rows),
                     patch.object(packed_cache, "DISTINCT", (-1.0, 100)),
                 ):
-                    outcome(lambda r=request, e=engine, k=kernels: local.rows(r, 1, e, EVERY, kernels=k))
+                    outcome(lambda r=request, e=engine, k=kernels: local_stages.rows(r, 1, e, EVERY, kernels=k))
                 found += [(query, p.pipeline, p.segments, p.lookups, p.tables) for p in kernels.prepared]
         finally:
             lab.close()

@@ -13,10 +13,10 @@ from gpudb.engine.gpu.planning.planner import Planner, costs_of
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.stage_nodes import Receive
 from gpudb.plan.tree.traversal import walk_nodes
-from tests.engine.gpu import local
-from tests.engine.gpu.fused.recording import Recording
-from tests.engine.gpu.test_benchmarks import SUITES, loaded
-from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.support.fused.recording import Recording
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.gpu.suites import SUITES, loaded
 
 FUSED = {"ssb": 13, "tpch": 22}
 """Queries of which a part is one kernel, at least."""
@@ -34,7 +34,7 @@ def test_fused_parts_answer_as_the_embedded_engine(name: str, tmp_path: Path) ->
             wanted = sorted_rows(embedded(lab, request))
             for workers, gpu in ((1, False), (2, True), (3, False)):
                 kernels, costs = Recording(), costs_of(workers, gpu=gpu)
-                given = sorted_rows(local.rows(request, workers, lab.database.cpu, costs, kernels=kernels))
+                given = sorted_rows(local_stages.rows(request, workers, lab.database.cpu, costs, kernels=kernels))
                 if given != wanted:
                     wrong.append(f"{query} on {workers}: {given[:2]} where {wanted[:2]}")
                 for prepared in kernels.prepared if workers == 1 else ():
@@ -65,5 +65,5 @@ def test_tables_that_lie_by_one_hash_are_joined_where_they_lie(tmp_path: Path) -
                 nodes = (node for stage in planner.planned(request).stages for node in walk_nodes(stage.root))
                 near = [build for node in nodes if isinstance(node, Fused) for build in node.builds]
                 assert any(not isinstance(build, Receive) for build in near), query
-                given = local.rows(request, workers, lab.database.cpu, costs, kernels=Recording())
+                given = local_stages.rows(request, workers, lab.database.cpu, costs, kernels=Recording())
                 assert sorted_rows(given) == wanted, (query, workers)

@@ -15,9 +15,9 @@ from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.protocol import PlanNode, Settings
 from gpudb.engine.routing import RoutedEngine
 from gpudb.errors import GpudbError
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.fused.conftest import JOIN
+from tests.support.fused.fast_path import JOIN
+from tests.support.gpu import local_stages
+from tests.support.lab import Lab
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def engine(lab: Lab) -> Iterator[ClusterEngine]:
 
 def _rows(lab: Lab, engine: ClusterEngine, sql: str) -> list[tuple[str | None, ...]]:
     request = lab.request(sql)
-    return local.as_text(engine.run(request), [column.type for column in request.query.columns])
+    return local_stages.as_text(engine.run(request), [column.type for column in request.query.columns])
 
 
 def _operators(node: PlanNode) -> list[PlanNode]:
@@ -62,7 +62,7 @@ def test_explain_analyze_counts_the_rows_that_a_fused_part_leaves_out(lab: Lab, 
 
 def _embedded(lab: Lab, sql: str) -> list[tuple[str | None, ...]]:
     request = lab.request(sql)
-    return local.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
+    return local_stages.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
 
 
 def _fused(lab: Lab, engine: ClusterEngine, sql: str) -> dict[str, str]:
@@ -97,7 +97,7 @@ def test_kernels_are_left_out_where_a_session_says_so(lab: Lab, engine: ClusterE
             asked = replace(request, settings=Settings(fused=fused))
             told = {node.operator for node in _operators(engine.explain(asked, analyze=True))}
             assert ("Fused" in told, "HashJoin" in told) == (fused, not fused)
-            assert local.as_text(engine.run(asked), [column.type for column in request.query.columns]) == wanted
+            assert local_stages.as_text(engine.run(asked), [column.type for column in request.query.columns]) == wanted
         for state in ("off", "on"):
             lab.run(f"SET gpudb.fused = {state}")
             lines = [line for (line,) in lab.run(f"EXPLAIN {JOIN}")]

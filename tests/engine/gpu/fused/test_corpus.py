@@ -12,11 +12,11 @@ from gpudb.engine.gpu.fused import nvrtc, zones
 from gpudb.engine.gpu.fused.codegen import Kernel, generated, headers
 from gpudb.engine.gpu.fused.pipeline import Lookup
 from gpudb.engine.gpu.fused.traversal import lookups_of
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.fused import corpus
-from tests.engine.gpu.fused.recording import Recording
-from tests.engine.gpu.test_cases import EVERY, embedded, outcome
+from tests.support.fused import corpus
+from tests.support.fused.recording import Recording
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import EVERY, embedded, outcome
+from tests.support.lab import Lab
 
 FUSED = 64
 """Queries of the corpus of which a part is one kernel, at least, on some data."""
@@ -45,7 +45,9 @@ def test_corpus_answers_as_the_embedded_engine(monkeypatch: pytest.MonkeyPatch) 
                 kernels = Recording()
                 request = lab.request(query)
                 wanted = outcome(lambda r=request: embedded(lab, r))
-                found = outcome(lambda r=request, k=kernels: local.rows(r, workers, lab.database.cpu, EVERY, kernels=k))
+                found = outcome(
+                    lambda r=request, k=kernels: local_stages.rows(r, workers, lab.database.cpu, EVERY, kernels=k)
+                )
                 assert found == wanted, f"{query} with seed {seed} on {workers}"
                 if kernels.prepared:
                     fused.add(query)
@@ -78,7 +80,7 @@ def test_corpus_looks_few_rows_up_by_what_lookups_found() -> None:
         corpus.fill(lab, 3)
         for query in corpus.SNOWFLAKES:
             kernels = Recording()
-            local.rows(lab.request(query), 1, lab.database.cpu, EVERY, kernels=kernels)
+            local_stages.rows(lab.request(query), 1, lab.database.cpu, EVERY, kernels=kernels)
             for pipeline in (each.pipeline for each in kernels.prepared):
                 steps = [step for step in pipeline.steps[: pipeline.few or 0] if isinstance(step, Lookup)]
                 chains |= {(query, step.kind) for step in steps if any(map(lookups_of, step.keys))}
@@ -103,5 +105,5 @@ def test_other_constants_and_build_sides_are_the_same_kernel() -> None:
 
 def _kernels(lab: Lab, query: str) -> list[Kernel]:
     kernels = Recording()
-    outcome(lambda: local.rows(lab.request(query), 1, lab.database.cpu, EVERY, kernels=kernels))
+    outcome(lambda: local_stages.rows(lab.request(query), 1, lab.database.cpu, EVERY, kernels=kernels))
     return [generated(prepared.pipeline) for prepared in kernels.prepared]

@@ -18,9 +18,9 @@ from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import EVERY, embedded, sorted_rows
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import EVERY, embedded, sorted_rows
+from tests.support.lab import Lab
 
 ROWS = 100
 QUERY = "SELECT s, count(*), sum(n) FROM t WHERE n > 1 GROUP BY s"
@@ -47,7 +47,7 @@ def _bound(lab: Lab, request: Request, kernels: Twin, key: int) -> Ready:
     stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
     plain = straight(stages)
     assert plain is not None
-    compute(Task(stages[0], WHOLE, key=key), local.TABLES, {}, local.FRAMES, kernels)
+    compute(Task(stages[0], WHOLE, key=key), local_stages.TABLES, {}, local_stages.FRAMES, kernels)
     ready = kernels.kept(plain.part, key)
     assert ready is not None
     return ready
@@ -64,7 +64,7 @@ def test_texts_that_a_table_has_no_more_are_let_go(lab: Lab) -> None:
     seen: list[weakref.ref[object]] = []
     for turn in range(8):
         request = _replaced(lab, turn)
-        rows = local.rows(request, 1, lab.database.cpu, EVERY, kernels=kernels)
+        rows = local_stages.rows(request, 1, lab.database.cpu, EVERY, kernels=kernels)
         assert sorted_rows(rows) == sorted_rows(embedded(lab, request))
         dictionary = _bound(lab, request, kernels, turn).source.known(0).dictionary
         assert dictionary is not None

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.fused.recording import Recording
-from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.support.fused.recording import Recording
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.lab import Lab
 
 COLUMNS = {
     "i2": "i::int2", "i4": "i * 3", "i8": "i * 5000000000", "f4": "i * 0.5::float4", "f8": "i * 0.25::float8",
@@ -53,7 +53,7 @@ def lab() -> Iterator[Lab]:
 def _same(lab: Lab, sql: str) -> None:
     kernels = Halves()
     request = lab.request(sql)
-    rows = local.rows(request, 2, lab.database.cpu, Costs(scan=0), kernels=kernels)
+    rows = local_stages.rows(request, 2, lab.database.cpu, Costs(scan=0), kernels=kernels)
     assert sorted_rows(rows) == sorted_rows(embedded(lab, request)), sql
     assert kernels.prepared, sql
 

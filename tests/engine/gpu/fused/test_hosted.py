@@ -33,7 +33,7 @@ from gpudb.engine.gpu.fused.pipeline import (
     Pipeline,
 )
 from tests.engine.gpu.fused import kept
-from tests.engine.gpu.fused.hosted import COMPILER, Hosted
+from tests.support.fused.hosted import COMPILER, Hosted
 
 pytestmark = [pytest.mark.skipif(COMPILER is None, reason="needs g++"), pytest.mark.timeout(300)]
 ONE = Literal((1, 1), False, 1)

@@ -21,7 +21,7 @@ from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.stage_nodes import Final
 from gpudb.plan.tree.traversal import walk_nodes
-from tests.engine.conftest import Lab
+from tests.support.lab import Lab
 
 TIMES = 100_000
 JOIN = "SELECT g.v, count(*), sum(f.a) FROM f JOIN g ON f.k = g.k GROUP BY g.v"

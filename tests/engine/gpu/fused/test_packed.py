@@ -24,8 +24,8 @@ from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.fused_nodes import Fused
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
+from tests.support.gpu import local_stages
+from tests.support.lab import Lab
 
 PARTS = {
     "narrow": [[3, None, 250], [], [7, 7], [None, None]],
@@ -96,7 +96,7 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
     try:
         lab.run("CREATE TABLE f AS SELECT i % 50 AS k, 'x' || i % 3 AS t FROM generate_series(1, 3000) i")
         lab.run("CREATE TABLE g AS SELECT i AS k, 'n' || i % 3 AS name FROM generate_series(0, 40) i")
-        tables, frames, kernels = ResidentTables(2**28), local.FRAMES, Twin(PackedTables(2**28))
+        tables, frames, kernels = ResidentTables(2**28), local_stages.FRAMES, Twin(PackedTables(2**28))
         planner = Planner(lab.database.cpu, Costs(workers=1), fuse=True)
         request = lab.request("SELECT name, t, count(*) FROM f JOIN g USING (k) GROUP BY name, t")
         planned = planner.planned(request)

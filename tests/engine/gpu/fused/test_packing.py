@@ -15,8 +15,8 @@ from gpudb.engine.gpu.fused.column_chunks import HostPieces, Piece
 from gpudb.engine.gpu.fused.packed_column import PackedColumn, joined, pack, packed_texts
 from gpudb.engine.gpu.fused.packing import TEXTS, VALUES, Launch, Packing, source, source_of
 from gpudb.engine.gpu.fused.unsupported import NotFused
-from tests.engine.gpu.fused.decoded import bits_of, columns, same
-from tests.engine.gpu.fused.hosted import COMPILER, XP, HostedFile
+from tests.support.fused.decoded import bits_of, columns, same
+from tests.support.fused.hosted import COMPILER, XP, HostedFile
 
 _ALONE = ("pack", "repack", "bits")
 pytestmark = pytest.mark.timeout(300)

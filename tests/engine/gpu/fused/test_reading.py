@@ -20,7 +20,7 @@ from gpudb.engine.gpu.fused.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.read_batches import Read, carried_out, planned
 from gpudb.engine.gpu.fused.unsupported import NotFused
 from gpudb.errors import SqlError
-from tests.engine.conftest import Lab
+from tests.support.lab import Lab
 
 ROWS = 4000
 NOWHERE = DataFile("nothing.parquet", 1 << 22, 0)

@@ -24,11 +24,11 @@ from gpudb.engine.protocol import Cancel, Request
 from gpudb.engine.routing import RoutedEngine
 from gpudb.errors import GpudbError, QueryCanceled
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu.fused import corpus
-from tests.engine.gpu.fused.test_shortcut import Rows, run, until_at_once
-from tests.engine.gpu.test_cases import embedded, outcome, sorted_rows
-from tests.session import use
+from tests.support import sessions
+from tests.support.fused import corpus
+from tests.support.fused.fast_path import Rows, run, until_at_once
+from tests.support.gpu.comparison import embedded, outcome, sorted_rows
+from tests.support.lab import Lab
 
 pytestmark = pytest.mark.timeout(400)
 SEED = 26
@@ -156,18 +156,18 @@ def test_transactions_and_prepared_statements_of_sessions(lab: Lab, engine: Clus
     engine._at_once.rows = rows  # type: ignore[method-assign]
     try:
         for session in (one, other):
-            use.run(session, "SET gpudb.fallback = off")
-            use.run(session, "PREPARE p (int) AS SELECT count(*), sum(v) FROM spread WHERE v > $1")
+            sessions.run(session, "SET gpudb.fallback = off")
+            sessions.run(session, "PREPARE p (int) AS SELECT count(*), sum(v) FROM spread WHERE v > $1")
         for _ in range(6):
-            assert use.run(one, "EXECUTE p (900)") == [(100, 95050)]
+            assert sessions.run(one, "EXECUTE p (900)") == [(100, 95050)]
         assert any(asked)
-        use.run(one, "BEGIN; INSERT INTO spread VALUES (5000)")
+        sessions.run(one, "BEGIN; INSERT INTO spread VALUES (5000)")
         for _ in range(3):
-            assert use.run(one, "EXECUTE p (900)") == [(101, 100050)]
-            assert use.run(other, "EXECUTE p (900)") == [(100, 95050)]
-        use.run(one, "ROLLBACK")
-        assert use.run(one, "EXECUTE p (999)") == [(1, 1000)]
-        assert use.run(one, "EXECUTE p (900)") == [(100, 95050)]
+            assert sessions.run(one, "EXECUTE p (900)") == [(101, 100050)]
+            assert sessions.run(other, "EXECUTE p (900)") == [(100, 95050)]
+        sessions.run(one, "ROLLBACK")
+        assert sessions.run(one, "EXECUTE p (999)") == [(1, 1000)]
+        assert sessions.run(one, "EXECUTE p (900)") == [(100, 95050)]
     finally:
         engine._at_once.rows = start  # type: ignore[method-assign]
         lab.database.engine = usual

@@ -15,10 +15,10 @@ from gpudb.engine.gpu.fused.codegen import generated, headers
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import PlanNode
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.fused.recording import Recording
-from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.support.fused.recording import Recording
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.lab import Lab
 
 JOINS = {
     "none": ("t", "t.v"),
@@ -88,7 +88,7 @@ def test_every_shape_is_a_kernel(lab: Lab, sink: str, tmp_path: Path) -> None:
         kernels = Recording()
         wanted = sorted_rows(embedded(lab, request))
         for workers in (1, 2) if side == "several" else (1,):
-            found = local.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels)
+            found = local_stages.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels)
             assert sorted_rows(found) == wanted, f"{join}, {side} on {workers}: {sql}"
         assert kernels.prepared, f"{join}, {side}: {kernels.declined}"
         for prepared in kernels.prepared[:1] if side in {"once", "far"} else ():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,15 +11,15 @@ import pytest
 
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes
-from gpudb.engine.gpu.engine import ClusterEngine, GivenStream
+from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.fastpath.pool import Shortcuts
 from gpudb.engine.gpu.fastpath.server import Entry, Question
 from gpudb.engine.gpu.planning import admission
-from gpudb.engine.protocol import Cancel, Request
+from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError, QueryCanceled
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.fused.conftest import JOIN
+from tests.support.fused.fast_path import JOIN, run, until_at_once
+from tests.support.gpu import local_stages
+from tests.support.lab import Lab
 
 MANY = "SELECT k * 17 + a AS c, count(*) FROM f GROUP BY c ORDER BY c DESC"
 PLAIN = (
@@ -35,30 +34,11 @@ def engine(lab: Lab) -> Iterator[ClusterEngine]:
     made.close()
 
 
-Rows = list[tuple[str | None, ...]]
-
-
-def run(engine: ClusterEngine, request: Request) -> tuple[bool, Rows]:
-    """Whether a statement was answered at once, and its rows."""
-    stream = engine.run(request)
-    return isinstance(stream, GivenStream), local.as_text(stream, [column.type for column in request.query.columns])
-
-
-def until_at_once(engine: ClusterEngine, request: Request) -> Rows:
-    """The rows of a statement, once it is answered so: a worker tells of its entry by a ping."""
-    for _ in range(20):
-        short, rows = run(engine, request)
-        if short:
-            return rows
-        time.sleep(0.1)
-    raise AssertionError("the statement always goes the usual way")
-
-
 @pytest.mark.timeout(300)
 def test_rows_are_the_usual_ways(lab: Lab, engine: ClusterEngine) -> None:
     for sql in (JOIN, MANY):
         request = lab.request(sql)
-        wanted = local.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
+        wanted = local_stages.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
         assert until_at_once(engine, request) == wanted
     # Other tables' files, and parameters, are another statement.
     lab.run("INSERT INTO f VALUES (1, 3)")
@@ -75,7 +55,7 @@ def test_what_was_thought_to_be_long_and_is_not(
 ) -> None:
     monkeypatch.setattr(admission, "SHORT_SECONDS", 0.0)
     request = lab.request("SELECT k, count(*), max(a) FROM f GROUP BY k ORDER BY k")
-    wanted = local.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
+    wanted = local_stages.as_text(lab.database.cpu.run(request), [column.type for column in request.query.columns])
     assert until_at_once(engine, request) == wanted
 
 

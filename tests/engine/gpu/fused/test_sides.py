@@ -13,9 +13,9 @@ from gpudb.engine.gpu.fused import build_sides
 from gpudb.engine.gpu.fused.column_chunks import piece_of
 from gpudb.engine.gpu.fused.packed_cache import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import EVERY, embedded, sorted_rows
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import EVERY, embedded, sorted_rows
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TABLE p AS SELECT CASE WHEN i % 50 > 0 THEN 'n' || i % 50 END AS t, i % 17 AS y FROM generate_series(1, 3000) i;
@@ -68,7 +68,7 @@ def lab() -> Iterator[Lab]:
 def test_joins_by_texts(lab: Lab, name: str, frames: Frames, side: str) -> None:
     request = lab.request(QUERIES[name].format(side))
     kernels = Twin(PackedTables(2**30))
-    given = local.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
+    given = local_stages.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
     assert sorted_rows(given) == sorted_rows(embedded(lab, request))
     assert kernels.ran == 1
 
@@ -79,6 +79,6 @@ def test_many_texts_of_a_side_are_the_general_engine_s(lab: Lab, monkeypatch: py
     request = lab.request(QUERIES["payload"].format("q"))
     for frames in (HostFrames(), _CodedFrames()):
         kernels: Any = Twin(PackedTables(2**30))
-        given = local.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
+        given = local_stages.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
         assert sorted_rows(given) == sorted_rows(embedded(lab, request))
         assert (kernels.ran, kernels.declined) == (0, "many texts of a build side")

@@ -24,10 +24,10 @@ from gpudb.engine.gpu.fused.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.fused.conftest import JOIN
-from tests.engine.gpu.test_cases import sorted_rows
+from tests.support.fused.fast_path import JOIN
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import sorted_rows
+from tests.support.lab import Lab
 
 ROWS = """
 CREATE TABLE t AS SELECT nullif(g % 5, 4)::int2 AS k, nullif(g % 3, 0) = 1 AS b, g - 20000 AS i, g::int8 << 30 AS l,
@@ -73,7 +73,7 @@ def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[
     given: dict[int, list[Held]] = {}
     for stage in stages:
         task = Task(stage, WHOLE, request.parameters, key=key)
-        given[stage.number] = compute(task, local.TABLES, given, local.FRAMES, kernels)
+        given[stage.number] = compute(task, local_stages.TABLES, given, local_stages.FRAMES, kernels)
     kinds = stages[-1].root.types
     (usual,) = given[stages[-1].number]
     ready = kernels.kept(plain.part, key)
@@ -81,13 +81,13 @@ def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[
     for _ in range(2):
         made = plain.answer(kernels, ready, request.parameters)
     if isinstance(made, Finished):
-        found = local.as_text([made.batch], kinds)
+        found = local_stages.as_text([made.batch], kinds)
     else:
         last = Task(stages[-1], WHOLE, request.parameters)
-        (rest,) = compute(last, local.TABLES, {plain.number: [made]}, local.FRAMES)
-        found = local.as_text([to_batch(rest.frame(), kinds)], kinds)
+        (rest,) = compute(last, local_stages.TABLES, {plain.number: [made]}, local_stages.FRAMES)
+        found = local_stages.as_text([to_batch(rest.frame(), kinds)], kinds)
     assert kernels.launched()[1:] == (), "of what runs so nothing is told"
-    return isinstance(made, Finished), found, local.as_text([to_batch(usual.frame(), kinds)], kinds)
+    return isinstance(made, Finished), found, local_stages.as_text([to_batch(usual.frame(), kinds)], kinds)
 
 
 @pytest.mark.parametrize("sql", STRAIGHT)
@@ -119,11 +119,19 @@ def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: 
     assert plain is not None
     given: dict[int, list[Held]] = {}
     for stage in stages[: plain.number]:
-        given[stage.number] = compute(Task(stage, WHOLE, request.parameters), local.TABLES, given, local.FRAMES)
+        given[stage.number] = compute(
+            Task(stage, WHOLE, request.parameters), local_stages.TABLES, given, local_stages.FRAMES
+        )
     found = []
     for share in (Share(index, workers) for index in range(workers)):
         task = Task(stages[plain.number], share, request.parameters, key=share)
-        compute(replace(task, stage=replace(task.stage, output="gather")), local.TABLES, given, local.FRAMES, kernels)
+        compute(
+            replace(task, stage=replace(task.stage, output="gather")),
+            local_stages.TABLES,
+            given,
+            local_stages.FRAMES,
+            kernels,
+        )
         ready = kernels.kept(plain.part, share)
         assert ready is not None
         lanes = kernels.lanes(ready)
@@ -132,7 +140,10 @@ def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: 
     done = plain.tail.rows(found, request.parameters)
     assert done is not None
     kinds = stages[-1].root.types
-    rows, wanted = local.as_text([done.batch], kinds), local.as_text(table.database.cpu.run(request), kinds)
+    rows, wanted = (
+        local_stages.as_text([done.batch], kinds),
+        local_stages.as_text(table.database.cpu.run(request), kinds),
+    )
     assert rows == wanted or ("ORDER" not in sql and sorted_rows(rows) == sorted_rows(wanted))
 
 

@@ -17,11 +17,11 @@ from gpudb.engine.gpu.fused.codegen import generated, headers
 from gpudb.engine.gpu.fused.packed_cache import PackedTables
 from gpudb.engine.gpu.fused.zone_pruning import _rows
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.fused import corpus
-from tests.engine.gpu.fused.recording import Recording
-from tests.engine.gpu.test_cases import embedded, outcome
+from tests.support.fused import corpus
+from tests.support.fused.recording import Recording
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, outcome
+from tests.support.lab import Lab
 
 ANY_SIZE = Costs(scan=0)
 FALLS_BACK = {"SELECT count(*), count(t) FROM x WHERE t <> 'a' AND t IS NOT NULL"}
@@ -114,7 +114,7 @@ def test_queries_over_texts_answer_as_the_embedded_engine(
         for workers in (1, 3):
             kernels = Recording(tables)
             found = outcome(
-                lambda r=request, k=kernels, w=workers: local.rows(r, w, lab.database.cpu, ANY_SIZE, kernels=k)
+                lambda r=request, k=kernels, w=workers: local_stages.rows(r, w, lab.database.cpu, ANY_SIZE, kernels=k)
             )
             assert found == wanted, query
         # A worker whose files are all left out runs nothing.
@@ -135,12 +135,12 @@ def test_columns_of_few_texts_keep_their_dictionary(lab: Lab, monkeypatch: pytes
     for column, texts_are in (("t", False), ("u", True)):
         kernels = Recording(PackedTables(2**28, texts=0))
         request = lab.request(f"SELECT count(*) FROM few WHERE {column} LIKE '%2'")
-        assert local.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
+        assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
         (prepared,) = kernels.prepared
         assert bool(prepared.texts) == texts_are
     # Without leave no texts lie as they are.
     kernels = Recording(PackedTables(2**28))
-    assert local.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
+    assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
     assert not kernels.prepared[0].texts
 
 
@@ -150,7 +150,7 @@ def test_case_is_ignored_in_ascii_alone(lab: Lab, monkeypatch: pytest.MonkeyPatc
     lab.run("CREATE TABLE IF NOT EXISTS odd AS SELECT 'É' || i AS t FROM generate_series(1, 9) i")
     request = lab.request("SELECT count(*) FROM odd WHERE t ILIKE 'é_'")
     kernels = Recording(PackedTables(2**28, texts=0))
-    assert local.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
+    assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
     assert not any(prepared.texts for prepared in kernels.prepared)
 
 

@@ -26,10 +26,10 @@ from gpudb.engine.protocol import PlanNode
 from gpudb.errors import InternalError
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.fused_nodes import Fused
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.fused.conftest import JOIN
-from tests.engine.gpu.test_cases import embedded
+from tests.support.fused.fast_path import JOIN
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded
+from tests.support.lab import Lab
 
 FIRST = "SELECT a, k FROM f WHERE a > 3 ORDER BY k DESC, a LIMIT 7"
 MADE = Compiled(b"", 1, 0, 1.0)
@@ -70,7 +70,7 @@ def compiler() -> Iterator[_Compiler]:
 
 
 def _twin(workshop: Workshop) -> _Ran:
-    made = _Ran(local.PACKED, workshop)
+    made = _Ran(local_stages.PACKED, workshop)
     made.sources = []
     return made
 
@@ -85,7 +85,7 @@ def test_the_general_engine_answers_until_kernels_are_made(lab: Lab, compiler: _
     kernels, request = _twin(workshop), lab.request(sql)
     wanted = embedded(lab, request)
     for _ in range(2):
-        assert local.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels) == wanted
+        assert local_stages.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels) == wanted
         assert kernels.ran == 0
         (told,) = kernels.launched()
         assert told.declined == "its kernel is being compiled"
@@ -93,7 +93,7 @@ def test_the_general_engine_answers_until_kernels_are_made(lab: Lab, compiler: _
     _done(workshop)
     # Each was compiled once, and together they are all that runs.
     assert len(compiler.asked) == len(set(compiler.asked)) == (1 if sql == JOIN else 2)
-    assert local.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels) == wanted
+    assert local_stages.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels) == wanted
     assert kernels.ran == 1
     assert set(kernels.sources) == set(compiler.asked)
     (told,) = kernels.launched()
@@ -103,7 +103,7 @@ def test_the_general_engine_answers_until_kernels_are_made(lab: Lab, compiler: _
 def test_who_asks_first_waits_a_while(lab: Lab, compiler: _Compiler) -> None:
     kernels, request = _twin(compiler.workshop(patience=60)), lab.request(JOIN)
     threading.Timer(0.05, compiler.go.set).start()
-    assert local.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
+    assert local_stages.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
     assert kernels.ran == 1
     # What another process compiled is there at once.
     Workshop(lambda source: MADE, compiler, 0.0).wait(["some"])
@@ -135,7 +135,7 @@ def test_what_does_not_compile_is_the_general_engines(lab: Lab, compiler: _Compi
     workshop = compiler.workshop(patience=60)
     kernels, request = _twin(workshop), lab.request(JOIN)
     for _ in range(2):
-        assert local.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
+        assert local_stages.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
         assert kernels.declined == "its kernel does not compile"
     assert kernels.ran == 0
     assert len(compiler.asked) == 1
@@ -144,10 +144,10 @@ def test_what_does_not_compile_is_the_general_engines(lab: Lab, compiler: _Compi
 
 
 def test_what_the_data_keep_from_a_kernel_is_not_tried_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels, tables = Twin(local.PACKED), ResidentTables(2**28)
+    kernels, tables = Twin(local_stages.PACKED), ResidentTables(2**28)
     planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(lab.request(JOIN))
     ((number, node),) = [(each.number, each.root) for each in planned.stages if isinstance(each.root, Fused)]
-    build = compute(Task(planned.stages[0], WHOLE), tables, {}, local.FRAMES)
+    build = compute(Task(planned.stages[0], WHOLE), tables, {}, local_stages.FRAMES)
     tried: list[object] = []
 
     def refuse(*given: object) -> Prepared:
@@ -156,7 +156,9 @@ def test_what_the_data_keep_from_a_kernel_is_not_tried_again(lab: Lab, monkeypat
 
     monkeypatch.setattr(runner, "prepare", refuse)
     for key in (b"1", b"1", b"2", None, None):
-        (made,) = compute(Task(planned.stages[number], WHOLE, key=key), tables, {0: build}, local.FRAMES, kernels)
+        (made,) = compute(
+            Task(planned.stages[number], WHOLE, key=key), tables, {0: build}, local_stages.FRAMES, kernels
+        )
         assert made.rows > 0
         (told,) = kernels.launched()
         assert told.declined == kernels.declined == "numbers that are too large"
@@ -180,8 +182,8 @@ def test_a_part_is_bound_while_its_kernel_is_compiled(lab: Lab, compiler: _Compi
     planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(lab.request(JOIN))
     stages = planned.stages
     ((number, node),) = [(each.number, each.root) for each in stages if isinstance(each.root, Fused)]
-    build = compute(Task(stages[0], WHOLE), tables, {}, local.FRAMES)
-    (first,) = compute(Task(stages[number], WHOLE, key=b""), tables, {0: build}, local.FRAMES, kernels)
+    build = compute(Task(stages[0], WHOLE), tables, {}, local_stages.FRAMES)
+    (first,) = compute(Task(stages[number], WHOLE, key=b""), tables, {0: build}, local_stages.FRAMES, kernels)
     assert kernels.kept(node, b"") is None
     told = _told(planned, number, kernels)
     assert told["Answered By"] == "the general engine: its kernel is being compiled"

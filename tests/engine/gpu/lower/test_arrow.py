@@ -9,8 +9,8 @@ import pytest
 from gpudb.engine.gpu.exchange.result_codec import packed, schema_of, to_batch, unpacked
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
 from gpudb.types import INT4, TEXT
-from tests.engine.conftest import Lab
-from tests.engine.gpu.lower.where import fetched
+from tests.support.gpu.lowering import fetched
+from tests.support.lab import Lab
 
 _HELD = {
     "int4[]": (INT4.array, [[1, 2], [3], [], None]),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.conftest import Lab
-from tests.engine.gpu.lower.where import lowered
+from tests.support.gpu.lowering import lowered
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TABLE el (id int, d date, ts timestamp, tz timestamptz, i int);

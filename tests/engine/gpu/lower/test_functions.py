@@ -6,10 +6,10 @@ import pytest
 
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.lower.where import fetched, lowered
-from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.gpu.lowering import fetched, lowered
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TABLE lf (id int, a numeric(10,2), b numeric(30,12), c numeric, i int, f float8, d date, ts timestamp,
@@ -65,7 +65,10 @@ def test_one_row_of_null_replaces_nothing(lab: Lab) -> None:
     ("output", "sqlstate"), [("a % (i - i)", "22012"), ("mod(7, a)", "22012"), ("sqrt(f)", "2201F")]
 )
 def test_errors_are_the_statement_s(lab: Lab, output: str, sqlstate: str) -> None:
-    for run in (lambda request: local.rows(request, 1, lab.database.cpu), lambda request: embedded(lab, request)):
+    for run in (
+        lambda request: local_stages.rows(request, 1, lab.database.cpu),
+        lambda request: embedded(lab, request),
+    ):
         with pytest.raises(GpudbError) as failed:
             run(lab.request(f"SELECT {output} FROM lf"))
         assert failed.value.sqlstate == sqlstate
@@ -92,7 +95,7 @@ def test_a_series_without_end_is_not_made(lab: Lab) -> None:
         "SELECT generate_series(1, 60000000) FROM lf",
     ):
         with pytest.raises(NotCarried):
-            local.rows(lab.request(sql), 1, lab.database.cpu)
+            local_stages.rows(lab.request(sql), 1, lab.database.cpu)
 
 
 def test_another_time_zone_goes_to_the_host(lab: Lab) -> None:
@@ -101,6 +104,6 @@ def test_another_time_zone_goes_to_the_host(lab: Lab) -> None:
         request = lab.request(
             "SELECT id, date_trunc('month', d), tz::date, to_char(tz, 'YYYY-MM') FROM lf WHERE id > 1"
         )
-        assert sorted_rows(local.rows(request, 1, lab.database.cpu)) == sorted_rows(embedded(lab, request))
+        assert sorted_rows(local_stages.rows(request, 1, lab.database.cpu)) == sorted_rows(embedded(lab, request))
     finally:
         lab.run("RESET TimeZone")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.lower.where import fetched
-from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.gpu.lowering import fetched
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TABLE ip (id int, k float8, f float8, n numeric(8,2), t text, d date, part int);
@@ -60,4 +60,4 @@ def test_what_has_no_such_place_goes_to_the_host(lab: Lab) -> None:
         "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n), mode() WITHIN GROUP (ORDER BY id) FILTER (WHERE id = 3) FROM ip",
     ):
         request = lab.request(sql)
-        assert sorted_rows(local.rows(request, 1, lab.database.cpu)) == sorted_rows(embedded(lab, request))
+        assert sorted_rows(local_stages.rows(request, 1, lab.database.cpu)) == sorted_rows(embedded(lab, request))

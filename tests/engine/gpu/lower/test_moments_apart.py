@@ -10,8 +10,8 @@ from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.protocol import Settings
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
+from tests.support.gpu import local_stages
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TABLE ma (id int, d date, ts timestamp, tz timestamptz);
@@ -33,9 +33,9 @@ def test_they_are_the_same_moment(lab: Lab, zone: str, pair: str, fused: bool) -
     request = lab.request(f"SELECT sum(id) FROM ma WHERE {one} IS NOT DISTINCT FROM {other}")
     request = replace(request, settings=Settings(timezone=zone))
     kinds = [column.type for column in request.query.columns]
-    assert local.as_text(lab.database.cpu.run(request), kinds) == [(SAME[zone][pair],)]
-    costs, kernels = (Costs(scan=0), Twin(local.PACKED)) if fused else (None, None)
+    assert local_stages.as_text(lab.database.cpu.run(request), kinds) == [(SAME[zone][pair],)]
+    costs, kernels = (Costs(scan=0), Twin(local_stages.PACKED)) if fused else (None, None)
     try:
-        assert local.rows(request, 2, lab.database.cpu, costs, kernels=kernels) == [(SAME[zone][pair],)]
+        assert local_stages.rows(request, 2, lab.database.cpu, costs, kernels=kernels) == [(SAME[zone][pair],)]
     except NotCarried:
         assert zone != "UTC"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TYPE sk_pair AS (i interval, n numeric);
@@ -31,4 +31,4 @@ STATEMENTS = (
 @pytest.mark.parametrize("workers", [1, 2])
 def test_intervals_among_values_compare_by_their_length(lab: Lab, sql: str, workers: int) -> None:
     request = lab.request(sql)
-    assert sorted_rows(local.rows(request, workers, lab.database.cpu)) == sorted_rows(embedded(lab, request))
+    assert sorted_rows(local_stages.rows(request, workers, lab.database.cpu)) == sorted_rows(embedded(lab, request))

@@ -6,10 +6,10 @@ import pytest
 
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
-from tests.engine.gpu.lower.where import lowered
-from tests.engine.gpu.test_cases import embedded, sorted_rows
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded, sorted_rows
+from tests.support.gpu.lowering import lowered
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TYPE sp_mood AS ENUM ('sad', 'ok', 'Ünhappy');
@@ -65,7 +65,10 @@ def test_the_answer_is_the_embedded_engine_s(lab: Lab, outputs: str) -> None:
 
 @pytest.mark.parametrize("output", ["i + i", "i - interval '-178000000 years'"])
 def test_an_interval_out_of_range_is_an_error(lab: Lab, output: str) -> None:
-    for run in (lambda request: local.rows(request, 1, lab.database.cpu), lambda request: embedded(lab, request)):
+    for run in (
+        lambda request: local_stages.rows(request, 1, lab.database.cpu),
+        lambda request: embedded(lab, request),
+    ):
         with pytest.raises(GpudbError) as failed:
             run(lab.request(f"SELECT {output} FROM sp"))
         assert failed.value.sqlstate == "22008"
@@ -73,9 +76,9 @@ def test_an_interval_out_of_range_is_an_error(lab: Lab, output: str) -> None:
 
 def test_dates_of_other_calendars_stay_with_the_embedded_engine(lab: Lab) -> None:
     with pytest.raises(NotCarried):
-        local.rows(lab.request("SELECT d::text FROM sp"), 1, lab.database.cpu)
+        local_stages.rows(lab.request("SELECT d::text FROM sp"), 1, lab.database.cpu)
 
 
 def test_keys_of_two_types_are_not_compared(lab: Lab) -> None:
     request = lab.request("SELECT id, p = ROW(1, 'a') FROM sp")
-    assert sorted_rows(local.rows(request, 1, lab.database.cpu)) == sorted_rows(embedded(lab, request))
+    assert sorted_rows(local_stages.rows(request, 1, lab.database.cpu)) == sorted_rows(embedded(lab, request))

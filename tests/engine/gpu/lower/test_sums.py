@@ -17,8 +17,8 @@ from gpudb.plan.errors import NotCarried
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.stage_nodes import Final
 from gpudb.plan.tree.traversal import walk_nodes
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
+from tests.support.gpu import local_stages
+from tests.support.lab import Lab
 
 ROWS = """
 CREATE TABLE su (k int, i int, l int8, n numeric(12, 2), w numeric(38, 0), f numeric, m money);
@@ -50,10 +50,10 @@ def lab() -> Iterator[Lab]:
 def test_sums_are_the_embedded_engine_s(lab: Lab, sql: str, fused: bool) -> None:
     request = lab.request(sql)
     kinds = [column.type for column in request.query.columns]
-    wanted = local.as_text(lab.database.cpu.run(request), kinds)
+    wanted = local_stages.as_text(lab.database.cpu.run(request), kinds)
     for workers, chunks in ((1, 1), (3, 1), (1, 3)):
-        kernels = Twin(local.PACKED) if fused else None
-        found = local.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
+        kernels = Twin(local_stages.PACKED) if fused else None
+        found = local_stages.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
         assert found == wanted, (workers, chunks)
 
 
@@ -74,9 +74,9 @@ def test_sums_that_might_wrap_are_the_embedded_engine_s_to_make(lab: Lab, sql: s
     """128 bits wrapped: a sum of more had an answer, and none of its digits was right."""
     request = lab.request(sql)
     for workers, chunks in ((1, 1), (3, 1), (1, 3)):
-        kernels = Twin(local.PACKED) if fused else None
+        kernels = Twin(local_stages.PACKED) if fused else None
         with pytest.raises((NotCarried, SqlError), match=r"sums that 128 bits may not hold|overflows numeric format"):
-            local.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
+            local_stages.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
 
 
 class _Counted(HostFrames):
@@ -95,9 +95,9 @@ def _computed(lab: Lab, sql: str) -> int:
     stages = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True).planned(request).stages
     groups, last = stages
     assert any(isinstance(node, Final) and node.whole for node in walk_nodes(last.root))
-    frames, kernels = _Counted(), Twin(local.PACKED)
-    given = compute(Task(groups, Share(0, 1)), local.TABLES, {}, local.FRAMES, kernels)
-    compute(Task(last, Share(0, 1)), local.TABLES, {groups.number: given}, frames)
+    frames, kernels = _Counted(), Twin(local_stages.PACKED)
+    given = compute(Task(groups, Share(0, 1)), local_stages.TABLES, {}, local_stages.FRAMES, kernels)
+    compute(Task(last, Share(0, 1)), local_stages.TABLES, {groups.number: given}, frames)
     return frames.count
 
 
@@ -110,8 +110,8 @@ def test_groups_are_finished_with_what_is_done_to_them(lab: Lab) -> None:
 
 @pytest.mark.parametrize("fused", [False, True])
 def test_sums_beyond_their_type_are_errors(lab: Lab, fused: bool) -> None:
-    kernels = Twin(local.PACKED) if fused else None
+    kernels = Twin(local_stages.PACKED) if fused else None
     request = lab.request("SELECT k, sum(k::money * 0 + '46116860184273879'::money) FROM su GROUP BY k")
     with pytest.raises(SqlError) as raised:
-        local.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels)
+        local_stages.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels)
     assert raised.value.sqlstate == "22003"

@@ -9,8 +9,8 @@ import pytest
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.errors import GpudbError
 from gpudb.plan.physical.exchange_planning import Costs
-from tests.engine.conftest import Lab
-from tests.engine.gpu import local
+from tests.support.gpu import local_stages
+from tests.support.lab import Lab
 
 SETUP = """
 CREATE TABLE wn (id int, n numeric, w numeric(38, 0), d numeric(38, 20), b int8);
@@ -34,12 +34,12 @@ REFUSED = (
     "w - d",
     "b::numeric(38, 20)",
 )
-FUSED = Twin(local.PACKED)
+FUSED = Twin(local_stages.PACKED)
 
 
 def _rows(lab: Lab, sql: str, *, fused: bool) -> Sequence[tuple[str | None, ...]]:
     costs, kernels = (Costs(scan=0), FUSED) if fused else (None, None)
-    return local.rows(lab.request(sql), 2, lab.database.cpu, costs, kernels=kernels)
+    return local_stages.rows(lab.request(sql), 2, lab.database.cpu, costs, kernels=kernels)
 
 
 @pytest.mark.parametrize("fused", [False, True])

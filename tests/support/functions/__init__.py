@@ -1,0 +1,1 @@
+"""Calls of every documented function, and an embedded evaluator for them."""

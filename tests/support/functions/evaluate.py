@@ -1,0 +1,83 @@
+"""Runs a query on the embedded engine in process, without session or server, and gives what a client would see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from gpudb.catalog.model import initial
+from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.protocol import Request, Settings
+from gpudb.errors import GpudbError
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.parse.parser import parse
+from gpudb.values.text_columns import text_column
+from tests.support.oracle.wire import Outcome
+
+
+class Evaluator:
+    """An engine over an empty catalog."""
+
+    def __init__(self) -> None:
+        self._engine = CpuEngine(memory_limit=1 << 30, threads=2)
+        self._catalog = initial()
+
+    def execute(self, sql: str, zone: str = "UTC") -> Outcome:
+        """One SELECT's outcome, its values as PostgreSQL's text."""
+        try:
+            (statement,) = parse(sql)
+            query = bind_query(Binder(self._catalog, sql, timezone=zone), statement.node, None)
+            stream = self._engine.run(Request(query, self._catalog, Settings(timezone=zone)))
+            rows: list[tuple[str | None, ...]] = []
+            for batch in stream:
+                rows += _rows(batch, [column.type for column in query.columns], zone)
+        except GpudbError as error:
+            return Outcome(sqlstate=error.sqlstate, message=error.message)
+        columns = query.columns
+        return Outcome(
+            tuple(rows), tuple(each.name for each in columns), tuple(each.type.oid for each in columns),
+            tuple(each.type.modifier for each in columns), f"SELECT {len(rows)}",
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Frees the engine."""
+        self._engine.close()
+
+
+def _rows(batch: pa.RecordBatch, types: list[object], zone: str) -> list[tuple[str | None, ...]]:
+    texts = [text_column(t, column, zone).to_pylist() for t, column in zip(types, batch.columns)]  # type: ignore[arg-type]
+    return list(zip(*texts))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One line of a case file; the expression list of a SELECT, or a whole query."""
+
+    file: str
+    line: int
+    text: str
+    zone: str
+
+    @property
+    def sql(self) -> str:
+        """The statement."""
+        return self.text if self.text.lower().startswith(("select ", "with ", "values ")) else f"SELECT {self.text}"
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    """Every case of every file."""
+    for path in sorted(folder.glob("*.sql")):
+        zone = "UTC"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            line = line.strip()
+            if line.startswith("-- zone "):
+                zone = line.removeprefix("-- zone ")
+            elif line and not line.startswith("--"):
+                yield Case(path.name, number, line.rstrip(";"), zone)

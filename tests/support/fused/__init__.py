@@ -1,0 +1,1 @@
+"""Queries, data and runners for fused kernels."""

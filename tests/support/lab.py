@@ -1,0 +1,137 @@
+"""A database whose tables SQL makes, requests over its snapshots, and the engines that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpudb.catalog.model import Table
+from gpudb.cli.machine import gpus, visible
+from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
+from gpudb.engine.gpu.engine import ClusterEngine
+from gpudb.engine.gpu.planning.planner import Planner
+from gpudb.engine.protocol import Cancel, Engine, Request, Settings
+from gpudb.engine.routing import RoutedEngine
+from gpudb.plan.dask.planner import warm
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.session.database import Database
+from gpudb.session.execution.binding import bind_statement, statements_of
+from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bound import DataChange
+from gpudb.storage.transaction import Transaction
+from tests.support.sessions import run
+
+WORKERS = 2
+
+ON_GPUS = [pytest.mark.gpu, pytest.mark.timeout(300), pytest.mark.xdist_group("who holds the GPUs")]
+"""Of tests with workers on GPUs, each of which one worker holds: one process runs them, one after the other."""
+
+ENGINES = (
+    "cpu",
+    pytest.param("twin", marks=pytest.mark.timeout(300)),  # starting workers takes long on a busy machine
+    pytest.param("fused", marks=pytest.mark.timeout(300)),
+    pytest.param("gpu", marks=ON_GPUS),
+    pytest.param("fused gpu", marks=ON_GPUS),
+)
+"""Every engine, as a session has it: the embedded one, and workers with it behind them: CPU workers, the same with the
+kernels' twin for whatever can be fused, the GPUs there are, the same with kernels for whatever can be."""
+
+
+class Lab:
+    """A database whose tables SQL makes, and requests over its snapshots.
+
+    A request's snapshot stays readable until the lab is closed.
+    """
+
+    def __init__(self) -> None:
+        self.database = Database(None)
+        self.session = self.database.session("gpudb")
+        self._open: list[Transaction] = []
+
+    def run(self, sql: str) -> list[tuple[Any, ...]]:
+        """Runs SQL in the lab's session."""
+        return run(self.session, sql)
+
+    def request(
+        self,
+        sql: str,
+        parameters: tuple[object, ...] = (),
+        *,
+        cancel: Cancel | None = None,
+        transaction: Transaction | None = None,
+        settings: Settings | None = None,
+    ) -> Request:
+        """A bound query over what is committed now, or over a transaction's own state."""
+        if transaction is None:
+            transaction = self.database.store.begin()
+            self._open.append(transaction)
+        (statement,) = statements_of(sql)
+        binder = Binder(transaction.catalog, statement.text)
+        query = bind_statement(binder, statement)
+        assert not isinstance(query, DataChange)
+        return Request(query, transaction.catalog, settings or Settings(), parameters, cancel or Cancel())
+
+    def release(self) -> None:
+        """Lets go of the snapshots."""
+        for transaction in self._open:
+            transaction.rollback()
+        self._open.clear()
+
+    def close(self) -> None:
+        """Ends everything."""
+        self.release()
+        self.session.close()
+        self.database.close()
+
+
+@pytest.fixture(scope="module")
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """A lab with what the module's SETUP makes, if it has one."""
+    made = Lab()
+    setup = getattr(request.module, "SETUP", "")
+    if setup:
+        made.run(setup)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
+    """An engine of its own, apart from the one that the lab's session uses."""
+    made: Engine = CpuEngine(spill=lab.database.store.spill)
+    if request.param != "cpu":
+        made = _workers(made, gpu="gpu" in request.param, fuse="fused" in request.param)
+    yield made
+    made.close()
+
+
+def _workers(embedded: Engine, *, gpu: bool, fuse: bool) -> Engine:
+    """Workers before the embedded engine."""
+    warm()
+    cluster = Cluster(gpu_processes(visible(gpus())) if gpu else cpu_processes(WORKERS, fuse=fuse))
+    costs = Costs(workers=cluster.size, scan=0 if fuse else Costs.scan)
+    planner = Planner(embedded, costs, fuse=fuse, gpu=gpu)
+    return RoutedEngine(ClusterEngine(cluster, embedded, "gpu" if gpu else "twin", planner), embedded)
+
+
+def answer(engine: Engine, request: Request) -> list[tuple[Any, ...]]:
+    """All rows."""
+    stream = engine.run(request)
+    try:
+        rows: list[tuple[Any, ...]] = []
+        for batch in stream:
+            rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        return rows
+    finally:
+        stream.close()
+
+
+def table_of(lab: Lab, name: str) -> Table:
+    """A table of schema public."""
+    found = lab.database.store.catalog().relation("public", name)
+    assert isinstance(found, Table)
+    return found

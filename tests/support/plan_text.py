@@ -1,0 +1,79 @@
+"""Plans and stages as indented text, which tests compare with what they expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.engine.gpu.explain.operators import text
+from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.plan.cost.estimate import estimate
+from gpudb.plan.logical.planner import plan_query
+from gpudb.plan.optimize import optimized
+from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.plan.physical.stages import Stage, stages_of
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.nodes import Node
+from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial, Receive
+from tests.support.lab import Lab
+
+CLOSE = Costs(exchange=0, broadcast=64, range=10, groups=10)
+"""Costs by which small tables are treated as large ones."""
+
+
+def plan(lab: Lab, sql: str) -> Node:
+    """A query's optimised plan."""
+    return optimized(plan_query(lab.request(sql).query, estimate).root)
+
+
+def stages(lab: Lab, sql: str, costs: Costs = CLOSE) -> list[Stage]:
+    """A query's stages."""
+    return stages_of(plan(lab, sql), is_mergeable, costs)
+
+
+def shape(node: Node, depth: int = 0) -> str:
+    """A plan, a line a node."""
+    lines = ["  " * depth + _line(node)]
+    lines += [shape(each, depth + 1) for each in node.inputs]
+    return "\n".join(lines)
+
+
+def shapes(given: Sequence[Stage]) -> str:
+    """Stages, each with where its rows go."""
+    return "\n".join(
+        f"{stage.number} {stage.output}{' alone' if stage.alone else ''}\n{shape(stage.root, 1)}" for stage in given
+    )
+
+
+def _line(node: Any) -> str:
+    match node:
+        case nodes.Scan():
+            condition = f" where {text(node.filter, node.names)}" if node.filter is not None else ""
+            return f"{node.table.name}({', '.join(node.names)}){condition}"
+        case nodes.Filter():
+            return f"filter {text(node.condition, node.names)}"
+        case nodes.Project():
+            return f"project {', '.join(text(expr, node.input.names) for expr in node.exprs)}"
+        case nodes.Join():
+            on = " and ".join(f"{text(a, node.left.names)} = {text(b, node.right.names)}" for a, b in node.keys)
+            more = f" if {text(node.condition, node.left.names + node.right.names)}" if node.condition else ""
+            return f"{node.kind.lower()} join {on or 'all'}{more}"
+        case nodes.Aggregate() | Partial() | Final():
+            inner = getattr(node, "aggregate", node)
+            below = node.input if isinstance(node, nodes.Aggregate) else inner.input
+            whole = " whole" if isinstance(node, Final) and node.whole else ""
+            keys = ", ".join(text(key, below.names) for key in inner.keys) or "all"
+            return f"{type(node).__name__.lower()}{whole} by {keys}"
+        case nodes.Sort():
+            keys = ", ".join(text(key.expr, node.names) for key in node.keys)
+            limit = f" first {text(node.limit, ())}" if node.limit is not None else ""
+            return f"sort {keys}{limit}".rstrip()
+        case nodes.Shared():
+            return f"shared {abs(node.number)}"
+        case Defer() | Fetch():
+            strings = node.strings if isinstance(node, Defer) else [place for place, _ in node.columns]
+            return f"{type(node).__name__.lower()} {', '.join(node.names[place] for place in strings)}"
+        case Receive():
+            return f"receive {node.stage}"
+        case _:
+            return type(node).__name__.lower()

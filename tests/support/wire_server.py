@@ -1,0 +1,28 @@
+"""A wire server on a free port of loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from gpudb.server.wire.server import PgServer
+from gpudb.session.interfaces import DatabaseFace
+
+Address = tuple[str, int]
+
+
+@contextlib.contextmanager
+def serving(database: DatabaseFace, **options: Any) -> Iterator[PgServer]:
+    """A server on a free port of loopback."""
+    server = PgServer(database, "127.0.0.1", 0, **options)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown(timeout=1)
+        thread.join(60)
+        database.close()
+        assert not thread.is_alive()

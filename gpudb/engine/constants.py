@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from gpudb.sql.bound import Cast, Constant, Expr, Parameter, Query, Select
+from gpudb.sql.prepared import Artifact
 
 PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
 """Types whose values Arrow holds as Python does."""
@@ -40,34 +41,29 @@ class OneRow:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """How to make a query's row: for each column its constant or the parameter that it is; `made` if it never varies.
+    """How to make a query's row: for each column its constant or parameter; `made` is the row if it never varies."""
 
-    `query` is held so that its id, under which this is kept, stays its own.
-    """
-
-    query: Query
     schema: pa.Schema
     sources: tuple[Constant | Parameter, ...]
     made: OneRow | None = None
 
 
-_known: dict[int, _Row] = {}  # by the id of a query that a plan cache holds
-_KEPT, _LONGEST = 1024, 4096
+_ROW = Artifact[_Row]()
+_MAX_BYTES = 4096
+"""Rows of longer constants are made anew each time."""
 
 
 def constant_row(query: Query, parameters: Sequence[object]) -> OneRow | None:
     """The row of a query that selects constants and parameters of plain types from nothing; None for any other."""
     if not isinstance(query, Select) or query.source is not None:
         return None
-    row = _known.get(id(query))
+    row = query.prepared.get(_ROW)
     if row is None:
         row = _row_of(query)
         if row is None:
             return None
-        if sum(map(_length, row.sources)) <= _LONGEST:
-            if len(_known) >= _KEPT:
-                _known.clear()
-            _known[id(query)] = row
+        if sum(map(_length, row.sources)) <= _MAX_BYTES:
+            query.prepared.put(_ROW, row)
     return row.made or _filled(row, parameters)
 
 
@@ -130,6 +126,6 @@ def _row_of(query: Query) -> _Row | None:
             return None
         sources.append(known)
     schema = pa.schema([(f"c{number}", target.type.arrow) for number, target in enumerate(targets, 1)])
-    row = _Row(query, schema, tuple(sources))
+    row = _Row(schema, tuple(sources))
     varies = any(isinstance(source, Parameter) for source in sources)
     return row if varies else replace(row, made=_filled(row, ()))

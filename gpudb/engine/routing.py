@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections import OrderedDict
 from dataclasses import replace
 
 from gpudb.engine.protocol import Engine, PlanNode, Request, Stream
 from gpudb.errors import FeatureNotSupported
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
+from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
 
-_KEPT = 256
+_READS_TABLES = Artifact[bool]()
 
 
 class RoutedEngine:
@@ -22,21 +21,10 @@ class RoutedEngine:
         self.name = cluster.name
         self._cluster = cluster
         self._embedded = embedded
-        # By identity, as plans are kept; beside what is known of a query itself, so that its id stays its own.
-        self._known: OrderedDict[int, tuple[bound.Query, bool]] = OrderedDict()
-
-    def _reads_tables(self, query: bound.Query) -> bool:
-        known = self._known.get(id(query))
-        if known is None:
-            known = self._known[id(query)] = query, _reads_tables(query)
-            while len(self._known) > _KEPT:
-                with contextlib.suppress(KeyError):  # another thread was there before
-                    self._known.popitem(last=False)
-        return known[1]
 
     def run(self, request: Request) -> Stream:
         """Starts a query where it can run; a NOTICE tells of a fallback, 0A000 that it is off."""
-        if not self._reads_tables(request.query):
+        if not _reads_tables(request.query):
             self._check_node(request)
             return self._embedded.run(request)
         try:
@@ -48,7 +36,7 @@ class RoutedEngine:
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """The plan of the engine that runs the query; the embedded one's says why it is that one."""
-        if not self._reads_tables(request.query):
+        if not _reads_tables(request.query):
             self._check_node(request)
             return self._embedded.explain(request, analyze=analyze)
         try:
@@ -78,7 +66,12 @@ class RoutedEngine:
 
 
 def _reads_tables(query: bound.Query) -> bool:
-    """Whether a query is over tables alone: what the system catalog and registered frames give lies here already."""
+    """Whether a query reads tables alone: system relations and registered frames are in this process."""
+    known = query.prepared.get(_READS_TABLES)
+    return query.prepared.put(_READS_TABLES, _finds_tables(query)) if known is None else known
+
+
+def _finds_tables(query: bound.Query) -> bool:
     found = False
     for node in walk(query):
         if isinstance(node, bound.SystemScan | bound.FrameScan) or (isinstance(node, bound.Scan) and node.row_ids):

@@ -7,11 +7,12 @@ exactly what the function takes: nothing downstream converts on its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpudb.catalog.model import Table
 from gpudb.functions.registry import Function
+from gpudb.sql.prepared import Prepared
 from gpudb.types import BOOL, INT4, RECORD, SqlType
 
 # ---------------------------------------------------------------------------------------------- expressions
@@ -520,6 +521,7 @@ class Select:
     limit: Expr | None = None
     offset: Expr | None = None
     ctes: tuple[Cte, ...] = ()
+    prepared: Prepared = field(default_factory=Prepared, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,6 +537,7 @@ class SetOperation:
     limit: Expr | None = None
     offset: Expr | None = None
     ctes: tuple[Cte, ...] = ()
+    prepared: Prepared = field(default_factory=Prepared, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -547,6 +550,7 @@ class Values:
     limit: Expr | None = None
     offset: Expr | None = None
     ctes: tuple[Cte, ...] = ()
+    prepared: Prepared = field(default_factory=Prepared, init=False, repr=False, compare=False)
 
 
 Query = Select | SetOperation | Values

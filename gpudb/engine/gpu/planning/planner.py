@@ -7,7 +7,6 @@ import math
 import pickle
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,6 +23,7 @@ from gpudb.engine.gpu.planning.capability import check, check_functions
 from gpudb.engine.gpu.planning.constants import evaluator
 from gpudb.engine.gpu.worker.batching import Space, build_rows, chunks_of, kept_rows
 from gpudb.engine.protocol import Engine, Request
+from gpudb.lru import LruCache
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import RULES, Rule, optimized
@@ -35,6 +35,7 @@ from gpudb.plan.physical.stages import Stage, stages_of
 from gpudb.plan.tree.nodes import WHOLE, Node, Plan, Scan
 from gpudb.plan.tree.traversal import rebuild, walk_nodes
 from gpudb.sql import bound
+from gpudb.sql.prepared import Artifact, Prepared
 
 CAREFUL_SECONDS = 60.0
 """How long a plan is cut finer than it need be once memory did not do: others may have held it."""
@@ -88,9 +89,8 @@ class Planned:
 
 @dataclass
 class _Kept:
-    """A query that has been planned, so that its id stays its own; and what its stages were over some tables."""
+    """The plan of a query, and its latest stages with the tables that these are over."""
 
-    query: bound.Query
     plan: Plan
     scanned: tuple[Table, ...]
     tables: tuple[Table, ...] = ()
@@ -122,8 +122,11 @@ class Planner:
         self._fuse, self._gpu = fuse, gpu
         self._costs = costs
         self._rules, self._optimize = rules, optimize
-        # By identity: plan caches hold bound queries, and so does this one.
-        self._plans: OrderedDict[int, _Kept] = OrderedDict()
+        # A query holds its plan; this only bounds how many do.
+        self._artifact = Artifact[_Kept]()
+        self._recent: LruCache[Prepared, Prepared] = LruCache(
+            _KEPT, on_evict=lambda prepared, _: prepared.discard(self._artifact)
+        )
         self._lock = threading.Lock()
 
     def planned(self, request: Request, space: Space | None = None, chunks: int = 0) -> Planned:
@@ -174,11 +177,10 @@ class Planner:
 
     def again(self, request: Request) -> Planned | None:
         """What `planned` finds of a query that has been planned; None where it would plan."""
-        with self._lock:
-            kept = self._plans.get(id(request.query))
-            if kept is None:
-                return None
-            self._plans.move_to_end(id(request.query))
+        kept = request.query.prepared.get(self._artifact)
+        if kept is None:
+            return None
+        self._recent.get(request.query.prepared)
         return self._current(kept, tuple(map(request.table, kept.scanned)), self._fuses(request))
 
     def _current(self, kept: _Kept, tables: tuple[Table, ...], fuse: bool) -> Planned | None:
@@ -218,8 +220,7 @@ class Planner:
 
     def hosted(self, request: Request) -> Mapping[int, tuple[str, ...]]:
         """What the host's functions compute in each stage of a query that has been planned."""
-        with self._lock:
-            kept = self._plans.get(id(request.query))
+        kept = request.query.prepared.get(self._artifact)
         return {} if kept is None else kept.hosted.get(self._fuses(request), {})
 
     def alone(self, request: Request, worker: int) -> Planned:
@@ -239,20 +240,17 @@ class Planner:
         return Planned(Plan(root, kept.plan.columns), stages, cost_of(root, 1, gpu=self._gpu))
 
     def _kept(self, query: bound.Query, evaluate: Evaluate) -> _Kept:
-        with self._lock:
-            kept = self._plans.get(id(query))
-            if kept is not None:
-                self._plans.move_to_end(id(query))
-                return kept
+        kept = query.prepared.get(self._artifact)
+        if kept is not None:
+            self._recent.get(query.prepared)
+            return kept
         check_functions(query)
         plan = plan_query(query, estimate, optimize=self._optimize)
         folded = fold_constants(plan.root, evaluate, immutable=True)
         # A table counts, too, that rules have found to be of no use.
         scanned = tuple(node.table for node in walk_nodes(folded) if isinstance(node, Scan))
         plan = Plan(optimized(folded, self._rules), plan.columns)
-        kept = _Kept(query, plan, tuple({table.oid: table for table in scanned}.values()))
-        with self._lock:
-            self._plans[id(query)] = kept
-            while len(self._plans) > _KEPT:
-                self._plans.popitem(last=False)
+        kept = _Kept(plan, tuple({table.oid: table for table in scanned}.values()))
+        query.prepared.put(self._artifact, kept)
+        self._recent.put(query.prepared, query.prepared)
         return kept

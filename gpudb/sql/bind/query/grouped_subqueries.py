@@ -79,6 +79,7 @@ class _Pairing:
             if each.name in numbered
             else self.same(getattr(one, each.name), getattr(other, each.name))
             for each in fields(one)
+            if each.compare
         )
 
     def _paired(self, what: str, one: int, other: int) -> bool:

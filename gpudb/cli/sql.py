@@ -56,9 +56,9 @@ def run_each(connection: Connection, text: str, show: Callable[[Rows], None]) ->
             continue
         start = place
         try:
-            for statement in parse(piece):
-                start = place + statement.start
-                rows = connection.execute(statement.text)
+            for offset, written in written_statements(piece):
+                start = place + offset
+                rows = connection.execute(written)
                 _tell(connection)
                 show(rows)
         except GpudbError as error:
@@ -67,6 +67,15 @@ def run_each(connection: Connection, text: str, show: Callable[[Rows], None]) ->
             raise
         finally:
             _tell(connection)
+
+
+def written_statements(text: str) -> list[tuple[int, str]]:
+    """Each statement of a text as it is written, and its place.
+
+    The parser's own texts lack the clauses that PostgreSQL's grammar does not know, such as DISTRIBUTE BY.
+    """
+    starts = [statement.start for statement in parse(text)]
+    return [(start, text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
 def _attempt(connection: Connection, action: Callable[[], None], text: str) -> bool:

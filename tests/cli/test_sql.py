@@ -28,6 +28,14 @@ def test_c_prints_as_psql_does_and_tells_errors() -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_extensions_of_the_grammar_reach_the_database() -> None:
+    made = "CREATE TABLE t (a int) DISTRIBUTE BY HASH (a); ALTER TABLE t DISTRIBUTE BY REPLICATION;"
+    asked = "SELECT pclocatortype FROM pgxc_class; SELECT a FROM t QUALIFY row_number() OVER () = 1"
+    done = here("sql", "-c", f"{made} {asked}; CREATE NODE n WITH (TYPE = 'datanode')")
+    assert " R\n" in done.stdout
+    assert done.stdout.endswith("CREATE NODE\n")
+
+
 def test_a_script_from_a_pipe_stops_at_the_first_error() -> None:
     done = here("sql", stdin="SELECT 1 AS a;\nSELECT 1/0;\nSELECT 2 AS b;\n")
     assert done.returncode == 1

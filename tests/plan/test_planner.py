@@ -112,6 +112,6 @@ def test_columns_that_nothing_reads_are_not_read(lab: Lab) -> None:
 def test_the_planner_imports_no_models(tmp_path: Path) -> None:
     (tmp_path / "sklearn").mkdir()
     (tmp_path / "sklearn" / "__init__.py").write_text("raise SystemExit('scikit-learn is imported')")
-    program = "from gpudb.plan.logical import planner; planner.warm()"
+    program = "from gpudb.plan.dask import planner; planner.warm()"
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, check=True, timeout=200)

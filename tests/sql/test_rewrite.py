@@ -1,4 +1,8 @@
-"""Every rewrite rule against its fixture: the text before, and the text after."""
+"""Every rewrite rule against its fixture: SQL before it and SQL after it.
+
+A rule over parse trees is compared as text. A rule over bound trees is compared as bound trees: what it makes of the
+SQL before it must equal the bound form of the SQL after it.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,15 @@ from typing import Any
 import pytest
 
 from gpudb.catalog.model import Argument, Catalog, Column, Routine, Table, initial
-from gpudb.sql import rewrite
+from gpudb.sql import bound, rewrite
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.parse.parser import deparse, parse
-from gpudb.sql.rewrite.expand_stars import expanded
-from gpudb.sql.rewrite.qualify_names import qualified
-from gpudb.sql.rewrite.rename_relations import moved_names
-from gpudb.sql.rewrite.select_into import select_into
+from gpudb.sql.rewrite.rule import NameSource, Renames, Tree
 from gpudb.types import INT4
 
 FIXTURES = Path(__file__).parent / "rewrite"
+PATH = ("public", "s")
 
 
 def _catalog() -> Catalog:
@@ -35,21 +37,24 @@ def _catalog() -> Catalog:
     return catalog.with_routine(Routine(20_100, "s", "plus", "gpudb", (Argument("n", INT4),), INT4, "SELECT n + 1"))
 
 
-_RULES: dict[str, Callable[[Any], Any]] = {
-    "select_into": select_into,
-    "moved_names": lambda node: (
-        parse(moved_names(deparse(node), {("s", "t"): ("public", "moved")}, {"old": "new"}))[0].node
-    ),
-    "expand_stars": lambda node: expanded(node, _stars(node)),
-    "qualify_names": lambda node: qualified(node, _catalog(), ("public", "s")),
-}
-
-
-def _stars(node: Any) -> dict[int, tuple[tuple[str, ...], ...]]:
-    binder = Binder(_catalog(), search_path=("public", "s"))
+def _names(node: Any) -> NameSource:
+    binder = Binder(_catalog(), search_path=PATH)
     binder.stars = {}
     bind_query(binder, node, None)
-    return binder.stars
+    return NameSource(binder.catalog, PATH, binder.stars)
+
+
+_RENAMES = Renames({("s", "t"): ("public", "moved")}, {"old": "new"})
+
+_CONTEXTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "select_into": lambda node: (),
+    "expand_stars": lambda node: (_names(node),),
+    "qualify_names": lambda node: (NameSource(_catalog(), PATH),),
+    "rename_relations": lambda node: (_RENAMES,),
+}
+"""What each rule over parse trees takes beside the tree."""
+
+_BOUND_TREES: tuple[Tree, ...] = ("bound query", "checked query", "engine query")
 
 
 def _pairs(path: Path) -> Iterator[tuple[str, str]]:
@@ -59,32 +64,79 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
         yield before.strip(), after.strip()
 
 
+_RULES = {rule.name: rule for rule in rewrite.RULES}
 _CASES = [(path.stem, before, after) for path in sorted(FIXTURES.glob("*.sql")) for before, after in _pairs(path)]
 
 
-def _text(sql: str) -> str:
+def _node(sql: str) -> Any:
     (statement,) = parse(sql)
-    return deparse(statement.node)
+    return statement.node
 
 
-@pytest.mark.parametrize("rule, before, after", _CASES)
-def test_fixture(rule: str, before: str, after: str) -> None:
-    (statement,) = parse(before)
-    assert deparse(_RULES[rule](statement.node)) == _text(after)
+def _text(sql: str) -> str:
+    return deparse(_node(sql))
 
 
-def test_every_rule_has_its_fixture() -> None:
+def _bound(sql: str) -> bound.Query:
+    return bind_query(Binder(_catalog(), search_path=PATH), _node(sql), None)
+
+
+@pytest.mark.parametrize("name, before, after", _CASES)
+def test_fixture(name: str, before: str, after: str) -> None:
+    rule = _RULES[name]
+    if rule.applies_to in _BOUND_TREES:
+        assert rule.function(_bound(before)) == _bound(after)
+    else:
+        node = _node(before)
+        assert deparse(rule.function(node, *_CONTEXTS[name](node))) == _text(after)
+
+
+@pytest.mark.parametrize("name", [rule.name for rule in rewrite.RULES])
+def test_fixture_shows_a_change(name: str) -> None:
+    pairs = [(before, after) for stem, before, after in _CASES if stem == name]
+    assert any(_text(before) != _text(after) for before, after in pairs)
+
+
+def test_every_rule_has_its_module_and_fixture() -> None:
     folder = Path(rewrite.__file__).parent
-    rules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    assert rules == {path.stem for path in FIXTURES.glob("*.sql")} == set(_RULES)
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "rule"}
+    assert modules == {path.stem for path in FIXTURES.glob("*.sql")} == set(_RULES)
+    assert len(_RULES) == len(rewrite.RULES)
 
 
-def test_rules_run_together() -> None:
-    (statement,) = parse("SELECT 1 AS a INTO made")
-    assert deparse(rewrite.rewrite(statement.node)) == _text("CREATE TABLE made AS SELECT 1 AS a")
+def test_rewrite_statement() -> None:
+    assert deparse(rewrite.rewrite_statement(_node("SELECT 1 AS a INTO made"))) == _text(
+        "CREATE TABLE made AS SELECT 1 AS a"
+    )
 
 
-def test_qualifying_changes_a_copy() -> None:
-    (statement,) = parse("SELECT * FROM t")
-    qualified(statement.node, _catalog(), ("public",))
-    assert deparse(statement.node) == "SELECT * FROM t"
+def test_rewrite_stored_copies() -> None:
+    node = _node("SELECT * FROM lone")
+    made = rewrite.rewrite_stored(node, _catalog(), PATH, _names(node).stars)
+    assert deparse(made) == _text("SELECT lone.a, lone.lone_b FROM s.lone")
+    assert deparse(node) == _text("SELECT * FROM lone")
+
+
+def test_rewrite_stored_keeps_unknown_stars() -> None:
+    assert deparse(rewrite.rewrite_stored(_node("SELECT * FROM t"), _catalog(), PATH)) == _text(
+        "SELECT * FROM public.t"
+    )
+
+
+def test_rewrite_renamed_joins_statements() -> None:
+    text = rewrite.rewrite_renamed("SELECT a FROM s.t; SELECT old.f(1)", _RENAMES.relations, _RENAMES.schemas)
+    assert text == f"{_text('SELECT a FROM public.moved t')};\n{_text('SELECT new.f(1)')}"
+
+
+def test_rewrite_bound() -> None:
+    before = "SELECT x.a FROM (SELECT a, (SELECT u.a FROM u) AS b FROM t) AS x"
+    assert rewrite.rewrite_bound(_bound(before)) == rewrite.remove_unused_columns(_bound(before)) != _bound(before)
+
+
+def test_rewrite_for_engine() -> None:
+    assert rewrite.rewrite_for_engine(_bound("SELECT (SELECT a + 1) AS b FROM t")) == _bound("SELECT a + 1 AS b FROM t")
+
+
+def test_rewrite_checked() -> None:
+    made = rewrite.rewrite_checked(_bound("SELECT one + a AS b FROM (SELECT 1 AS one) AS x, t"))
+    assert made == _bound("SELECT 1 + a AS b FROM (SELECT 1 AS one) AS x, t")

@@ -1,4 +1,4 @@
-"""A bound query as DuckDB SQL. Output columns are called c1, c2, …; relation 7 is r7, WITH query 3 is w3."""
+"""Bound queries as DuckDB SQL. Output columns are named c1, c2, …; relation 7 is r7, WITH query 3 is w3."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from gpudb.functions import equality
 from gpudb.functions.equality import several_forms
 from gpudb.functions.registry import MISSING, fill, implementation
 from gpudb.sql import bound
-from gpudb.sql.rewrite.plain_subqueries import put_in_place
+from gpudb.sql.rewrite import rewrite_for_engine
 from gpudb.sql.traverse import reads_columns, walk
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN
 from gpudb.types import SqlType
 
-_MOST_ROWS = 1 << 62  # DuckDB takes no more
+_MOST_ROWS = 1 << 62  # DuckDB's maximum
 _MADE = 1 << 20
-"""Numbers of relations that are made here begin with it."""
+"""First number of relations that the renderer creates."""
 _CLAUSES = {"LIMIT": "limit", "OFFSET": "result_offset"}
 TableSource = Callable[[bound.Scan, bound.Expr | None], str]
 
@@ -35,9 +35,8 @@ TableSource = Callable[[bound.Scan, bound.Expr | None], str]
 class Renderer:
     """Renders one statement.
 
-    `table` gives the SQL relation of a table's snapshot, with its columns by name, under the WHERE of its query;
-    `check` raises once the statement is to end. `held` takes tables that the text names
-    beside those, by name; without it there are none.
+    `table` returns the SQL relation of a table's snapshot, with its columns by name, given the WHERE of its query.
+    `check` raises if the statement is canceled. `held` collects long VALUES lists as tables, by name.
     """
 
     def __init__(
@@ -63,8 +62,8 @@ class Renderer:
         self._made = count(_MADE)
 
     def statement(self, query: bound.Query) -> str:
-        """The whole query; its columns c1, c2, … are of `SqlType.duckdb`."""
-        return self.query(put_in_place(query))
+        """Renders the whole query; its columns c1, c2, … are of `SqlType.duckdb`."""
+        return self.query(rewrite_for_engine(query))
 
     def _expressions(self, grouped: tuple[bound.Expr, ...] = (), sets: bool = False) -> Expressions:
         return Expressions(
@@ -77,7 +76,7 @@ class Renderer:
     # -------------------------------------------------------------------------------------------- queries
 
     def query(self, query: bound.Query) -> str:
-        """A query at any level."""
+        """Renders a query at any level."""
         return self._with(query.ctes) + self._body(query)
 
     def _with(self, ctes: Sequence[bound.Cte]) -> str:
@@ -92,8 +91,11 @@ class Renderer:
         return f"WITH {recursive}{', '.join(parts)} "
 
     def _cte(self, cte: bound.Cte) -> str:
-        """A WITH query. Of a recursive UNION whose equal values may be held in several forms the first of equal rows
-        is kept: the engine itself would take each form for a row of its own."""
+        """Renders a WITH query.
+
+        A recursive UNION over types with several representations keeps the first of equal rows: DuckDB itself would
+        take each representation for another row.
+        """
         query = cte.query
         several = any(several_forms(column.type) for column in query.columns)
         if not cte.recursive or not isinstance(query, bound.SetOperation) or query.all or not several:
@@ -122,7 +124,7 @@ class Renderer:
         several = tuple(key for key in query.group_by if several_forms(key.type))
         plain, made = self._expressions(), self._expressions(several, query.grouping_sets is not None)
         if query.distinct is True and any(several_forms(each.type) for each in query.targets):
-            # 1.0 and 1.00 are one value, whichever of them is shown.
+            # 1.0 and 1.00 are one value; either may be shown.
             head = f"DISTINCT ON ({', '.join(_told(made, each) for each in query.targets)}) "
         elif query.distinct is True:
             head = "DISTINCT "
@@ -130,7 +132,7 @@ class Renderer:
             head = f"DISTINCT ON ({', '.join(_told(made, each) for each in query.distinct)}) "
         else:
             head = ""
-        # What is grouped or sorted by has to be written the same there.
+        # A grouping or sort key must have the same SQL in both places.
         shown = replace(made, lazy=not (query.group_by or query.distinct))
         targets = ", ".join(f"{shown.whole(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
         text = f"SELECT {head}{targets or 'NULL AS c0'}"
@@ -154,7 +156,7 @@ class Renderer:
         keys = [key if reads_columns(expr) else f"({key})" for key, expr in zip(keys, query.group_by, strict=True)]
         if keys:
             return f" GROUP BY {', '.join(keys)}"
-        # Without keys one row, be an aggregate left in the text or not (`pg_typeof(sum(x))`)
+        # An aggregate without keys returns one row, even if its SQL contains no aggregate (`pg_typeof(sum(x))`).
         return " GROUP BY ()" if query.grouped else ""
 
     def _order_by(self, query: bound.Select, made: Expressions) -> str:
@@ -201,14 +203,14 @@ class Renderer:
         return text
 
     def _matched(self, query: bound.SetOperation) -> str:
-        """INTERSECT or EXCEPT by value, where equal ones may be held in several forms: the left rows are shown."""
+        """Renders INTERSECT or EXCEPT by value, for types with several representations; left rows are shown."""
         names = [f"c{n}" for n in range(1, len(query.columns) + 1)]
         keys = ", ".join(_keys(query))
         sides = []
         for side, alias in ((query.left, "l"), (query.right, "r")):
             rows = f"SELECT * FROM ({self.query(side)}) AS {alias}({', '.join(names)})"
             if query.all:
-                # of rows that are equal the first meets the first
+                # of duplicate rows the first matches the first
                 rows = f"SELECT *, row_number() OVER (PARTITION BY {keys}) AS pg_n FROM ({rows})"
             sides.append(f"({rows}) AS {alias}")
         on = [f"{a} IS NOT DISTINCT FROM {b}" for a, b in zip(_keys(query, "l."), _keys(query, "r."), strict=True)]
@@ -229,7 +231,7 @@ class Renderer:
         return f"SELECT * FROM (VALUES {rows}) AS s({names})" + self._positions(query, query.order_by)
 
     def _positions(self, query: bound.Query, order_by: Sequence[tuple[int, bool, bool]]) -> str:
-        """ORDER BY output columns, then LIMIT and OFFSET."""
+        """Renders ORDER BY output columns, then LIMIT and OFFSET."""
         keys = []
         for index, descending, nulls_first in order_by:
             held = f"c{index + 1}.v" if query.columns[index].type.carried else f"c{index + 1}"
@@ -255,7 +257,7 @@ class Renderer:
                 none = _MOST_ROWS if word == "LIMIT" else 0
                 count = f"coalesce(pg_row_count({made.value(expr)}, '{word}'), {none})"
                 text += f" {word} (SELECT least({count}, {_MOST_ROWS}))"
-        # DuckDB leaves a LIMIT alone out over a join with a side that it knows to be empty
+        # DuckDB drops a LIMIT without OFFSET above a join with a side that it knows to be empty
         return f"{text} OFFSET 0" if text and "OFFSET" not in text else text
 
     # -------------------------------------------------------------------------------------------- relations
@@ -327,23 +329,23 @@ class Renderer:
 
 
 def _keys(query: bound.SetOperation, side: str = "") -> list[str]:
-    """A set operation's columns as it compares them."""
+    """Returns a set operation's columns as comparison keys."""
     held = ((f"{side}c{n}", column.type) for n, column in enumerate(query.columns, 1))
     return [equality.key(Expressions.opened(name, item).value, item) for name, item in held]
 
 
 def _told(made: Expressions, key: bound.Expr) -> str:
-    """A key of DISTINCT ON, where a literal by itself would have no effect."""
+    """Renders a key of DISTINCT ON, where DuckDB ignores a bare literal."""
     return made.key(key) if reads_columns(key) else f"row({made.key(key)})"
 
 
 def _own_order(item: SqlType) -> bool:
-    """Whether a type's values, as they leave a query, sort otherwise than in the engine."""
+    """Returns whether a type's output values sort differently from its sort keys."""
     return several_forms(item)
 
 
 class _Counted(tuple[str, ...]):
-    """The columns of a WITH query: c1, c2, … without end."""
+    """The columns of a WITH query: c1, c2, …, of any number."""
 
     def __getitem__(self, index: Any) -> Any:
         return f"c{index + 1}"

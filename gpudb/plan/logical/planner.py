@@ -40,7 +40,7 @@ from gpudb.plan.tree.nodes import (
 from gpudb.plan.tree.relabels import without_relabels
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
-from gpudb.sql.rewrite.plain_subqueries import put_in_place
+from gpudb.sql.rewrite import rewrite_for_engine
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import INT4
 
@@ -51,7 +51,7 @@ def plan_query(query: bound.Query, estimate: Callable[[Node], int], *, optimize:
     `estimate` says how many rows a node is thought to give. dask-sql's own optimiser runs with `optimize` alone: the
     text has no subqueries for it to undo, and `plan/optimize` does the rest of what it would.
     """
-    query = put_in_place(without_relabels(query))
+    query = rewrite_for_engine(without_relabels(query))
     return _Builder(query, estimate, optimize).plan(query)
 
 

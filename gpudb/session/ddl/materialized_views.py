@@ -16,8 +16,7 @@ from gpudb.session.results import Result
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Query, Scan
 from gpudb.sql.parse.parser import deparse, inner, parse, strings
-from gpudb.sql.rewrite.expand_stars import expanded
-from gpudb.sql.rewrite.qualify_names import qualified
+from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
 
 
@@ -49,8 +48,8 @@ def create_materialized_view(context: Context) -> Result:
     columns = query_columns(query, strings(into.col_names), "CREATE MATERIALIZED VIEW")
     for column in columns:
         check_column_type(column.name, column.type)
-    body = expanded(body, binder.stars)
-    text = deparse(qualified(body, context.transaction.catalog, context.session.search_path()))
+    body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.stars)
+    text = deparse(body)
     oid, catalog = context.transaction.catalog.allocate_oid()
     made = Table(oid, schema, name, columns, context.session.user, kind="m", query=text, populated=not into.skip_data)
     context.transaction.set_catalog(catalog.with_relation(made))

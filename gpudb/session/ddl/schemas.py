@@ -16,7 +16,8 @@ from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, needed_routine, put_routine
 from gpudb.sql.bind.query.from_clause import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import RawStatement, deparse, inner, strings
-from gpudb.sql.rewrite.rename_relations import Places, moved_names
+from gpudb.sql.rewrite import rewrite_renamed
+from gpudb.sql.rewrite.rule import RelationNames
 
 # PostgreSQL carries a schema's elements out by kind, whatever the order in which they stand.
 _ELEMENTS = {"CreateSeqStmt": "sequence", "CreateStmt": "relation", "ViewStmt": "view", "IndexStmt": "relation"}
@@ -132,14 +133,14 @@ def renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
     return catalog.without_schema(old)
 
 
-def with_moved(catalog: Catalog, places: Places, schemas: dict[str, str] | None = None) -> Catalog:
+def with_moved(catalog: Catalog, places: RelationNames, schemas: dict[str, str] | None = None) -> Catalog:
     """The catalog with relations under other names, in the queries of views and in routines' bodies too."""
     relations: list[Relation] = []
     changed = schemas or {}
     for key, relation in catalog.relations.items():
         query = stored_query(relation)
         if query is not None and not isinstance(relation, Sequence):
-            text = moved_names(query, places, changed)
+            text = rewrite_renamed(query, places, changed)
             relation = relation if text == query else replace(relation, query=text)
         schema, name = places.get(key, key)
         relations.append(relation if (schema, name) == key else replace(relation, schema=schema, name=name))
@@ -148,6 +149,6 @@ def with_moved(catalog: Catalog, places: Places, schemas: dict[str, str] | None 
     for relation in relations:
         catalog = catalog.with_relation(relation)
     for routine in catalog.routines.values():
-        if routine.standard and (body := moved_names(routine.body, places, changed)) != routine.body:
+        if routine.standard and (body := rewrite_renamed(routine.body, places, changed)) != routine.body:
             catalog = catalog.with_routine(replace(routine, body=body))
     return catalog

@@ -17,8 +17,7 @@ from gpudb.sql.bind.dml.with_changes import changes_data
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Scan
 from gpudb.sql.parse.parser import deparse, inner, strings
-from gpudb.sql.rewrite.expand_stars import expanded
-from gpudb.sql.rewrite.qualify_names import qualified
+from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
 
 
@@ -43,8 +42,8 @@ def create_view(context: Context) -> Result:
     schema = target_schema(context, node.view.schemaname, temporary=temporary, location=node.view.location)
     name = identifier(node.view.relname)
     columns = query_columns(query, strings(node.aliases), "CREATE VIEW")
-    body = expanded(body, binder.stars)
-    text = deparse(qualified(body, context.transaction.catalog, context.session.search_path()))
+    body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.stars)
+    text = deparse(body)
     old = context.transaction.catalog.relation(schema, name)
     if old is not None and not node.replace:
         check_free(context.transaction.catalog, schema, name)

@@ -16,14 +16,13 @@ from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import DataChange, Parameter, Query, Statement
 from gpudb.sql.parse.parser import RawStatement, parse
-from gpudb.sql.rewrite import rewrite
-from gpudb.sql.rewrite.unread_columns import without_unread
+from gpudb.sql.rewrite import rewrite_bound, rewrite_statement
 from gpudb.sql.traverse import over_queries, queries, walk
 
 
 def statements_of(text: str) -> list[RawStatement]:
     """The statements of a text, each with the rewrite rules applied."""
-    return [replace(statement, node=rewrite(statement.node)) for statement in parse(text)]
+    return [replace(statement, node=rewrite_statement(statement.node)) for statement in parse(text)]
 
 
 BINDABLE = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"})
@@ -41,7 +40,7 @@ def bind_statement(binder: Binder, statement: RawStatement) -> Statement:
         made = _bind(binder, statement.node, None)
     if binder.parameters:
         _check_parameters(binder, made)
-    made = over_queries(made, without_unread)
+    made = over_queries(made, rewrite_bound)
     return made
 
 

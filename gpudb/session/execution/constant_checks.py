@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gpudb.session.context import Context
 from gpudb.sql.bound import Expr, OutputColumn, Select, Statement
-from gpudb.sql.rewrite.constants_first import check_constants
+from gpudb.sql.constant_checks import check_constants
 from gpudb.sql.traverse import queries
 
 

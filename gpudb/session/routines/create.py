@@ -27,7 +27,7 @@ from gpudb.sql.bind.types.type_names import value_type
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import OutputColumn, outputs
 from gpudb.sql.parse.parser import deparse, inner, kind, present, strings
-from gpudb.sql.rewrite.qualify_names import qualified
+from gpudb.sql.rewrite import rewrite_stored
 from gpudb.types import SqlType
 
 _MODES = {
@@ -323,7 +323,7 @@ def _standard(body: Any) -> list[Any]:
 def _statement_text(context: Context, node: Any) -> str:
     """A statement that was parsed with its routine: what it names is found now, whatever the path is later."""
     catalog, path = context.transaction.catalog, context.session.search_path()
-    return deparse(qualified(inner(node), catalog, path))
+    return deparse(rewrite_stored(inner(node), catalog, path))
 
 
 # ---- what is checked

@@ -1,4 +1,4 @@
-"""`*` and `t.*` written out, so that a stored query keeps its columns when its tables get others."""
+"""Expands `*` and `t.*`, so that a stored query keeps its columns when columns are added to its tables."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.sql.parse.parser import inner, kind
+from gpudb.sql.rewrite.rule import Names, NameSource
 
-Names = tuple[tuple[str, ...], ...]
 
-
-def expanded(node: Any, stars: Mapping[int, Names]) -> Any:
-    """A copy of a query with each star in a select list replaced; `stars` has the columns' names by its location."""
+def expand_stars(node: Any, names: NameSource) -> Any:
+    """Returns a copy of a query in which each star of a select list is replaced by the columns that it stands for."""
     copy = type(node)()
     copy.CopyFrom(node)
-    _expand(copy, stars)
+    _expand(copy, names.stars)
     return copy
 
 

@@ -1,17 +1,18 @@
-"""Names of relations and routines written with their schemas: a stored query means the same under any path."""
+"""Qualifies relations and routines with their schemas, so that a stored query means the same under any search path."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.sql.rewrite.rule import NameSource
 
 
-def qualified(node: Any, catalog: Catalog, search_path: tuple[str, ...]) -> Any:
-    """A copy of a query in which every relation and routine that the catalog knows carries its schema."""
+def qualify_names(node: Any, names: NameSource) -> Any:
+    """Returns a copy of a query in which every relation and routine of the catalog is qualified with its schema."""
     copy = type(node)()
     copy.CopyFrom(node)
-    _qualify(copy, catalog, search_path, frozenset())
+    _qualify(copy, names.catalog, names.search_path, frozenset())
     return copy
 
 

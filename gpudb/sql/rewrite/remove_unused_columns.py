@@ -1,6 +1,6 @@
-"""Columns of subqueries that nothing reads are not computed: one of them may end in an error (21000, 22012).
+"""Replaces columns of subqueries that nothing reads by NULL, because computing one may raise an error (21000, 22012).
 
-PostgreSQL drops them when it plans (remove_unused_subquery_outputs, and the pulling up of subqueries).
+PostgreSQL removes them when it plans (remove_unused_subquery_outputs, and the pull-up of subqueries).
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from gpudb.sql.bound import (
 from gpudb.sql.traverse import mapped, walk
 
 
-def without_unread(query: Query) -> Query:
-    """The query with NULL for what nothing reads and might end in an error."""
+def remove_unused_columns(query: Query) -> Query:
+    """Returns the query with NULL for each unused column whose computation may raise an error."""
     while True:
         nodes = list(walk(query))
-        if not any(isinstance(node, Derived | Cte) and _suspects(node.query) for node in nodes):
+        if not any(isinstance(node, Derived | Cte) and _removable_columns(node.query) for node in nodes):
             return query
-        made = _pruned(query, nodes)
+        made = _prune(query, nodes)
         if made is query:
             return query
         query = made
 
 
-def _pruned(query: Query, nodes: list[Any]) -> Query:
+def _prune(query: Query, nodes: list[Any]) -> Query:
     read = {(node.rel, node.index) for node in nodes if isinstance(node, Column)}
     scans = Counter(node.cte for node in nodes if isinstance(node, CteScan))
     rels = {node.rel: node.cte for node in nodes if isinstance(node, CteScan)}
@@ -46,9 +46,9 @@ def _pruned(query: Query, nodes: list[Any]) -> Query:
 
     def change(node: Any) -> Any:
         if isinstance(node, Derived):
-            made = _without(node.query, {index for rel, index in read if rel == node.rel})
-        elif isinstance(node, Cte) and not node.recursive and _inlined(node, scans[node.number]):
-            made = _without(node.query, {index for number, index in read_of if number == node.number})
+            made = _replace_unused(node.query, {index for rel, index in read if rel == node.rel})
+        elif isinstance(node, Cte) and not node.recursive and _is_inlined(node, scans[node.number]):
+            made = _replace_unused(node.query, {index for number, index in read_of if number == node.number})
         else:
             return None
         return None if made is node.query else replace(node, query=made)
@@ -57,13 +57,13 @@ def _pruned(query: Query, nodes: list[Any]) -> Query:
     return changed
 
 
-def _inlined(cte: Cte, scans: int) -> bool:
-    """Whether PostgreSQL puts a WITH query in the places where it is read, each with what that reads of it."""
+def _is_inlined(cte: Cte, scans: int) -> bool:
+    """Whether PostgreSQL inlines a WITH query, and so prunes its columns."""
     return cte.materialized is False or (cte.materialized is None and scans == 1)
 
 
-def _suspects(query: Query) -> list[int]:
-    """The columns of a query that may be left out, and whose computing may end in an error though nothing is wrong."""
+def _removable_columns(query: Query) -> list[int]:
+    """Returns the indexes of columns that may be removed and whose computation may raise an error."""
     if not isinstance(query, Select) or query.distinct:
         return []
     return [index for index, target in enumerate(query.targets) if _may_fail(target) and not _is_kept(query, target)]
@@ -76,7 +76,7 @@ def _is_kept(query: Select, target: Expr) -> bool:
 
 
 def _may_fail(target: Expr) -> bool:
-    """Whether a column is a subquery of one value, or computed of constants alone."""
+    """Whether a column has a scalar subquery, or a call over constants alone."""
     nodes = list(walk(target))
     if any(isinstance(node, ScalarSubquery) for node in nodes):
         return True
@@ -84,9 +84,9 @@ def _may_fail(target: Expr) -> bool:
     return any(not any(isinstance(below, Column) for below in walk(call)) for call in calls)
 
 
-def _without(query: Query, read: Collection[int]) -> Query:
-    gone = [index for index in _suspects(query) if index not in read]
-    if not gone or not isinstance(query, Select):
+def _replace_unused(query: Query, read: Collection[int]) -> Query:
+    unused = [index for index in _removable_columns(query) if index not in read]
+    if not unused or not isinstance(query, Select):
         return query
-    targets = (Constant(None, t.type) if index in gone else t for index, t in enumerate(query.targets))
+    targets = (Constant(None, t.type) if index in unused else t for index, t in enumerate(query.targets))
     return replace(query, targets=tuple(targets))

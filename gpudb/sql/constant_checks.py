@@ -7,10 +7,11 @@ COALESCE (PostgreSQL's eval_const_expressions).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpudb.sql import bound
+from gpudb.sql.rewrite import rewrite_checked
 from gpudb.sql.traverse import children, mapped, walk
 from gpudb.types import BOOL
 
@@ -38,41 +39,9 @@ def check_constants(query: bound.Query, evaluate: Evaluate) -> None:
     if isinstance(query, bound.Select) and query == bound.Select(query.columns, query.targets):
         return  # of one row, which is computed anyway
     finding = _Finding(evaluate)
-    finding.look(_pulled_up(query))
+    finding.look(rewrite_checked(query))
     if finding.found:
         evaluate(finding.found)
-
-
-def _pulled_up(query: bound.Query) -> bound.Query:
-    """The query with the constants of subqueries of one row, and of plain ones, in the place of their columns."""
-    found: dict[tuple[int, int], bound.Constant] = {}
-    for node in walk(query):
-        if isinstance(node, bound.Derived):
-            found.update(((node.rel, index), each) for index, each in _constants(node.query))
-    nullable = {rel for node in walk(query) if isinstance(node, bound.Join) for rel in _nullable(node)}
-    known = {place: each for place, each in found.items() if place[0] not in nullable}
-    if not known:
-        return query
-    made: bound.Query = mapped(query, lambda n: known.get((n.rel, n.index)) if isinstance(n, bound.Column) else None)
-    return made
-
-
-def _constants(query: bound.Query) -> Iterator[tuple[int, bound.Constant]]:
-    if isinstance(query, bound.Values) and len(query.rows) == 1:
-        targets: tuple[bound.Expr, ...] = query.rows[0]
-    elif isinstance(query, bound.Select) and not (query.grouped or query.distinct or query.limit or query.offset):
-        targets = query.targets
-        if any(isinstance(node, bound.SetReturning) for target in targets for node in walk(target)):
-            return
-    else:
-        return
-    yield from ((index, each) for index, each in enumerate(targets) if isinstance(each, bound.Constant))
-
-
-def _nullable(join: bound.Join) -> Iterator[int]:
-    """The relations of which an outer join may make up rows."""
-    sides = {"LEFT": [join.right], "RIGHT": [join.left], "FULL": [join.left, join.right]}.get(join.kind, [])
-    yield from (node.rel for side in sides for node in walk(side) if isinstance(node, bound.Derived))
 
 
 class _Finding:

@@ -1,0 +1,42 @@
+"""Replaces scalar subqueries that only compute an expression of the outer query, `(SELECT a + 1)`, by that expression.
+
+An engine would decorrelate each into a join, and would compute it for rows that a CASE excludes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudb.sql import bound
+from gpudb.sql.traverse import mapped, reads_columns, walk
+
+_LEVEL_BOUND = (bound.SetReturning, bound.Window)
+
+
+def inline_subqueries(query: bound.Query) -> bound.Query:
+    """Returns the query with such subqueries replaced by their values."""
+
+    def change(node: Any) -> Any:
+        value = _value(node.query) if isinstance(node, bound.ScalarSubquery) else None
+        return None if value is None else mapped(value, change)
+
+    made: bound.Query = mapped(query, change)
+    return made
+
+
+def _value(query: bound.Query) -> bound.Expr | None:
+    """Returns the expression of a query without FROM; None if the query does more or depends on its query level."""
+    if not isinstance(query, bound.Select) or len(query.targets) != 1 or query.ctes:
+        return None
+    if query.source is not None or query.grouped or query.where is not None:
+        return None
+    if query.limit is not None or query.offset is not None:
+        return None
+    (value,) = query.targets
+    # An uncorrelated subquery runs once, and a constant in ORDER BY would read as a column position
+    return value if reads_columns(value) and not any(map(_is_level_bound, walk(value))) else None
+
+
+def _is_level_bound(node: object) -> bool:
+    """Whether the value of a node depends on the query level that it belongs to."""
+    return isinstance(node, _LEVEL_BOUND) or (isinstance(node, bound.Call) and node.function.volatile)

@@ -1,0 +1,57 @@
+"""A rewrite rule, and what a rule over stored queries takes beside the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gpudb.catalog.model import Catalog
+
+Tree = Literal["statement", "stored query", "renamed query", "bound query", "checked query", "engine query"]
+"""The tree that a rule rewrites, named by when it is rewritten.
+
+- `statement`: the parse tree of each statement, before it is bound.
+- `stored query`: the parse tree of a view's or routine's query, before the catalog stores it.
+- `renamed query`: the parse tree of a stored query, when relations or schemas that it names are renamed.
+- `bound query`: each bound query, before it is planned or cached.
+- `checked query`: a bound query whose constant expressions are about to be evaluated; no engine runs the result.
+- `engine query`: a bound query, before an engine plans or renders it.
+"""
+
+Names = tuple[tuple[str, ...], ...]
+RelationNames = Mapping[tuple[str, str], tuple[str, str]]
+"""New names of relations by their old ones, each a schema and a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A function from tree to tree that keeps the meaning of a statement."""
+
+    applies_to: Tree
+    function: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """The name of the rule, of its module and of its fixture."""
+        return self.function.__name__
+
+
+@dataclass(frozen=True, slots=True)
+class NameSource:
+    """Resolves the names of a query that the catalog is about to store.
+
+    `stars` maps the location of each `*` in the text to the names of its columns.
+    """
+
+    catalog: Catalog
+    search_path: tuple[str, ...]
+    stars: Mapping[int, Names] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Renames:
+    """New names of relations and of whole schemas, by their old ones."""
+
+    relations: RelationNames
+    schemas: Mapping[str, str]

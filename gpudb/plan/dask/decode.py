@@ -1,4 +1,6 @@
-"""dask-sql's relational plan as our nodes: references become columns, symbols the expressions that they stand for."""
+"""Decodes dask-sql's relational plan to nodes: references become columns, symbols the expressions that they stand
+for.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,17 @@ _JOINS: dict[str, JoinKind] = {
 
 
 class Restorer:
-    """Restores one plan. `leaves` are the relations of its text, each with the columns of it that the planner was told
-    of; `symbols` are its expressions."""
+    """Decodes one plan.
+
+    `leaves` are the relations of its text, each with its columns that the planner knows; `symbols` are its expressions.
+    """
 
     def __init__(self, symbols: Symbols, leaves: Mapping[str, tuple[Node, Sequence[int]]]) -> None:
         self._symbols = symbols
         self._leaves = leaves
 
     def node(self, rel: Any) -> Node:
-        """The node of a relational operator and of all below it."""
+        """Decodes a relational operator and all operators below it."""
         kind = rel.get_current_node_type()
         match kind:
             case "TableScan":
@@ -70,7 +74,7 @@ class Restorer:
     def _scan(self, rel: Any) -> Node:
         leaf, told = self._leaves[rel.getTable().getTableName()]
         if not leaf.types:
-            # The planner has been told of a column.
+            # The planner knows one column of each relation.
             leaf = Project(leaf, (bound.Constant(1, INT4),))
         types = tuple(leaf.types[index] for index in told)
         scan = rel.table_scan()
@@ -103,7 +107,7 @@ class Restorer:
             (argument,) = part.getArgs(each)
             calls.append(self.expr(argument, below.types))
         if not all(isinstance(call, bound.Aggregate) for call in calls):
-            # The planner's own: a constant stood in for no aggregate at all.
+            # The planner added a constant where there is no aggregate at all.
             calls = [call if isinstance(call, bound.Aggregate) else _NOTHING for call in calls]
         return Aggregate(below, keys, tuple(calls))
 
@@ -131,7 +135,7 @@ class Restorer:
     # ------------------------------------------------------------------------------------------ expressions
 
     def expr(self, rex: Any, types: tuple[SqlType, ...]) -> Any:
-        """An expression over an input of these types."""
+        """Decodes an expression over an input of these types."""
         kind = str(rex.getRexType()).rpartition(".")[2]
         match kind:
             case "Reference":
@@ -175,7 +179,7 @@ _NOTHING = bound.Aggregate(SINGLE, (bound.Constant(None, TEXT),), TEXT, filter=b
 
 
 def _filtered_join(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:
-    """A join, the conditions on one side alone being that side's where they may remove its rows."""
+    """Builds a join; conditions on one side alone become filters of that side where its rows may be removed."""
     width = len(left.types)
     lefts: list[Any] = []
     rights: list[Any] = []
@@ -197,12 +201,12 @@ def _where(node: Node, parts: list[Any]) -> Node:
 
 
 def joined(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:
-    """A join whose equalities between the sides are its keys."""
+    """Builds a join whose equalities between the sides are its keys."""
     width = len(left.types)
     keys, rest = keys_among(parts, width)
     aware = any(_is_not_in(part) and part not in rest for part in parts)
     if aware and (kind != "ANTI" or len(keys) > 1 or rest):
-        # NOT IN beside a correlation: the comparison itself decides, row by row.
+        # NOT IN with a correlation: the comparison itself decides, row by row.
         keys, rest = [], [_spelled(part) if _is_not_in(part) else part for part in parts]
         for part in [each for each in rest if _sides(each, width) is not None]:
             keys.append(_sides(part, width) or keys[-1])
@@ -212,7 +216,7 @@ def joined(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> J
 
 
 def keys_among(parts: tuple[Any, ...], width: int) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """Of conditions on two inputs, the left of which has `width` columns, the keys and the rest."""
+    """Splits conditions on two inputs, the left one with `width` columns, into keys and the rest."""
     keys: list[tuple[Any, Any]] = []
     rest: list[Any] = []
     for part in parts:
@@ -234,7 +238,7 @@ def _spelled(part: Any) -> Any:
 
 
 def _sides(part: Any, width: int) -> tuple[Any, Any] | None:
-    """The left and the right expression of an equality between two inputs, the left of which has `width` columns."""
+    """Returns the left and right side of an equality between two inputs, the left one with `width` columns."""
     if not isinstance(part, bound.Call) or len(part.args) != 2:
         return None
     if part.function != NOT_IN and part.function.name not in _equal_names():
@@ -274,11 +278,11 @@ def _literal(rex: Any) -> Any:
     if kind == "Boolean":
         return bound.Constant(rex.getBoolValue(), BOOL)
     if kind in {"Int64", "Int32", "Utf8"}:
-        # What EXISTS selects, or a column that stands for none.
+        # The select list of EXISTS, or the column of a relation without columns.
         return bound.Constant(1, INT4)
     raise NotCarried(f"the planner's literal of {kind}")
 
 
 def _is_noise(part: Any) -> bool:
-    """A condition that is always true."""
+    """Returns whether a condition is always true."""
     return isinstance(part, bound.Constant) and part.value is True

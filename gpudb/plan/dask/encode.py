@@ -1,8 +1,8 @@
-"""Writes a bound query as the text that the planner reads: relations `r7` with columns `c0`, `c1`, … and symbols.
+"""Encodes a bound query as the planner's text: relations `r7` with columns `c0`, `c1`, … and symbols.
 
-Joins, WHERE, GROUP BY and DISTINCT are the text's own, and subqueries are joins of it (`unnest`). What it cannot carry
-(windows, limits, grouping sets, set operations, shared WITH queries) is planned by itself, through `Blocks.block`, and
-is a table here.
+Joins, WHERE, GROUP BY and DISTINCT are expressed in the text, and subqueries are its joins (`unnest`). What the text
+cannot express (windows, limits, grouping sets, set operations, shared WITH queries) is planned separately, through
+`Blocks.block`, and is a table in the text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OUTSIDE = "a condition on columns from outside"
 
 @dataclass
 class Leaf:
-    """A relation of the text: a table, or a part that was planned by itself; `rows` is what it is thought to have."""
+    """A relation of the text: a table, or a subplan that was planned separately; `rows` is its estimate."""
 
     node: Node
     rows: int
@@ -51,7 +51,7 @@ class Leaf:
 
 
 class Carrier:
-    """Carries one block, in which the queries `ctes` have names; `blocks` plans what is planned by itself."""
+    """Encodes one block in which the queries `ctes` are named; `blocks` plans what is planned separately."""
 
     def __init__(self, blocks: Blocks, estimate: Callable[[Node], int], ctes: Ctes) -> None:
         self.symbols = Symbols()
@@ -66,7 +66,9 @@ class Carrier:
         self._renamed: dict[tuple[int, int], str] = {}
 
     def read(self, text: str) -> dict[str, list[int]]:
-        """By relation, the columns of it that a text reads: one at least, since the planner has no tables of none."""
+        """Returns the columns that a text reads, by relation: at least one, as the planner has no tables without
+        columns.
+        """
         found: dict[str, set[int]] = {}
         for name, number in COLUMNS.findall(text):
             found.setdefault(name, set()).add(int(number))
@@ -75,9 +77,9 @@ class Carrier:
     # ------------------------------------------------------------------------------------------ queries
 
     def core(self, query: bound.Select, outputs: list[Expr]) -> str:
-        """The text of a SELECT without what stands above its groups, giving `outputs` as c0, c1, …
+        """Encodes a SELECT without what is above its groups; `outputs` become c0, c1, …
 
-        Of a grouped query the outputs are over its groups.
+        Outputs of a grouped query are over its groups.
         """
         self.add_ctes(query.ctes)
         with self.over(self.joins(query.source)) as joins:
@@ -97,7 +99,7 @@ class Carrier:
             for node in walk(each):
                 if isinstance(node, bound.Aggregate) and node not in calls and self._own(node):
                     calls.append(node)
-        # Columns that the primary key among the keys determines.
+        # Columns that are functionally dependent on a primary key among the keys.
         for each in above:
             for loose in _loose_columns(each, tuple(keys)):
                 if loose.rel in self._inside:
@@ -137,13 +139,13 @@ class Carrier:
         return not columns or any(column.rel in self._inside for column in columns)
 
     def add_ctes(self, ctes: Ctes) -> None:
-        """Queries that have names from here on."""
+        """Adds named queries for the rest of the block."""
         self.ctes = (*self.ctes, *ctes)
 
     # ------------------------------------------------------------------------------------------ relations
 
     def joins(self, source: Any | None) -> Joins:
-        """The relations of a FROM."""
+        """Encodes the relations of a FROM."""
         made = Joins()
         if source is not None:
             self._add(made, source)
@@ -151,7 +153,7 @@ class Carrier:
 
     @contextmanager
     def over(self, joins: Joins | None) -> Iterator[Joins]:
-        """Within it subqueries in expressions join these relations; there may be none without any."""
+        """Context in which subqueries of expressions join these relations; None where they may not join any."""
         before, self._joins = self._joins, joins
         try:
             yield joins if joins is not None else Joins()
@@ -159,8 +161,10 @@ class Carrier:
             self._joins = before
 
     def joined(self, *, alone: bool = False) -> Joins:
-        """The relations that a subquery is to join: one of a single row where there is none yet, unless the subquery's
-        may stand `alone`."""
+        """Returns the relations that a subquery joins.
+
+        If there are none yet, adds a relation of a single row, unless the subquery's relation may be `alone`.
+        """
         if self._joins is None:
             raise NotCarried("a subquery in ON")
         if not self._joins.parts and not alone:
@@ -201,15 +205,17 @@ class Carrier:
         joins.add(source.kind, right.bracketed, right.seen, on)
 
     def table(self, rel: int, node: Node) -> str:
-        """The name of a relation that is a table here."""
+        """Adds a node as a table of the text; returns its name."""
         self._inside.add(rel)
         self.leaves[f"r{rel}"] = Leaf(node, max(self._estimate(node), 1))
         return f"r{rel}"
 
     def derived(self, rel: int, query: bound.Query) -> str:
-        """A query in FROM: the text's own if that can say it, else a table; NotCarried for one that reads columns from
-        outside."""
-        # Who reads rows in an order, array_agg say, is to find them in it.
+        """Encodes a query in FROM, inline if the text can express it, else as a table.
+
+        Raises NotCarried for a query that reads columns from outside.
+        """
+        # A reader that depends on the rows' order, such as array_agg, must find them in it.
         if is_plain_core(query) and not (isinstance(query, bound.Select) and query.order_by):
             assert isinstance(query, bound.Select)
             text = self.core(query, list(query.targets))
@@ -224,15 +230,16 @@ class Carrier:
     # ------------------------------------------------------------------------------------------ conditions
 
     def kept(self, condition: Expr | None, source: Any | None) -> list[str]:
-        """Puts a WHERE above a FROM to the relations joined; the conditions that read what is not of them."""
+        """Adds a WHERE above a FROM to the current relations; returns the conditions that read other relations."""
         joins = self._joins
         assert joins is not None
         conditions = self._conditions(condition, _inner(source), joins)
         return [each for each in conditions if not joins.keep(each)]
 
     def _conditions(self, condition: Expr | None, inner: frozenset[int], joins: Joins) -> list[str]:
-        """The texts of a condition's parts, without what is of one of the `inner` relations alone, and without
-        subqueries that are joins of their own."""
+        """Encodes the parts of a condition, without those on one of the `inner` relations alone and those that
+        became joins.
+        """
         texts: list[str] = []
         for part in (part for each in conjuncts(condition) for part in factored(each)):
             if not self._taken(part, inner) and not self._unnesting.filters(part):
@@ -241,12 +248,14 @@ class Carrier:
         return texts
 
     def _taken(self, part: Expr, inner: frozenset[int]) -> bool:
-        """Whether a condition is of one relation alone. It is that relation's then: the planner is not told of it."""
+        """Moves a condition on one relation alone to that relation, so that the planner does not see it; returns
+        whether it did.
+        """
         nodes = list(walk(part))
         read = {node.rel for node in nodes if isinstance(node, bound.Column)}
         if len(read) != 1 or not read <= inner or any(isinstance(node, _NOT_TAKEN) for node in nodes):
             return False
-        if isinstance(part, bound.Call) and part.function == NOT_IN:  # which a join alone understands
+        if isinstance(part, bound.Call) and part.function == NOT_IN:  # only a join can evaluate it
             return False
         leaf = self.leaves.get(f"r{read.pop()}")
         if leaf is not None:
@@ -254,7 +263,7 @@ class Carrier:
         return leaf is not None
 
     def _predicate(self, expr: Expr) -> str:
-        """A boolean: what the planner may look into stays, the rest is opaque."""
+        """Encodes a boolean: what the planner may look into stays visible, the rest is opaque."""
         match expr:
             case bound.BoolOp(op="AND" | "OR"):
                 return "(" + f" {expr.op} ".join(self._predicate(each) for each in expr.args) + ")"
@@ -264,21 +273,23 @@ class Carrier:
                 return self.symbols.call(self._prepared(expr), self._leaf_text, "b")
 
     def value(self, expr: Expr) -> str:
-        """An expression as the planner's text: a column as itself, all else opaque."""
+        """Encodes an expression: a column as itself, all else opaque."""
         expr = self._prepared(expr)
         return self._leaf_text(expr) or self.symbols.call(expr, self._leaf_text)
 
     def true(self, joins: Joins) -> str:
-        """A condition that is true, for a join of these relations that has no other."""
+        """Encodes a true condition for a join of these relations that has no other."""
         self.symbols.some_column = joins.some_column
         return self._predicate(bound.Constant(True, BOOL))
 
     def aggregate(self, call: bound.Aggregate) -> str:
-        """An aggregate's call."""
+        """Encodes an aggregate's call."""
         return f"max({self.symbols.call(call, self._leaf_text)})"
 
     def _prepared(self, expr: Any) -> Any:
-        """An expression whose subqueries are all scalar ones, correlated ones each over one aggregate."""
+        """Rewrites an expression so that its subqueries are all scalar, and correlated ones are over one aggregate
+        each.
+        """
 
         def change(each: Any) -> Any:
             match each:
@@ -310,7 +321,7 @@ class Carrier:
 
 
 def _inner(source: Any) -> frozenset[int]:
-    """The relations whose rows alone a condition above a FROM removes: those that no outer join fills up."""
+    """Returns the relations that a condition above a FROM filters directly: those that no outer join NULL-extends."""
     match source:
         case bound.Join(kind="CROSS" | "INNER"):
             return _inner(source.left) | _inner(source.right)
@@ -325,7 +336,7 @@ def _inner(source: Any) -> frozenset[int]:
 
 
 def _loose_columns(expr: Any, keys: tuple[Any, ...]) -> list[bound.Column]:
-    """The columns of an expression over groups that are in no key and no aggregate."""
+    """Returns the columns of an expression over groups that are in no key and no aggregate."""
     found: list[bound.Column] = []
 
     def look(each: Any) -> Any:

@@ -1,4 +1,4 @@
-"""FROM in the planner's text: relations joined one after the other, a condition where what it reads is first there."""
+"""FROM in the planner's text: a chain of joins, with each condition where its columns first exist."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import Literal
 JoinText = Literal["CROSS", "INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI"]
 
 COLUMNS = re.compile(r"\b(r\d+)\.c(\d+)")
-"""The columns in a text: relation and number."""
+"""Matches the columns of a text: relation and number."""
 
 
 def relations_in(text: str) -> set[str]:
-    """The relations whose columns a text reads."""
+    """Returns the relations whose columns a text reads."""
     return {name for name, _ in COLUMNS.findall(text)}
 
 
 @dataclass(slots=True)
 class _Joined:
-    """A relation or several in brackets, those of them whose columns are seen, and how they join what is before."""
+    """One or several relations in brackets, those of them with visible columns, and the kind of join to those
+    before.
+    """
 
     kind: JoinText
     text: str
@@ -42,21 +44,21 @@ class Joins:
 
     @property
     def some_column(self) -> str:
-        """The text of a column in reach, if there is one."""
+        """The text of a visible column, if there is one."""
         return f"{min(self.parts[0].seen)}.c0" if self.parts else "'§'"
 
     def add(self, kind: JoinText, text: str, seen: Iterable[str] = (), on: Iterable[str] = ()) -> None:
-        """Adds a relation; the first one's kind means nothing."""
+        """Adds a relation; the kind of the first one is ignored."""
         self.parts.append(_Joined(kind, text, frozenset(seen), list(on)))
 
     def keep(self, condition: str) -> bool:
-        """Puts a condition of WHERE where it can stand first; False if it reads what is not of these relations."""
+        """Adds a condition of WHERE at the first possible place; returns False if it reads other relations."""
         reads, seen = relations_in(condition), set[str]()
         host: _Joined | None = None
         for number, part in enumerate(self.parts):
             seen |= part.seen
             if part.kind in {"RIGHT", "FULL"}:
-                # It looks at the rows that these fill up with NULLs.
+                # The condition applies to the rows that these joins extend with NULLs.
                 host = None
             elif host is None and number and part.kind in {"CROSS", "INNER"} and reads <= seen:
                 host = part
@@ -67,7 +69,7 @@ class Joins:
 
     @property
     def source(self) -> str:
-        """FROM's text; empty without a relation."""
+        """Text of FROM; empty without relations."""
         made = ""
         for part in self.parts:
             if not made:
@@ -80,11 +82,11 @@ class Joins:
 
     @property
     def bracketed(self) -> str:
-        """FROM's text as one relation."""
+        """Text of FROM as one relation."""
         return self.source if len(self.parts) == 1 else f"({self.source})"
 
     @property
     def body(self) -> str:
-        """FROM and WHERE with what stands in them."""
+        """FROM and WHERE with their keywords."""
         made = f" FROM {self.source}" if self.parts else ""
         return made + (f" WHERE {' AND '.join(self.where)}" if self.where else "")

@@ -1,9 +1,9 @@
-"""dask-sql's planner: text over relations of opaque values in, a relational plan out.
+"""dask-sql's planner: from text over relations of opaque values to a relational plan.
 
-The only file that imports dask-sql, and it does so late: that takes seconds. Its SQL dialect, parser, planner and
-optimiser (a DataFusion of 2024) are all that is used of it; what it plans over are names, numbers of columns and
-numbers of rows. Its optimiser takes most of the time, and what it did is done before and after it: it is asked where
-plans are compared with its own.
+This is the only file that imports dask-sql, and it does so on first use, since that takes seconds. Only its SQL
+dialect, parser, planner and optimiser (a DataFusion of 2024) are used; they see names, numbers of columns and numbers
+of rows. The optimiser takes most of the time, and its work is done before and after it, so it runs only where plans are
+compared with its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpudb.plan.dask.symbols import MAX_ARGUMENTS
 from gpudb.plan.errors import NotCarried
 
 Relations = Mapping[str, tuple[Sequence[int], int]]
-"""By name, the numbers of the columns that a text reads of a relation, and how many rows that has."""
+"""By relation, the numbers of the columns that a text reads, and the relation's number of rows."""
 
 _LOCK = threading.Lock()
 _SCHEMA = "root"
@@ -29,7 +29,7 @@ _CALLS = re.compile(r"\b([eb]\d+)\(")
 
 
 class _Planner:
-    """One planning context. The text's values are all text, its functions opaque: see `symbols`."""
+    """One planning context. All values of the text have type text, its functions are opaque: see `symbols`."""
 
     def __init__(self) -> None:
         _place_modules()
@@ -41,25 +41,25 @@ class _Planner:
         from dask_sql._datafusion_lib import DaskSchema, DaskSQLOptimizerConfig, DaskTable, DFOptimizationException
         from dask_sql.mappings import python_to_sql_type
 
-        # Importing it changes how every Dask program of this process works; nothing here is one of its frames.
+        # The import changes Dask's configuration for the whole process; none of its frames are used here.
         dask.config.set({"dataframe": before})
-        # It warns of rules that it leaves out.
+        # It logs a warning for each rule that it skips.
         logging.getLogger("dask_sql").setLevel(logging.ERROR)
         self._schema, self._table, self._unoptimized = DaskSchema, DaskTable, DFOptimizationException
         self._text = python_to_sql_type(numpy.dtype("O"))
         results = {"e": self._text.getDataType(), "b": python_to_sql_type(numpy.bool_).getDataType()}
-        # Each statement is told of those that it calls: name, arguments, result.
+        # Each statement registers those that it calls: name, arguments, result.
         self._functions = {
             f"{kind}{number}": ([results["e"]] * (number + 1), result)
             for number in range(MAX_ARGUMENTS + 1)
             for kind, result in results.items()
         }
         self._context = Context(logging.ERROR).context
-        # Its join reordering by row counts loses conditions that stand between joins: it is told to leave all alone.
+        # Its join reordering by row counts loses conditions between joins, so it is switched off.
         self._context.set_optimizer_config(DaskSQLOptimizerConfig(False, None, 0, None, None))
 
     def plan(self, text: str, relations: Relations, *, optimize: bool) -> Any:
-        """The root of dask-sql's plan."""
+        """Returns the root of dask-sql's plan."""
         schema = self._schema(_SCHEMA)
         for name, (columns, rows) in relations.items():
             held = [(f"c{number}", self._text) for number in columns]
@@ -78,8 +78,11 @@ class _Planner:
 
 
 def _place_modules() -> None:
-    """What dask-sql 2024.5 imports and is not there, or is not wanted: `dask_expr` has since moved into Dask; its list
-    of models imports all of scikit-learn, XGBoost and LightGBM where they are installed, which takes many seconds."""
+    """Registers modules that dask-sql 2024.5 imports and that are missing or unwanted.
+
+    `dask_expr` has since moved into Dask. Its list of models imports all of scikit-learn, XGBoost and LightGBM where
+    they are installed, which takes many seconds.
+    """
     import dask.dataframe.dask_expr as moved
     import dask.dataframe.dask_expr.io as moved_io
     import dask.dataframe.dask_expr.io.parquet as moved_parquet
@@ -98,13 +101,13 @@ def _planner() -> _Planner:
 
 
 def warm() -> None:
-    """Imports the planner, so that no statement waits for it."""
+    """Imports the planner ahead of the first statement."""
     with _LOCK:
         _planner()
 
 
 def relational_plan(text: str, relations: Relations, *, optimize: bool = False) -> Any:
-    """dask-sql's plan of a text, to `optimize` or as it stands; NotCarried where it refuses one."""
+    """Returns dask-sql's plan of a text, optimised with `optimize`; raises NotCarried if dask-sql refuses the text."""
     with _LOCK:
         try:
             return _planner().plan(text, relations, optimize=optimize)

@@ -1,7 +1,7 @@
-"""Scalar subqueries, each made a subquery over one aggregate: the form that `unnest` joins.
+"""Rewrites scalar subqueries to subqueries over one aggregate each, the form that `unnest` joins.
 
-A value of at most one row is the aggregate `single_value`, which raises 21000 for a second row. What is computed from
-aggregates is computed outside the subquery, since a group that is not there must still count 0.
+A value of at most one row becomes the aggregate `single_value`, which raises 21000 for a second row. What is computed
+from aggregates is computed outside the subquery, since a missing group must still count 0.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 
 COUNTS = {"count", "regr_count"}
-"""Aggregates whose value over no rows is 0; that of the others is NULL."""
+"""Aggregates whose value over no rows is 0; that of others is NULL."""
 HELD = 0
-"""The OID of an aggregate that has been pulled out already: its NULL for no group is mended outside."""
+"""OID that marks an aggregate that is pulled out already: the NULL of a missing group is replaced outside."""
 
 
 def pulled_out(subquery: bound.ScalarSubquery) -> Any:
-    """A correlated scalar subquery as an expression over subqueries of one aggregate each; itself if it is one."""
+    """Returns a correlated scalar subquery as an expression over subqueries of one aggregate each; itself if it is
+    one.
+    """
     query = subquery.query
     if not isinstance(query, bound.Select) or query.grouping_sets is not None or query.having is not None:
         raise NotCarried("a correlated subquery of this shape")

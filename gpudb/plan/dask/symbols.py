@@ -1,6 +1,7 @@
-"""Expressions under numbers: what the planner sees of one is `e2('§7', a, b)`, an opaque function of its columns.
+"""Numbered expressions: the planner sees one as `e2('§7', a, b)`, an opaque function of its columns.
 
-So the planner folds nothing and guesses no type: to it every value is text, and a predicate `b2('§7', a, b)` a boolean.
+The planner therefore folds nothing and infers no type. To it every value is text, and a predicate `b2('§7', a, b)` a
+boolean.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from gpudb.sql import bound
 from gpudb.types import SqlType
 
 SLOT = -1
-"""The relation of a column that stands for an argument of a symbol, by its position."""
+"""Relation of a column that stands for an argument of a symbol, by its position."""
 MAX_ARGUMENTS = 60
-"""Columns that one expression may read: the planner's functions are registered one for each number."""
+"""Maximum number of columns that one expression may read: the planner has one function for each number."""
 
 SINGLE = Function(0, "single_value", (), SqlType("any"), "a", strict=False)
-"""An aggregate of our own: the one value of at most one row; NULL without any, 21000 for more."""
+"""Internal aggregate: the value of at most one row; NULL without rows, error 21000 for more than one."""
 FIRST = Function(0, "first_value", (), SqlType("any"), "a", strict=False)
-"""An aggregate of our own: the first row's value in its order; NULL without any row."""
+"""Internal aggregate: the first row's value in its order; NULL without rows."""
 NOT_IN = Function(0, "not_in", (), SqlType("bool"), "f", strict=False)
-"""The comparison of NOT IN's null-aware anti-join: true where the left value equals the right, or either is NULL."""
+"""Comparison of NOT IN's null-aware anti-join: true where the left value equals the right, or either is NULL."""
 
 
 @dataclass
@@ -34,10 +35,12 @@ class Symbols:
 
     exprs: list[Any] = field(default_factory=list)
     some_column: str = "'§'"
-    """The text of a column in reach, which a condition over none is given, or it would be run to fold it."""
+    """Text of a visible column, the argument of conditions over none, which the planner would otherwise fold by
+    running them.
+    """
 
     def call(self, expr: Any, leaf: Callable[[Any], str | None], kind: str = "e") -> str:
-        """The opaque call for an expression; `leaf` gives the text of what the planner is to see as a value."""
+        """Returns the opaque call for an expression; `leaf` returns the text of what the planner sees as a value."""
         texts: list[str] = []
         slots: dict[str, bound.Column] = {}
 
@@ -55,7 +58,7 @@ class Symbols:
             raise NotCarried("an expression over more than 60 columns")
         self.exprs.append(template)
         if not texts and kind == "e":
-            # A call of constants would be run to fold it.
+            # The planner would fold a call of constants by running it.
             return f"'§{len(self.exprs) - 1}'"
         if not texts:
             texts.append(self.some_column)
@@ -63,7 +66,7 @@ class Symbols:
         return f"{kind}{len(texts)}({', '.join([number, *texts])})"
 
     def filled(self, number: int, arguments: tuple[Any, ...]) -> Any:
-        """Expression `number` over these arguments."""
+        """Returns expression `number` over these arguments."""
 
         def change(each: Any) -> Any:
             return arguments[each.index] if isinstance(each, bound.Column) and each.rel == SLOT else None

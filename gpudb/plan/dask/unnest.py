@@ -1,7 +1,7 @@
-"""Subqueries as joins of the planner's text: semi-joins, anti-joins, single rows, and groups by what correlates them.
+"""Subqueries as joins of the planner's text: semi-joins, anti-joins, single rows, and groups by the correlated columns.
 
-EXISTS, IN and their negations are conditions here, scalar subqueries values. One that is correlated is a left join with
-its groups by the columns that the outer ones equal: a group that is not there is NULL, as an aggregate over no rows.
+EXISTS, IN and their negations become conditions, scalar subqueries values. A correlated scalar subquery is a left join
+with its groups by the columns that equal outer ones: a missing group is NULL, as is an aggregate over no rows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _SHAPE = "a correlated subquery of this shape"
 _Match = Callable[[tuple[Expr, ...]], Expr]
-"""The condition on the columns of a subquery under which one of its rows counts."""
+"""Returns the condition on a subquery's columns under which one of its rows counts."""
 
 
 class Unnesting:
-    """Joins the subqueries of one block to the relations that its `carrier` is at."""
+    """Joins the subqueries of one block to the current relations of its `carrier`."""
 
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
@@ -37,7 +37,7 @@ class Unnesting:
     # ------------------------------------------------------------------------------------------ conditions
 
     def filters(self, expr: Expr) -> bool:
-        """Whether a condition is a subquery that keeps or removes rows: it has been joined then."""
+        """Joins a condition that is a subquery keeping or removing rows; returns whether it was one."""
         match expr:
             case bound.Exists():
                 self._exists(expr.query)
@@ -57,7 +57,7 @@ class Unnesting:
         carrier = self._carrier
         outer = carrier.joined()
         if is_plain_core(query) and isinstance(query, bound.Select) and not query.grouped:
-            # DISTINCT changes nothing of whether there is a row.
+            # DISTINCT does not affect whether there is a row.
             if query.source is None:
                 raise NotCarried("EXISTS over a subquery without FROM")
             carrier.add_ctes(query.ctes)
@@ -79,7 +79,7 @@ class Unnesting:
     # ------------------------------------------------------------------------------------------ values
 
     def value(self, subquery: bound.ScalarSubquery) -> str:
-        """The text of a scalar subquery's value, which has been joined."""
+        """Joins a scalar subquery; returns the text of its value."""
         query = subquery.query
         if outer_columns(query):
             return self._correlated(query)
@@ -156,14 +156,16 @@ def _unmatched(expr: bound.AnySubquery) -> _Match:
 
 
 def _is_single(node: Node) -> bool:
-    """Whether a node has one row always."""
+    """Returns whether a node always has exactly one row."""
     while isinstance(node, Project):
         node = node.input
     return isinstance(node, Aggregate) and not node.keys
 
 
 def _is_inside(part: Any, inside: set[int]) -> bool:
-    """Whether a condition of a subquery reads no column from outside; NotCarried for one over outer aggregates."""
+    """Returns whether a condition of a subquery reads no outer column; raises NotCarried for one over outer
+    aggregates.
+    """
     nodes = list(walk(part))
     if any(isinstance(node, bound.Column) and node.rel not in inside for node in nodes):
         return False
@@ -174,7 +176,7 @@ def _is_inside(part: Any, inside: set[int]) -> bool:
 
 
 def _correlation(part: Any, inside: set[int]) -> tuple[bound.Column, bound.Column]:
-    """The inner and the outer column that a condition equates."""
+    """Returns the inner and the outer column that a condition equates."""
     sides = plain_equality(part)
     if sides is None or sum(side.rel in inside for side in sides) != 1:
         raise NotCarried("a subquery correlated by more than equalities")

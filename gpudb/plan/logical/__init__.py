@@ -1,3 +1,6 @@
-"""A bound query as a logical plan, block by block."""
+"""Builds the logical plan of a bound query, block by block.
+
+May import `errors`, `tree` and `dask` of the plan, and nothing else of it.
+"""
 
 from __future__ import annotations

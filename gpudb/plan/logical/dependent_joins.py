@@ -1,4 +1,4 @@
-"""FROM, WHERE and subqueries of the blocks that the planner's text cannot say: by joins with a subquery's domain.
+"""Plans FROM, WHERE and subqueries that the planner's text cannot express, by joins with a subquery's domain.
 
 A relation that reads columns of those to its left (LATERAL), and a subquery as a value, are planned once over the
 distinct rows of what they read (`rows.Domain`), and joined back to the rows that they belong to.
@@ -23,41 +23,42 @@ from gpudb.types import SqlType
 
 Ctes = tuple[bound.Cte, ...]
 NOTHING = Rows(Values(((),), ()), ())
-"""What a block without FROM is over: one row of no columns."""
+"""Input of a block without FROM: one row without columns."""
 
 
 class Blocks(Protocol):
-    """What plans whole queries, and gives fresh numbers."""
+    """Plans whole queries and allocates numbers."""
 
     def block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
-        """A query's node: the domain's columns first, then the query's own."""
+        """Returns a query's node: the domain's columns first, then the query's own."""
 
     def with_query(self, source: bound.CteScan, ctes: Ctes) -> Node | bound.Query:
-        """A reference to a WITH query: its shared node, or the query itself where it stands in its place."""
+        """Resolves a reference to a WITH query to its shared node, or to the query itself if it is inlined."""
 
     def outer_columns_of(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
-        """The columns that a WITH query reads from outside itself."""
+        """Returns the columns that a WITH query reads from outside."""
 
     def fresh(self) -> int:
-        """A number that no relation has."""
+        """Returns a number that no relation has."""
 
 
 class Dependent:
-    """Plans parts of one block, in which the queries `ctes` have names."""
+    """Plans parts of one block in which the queries `ctes` are named."""
 
     def __init__(self, blocks: Blocks, ctes: Ctes) -> None:
         self._blocks = blocks
         self._ctes = ctes
         self.fresh = blocks.fresh
-        # Of WHERE, what has not been applied while FROM is planned.
+        # Conditions of WHERE that have not been applied yet while FROM is planned.
         self._waiting: tuple[Any, ...] = ()
 
     # ------------------------------------------------------------------------------------------ FROM
 
     def rows(self, query: bound.Select, domain: Domain | None) -> Rows:
-        """The rows of FROM for which WHERE is true; under a domain, of each of its rows, whose columns come first.
+        """Returns the rows of FROM for which WHERE is true; under a domain, for each of its rows, whose columns come
+        first.
 
-        What reads columns to its left is computed for those rows alone that conditions on them leave.
+        A relation that reads columns to its left is computed only for the rows that conditions on those columns keep.
         """
         self._waiting = tuple(each for each in conjuncts(query.where) if not _has_subquery(each))
         rows = self._source(query.source, domain)
@@ -65,13 +66,13 @@ class Dependent:
         return self.filtered(rows, conjunction(rest))
 
     def _left(self, rows: Rows) -> Rows:
-        """Rows under the conditions of WHERE that are on them alone."""
+        """Applies the conditions of WHERE that are on these rows alone."""
         own = tuple(each for each in self._waiting if _is_over(each, rows))
         self._waiting = tuple(each for each in self._waiting if each not in own)
         return self.filtered(rows, conjunction(own))
 
     def _unfiltered(self, source: Any, outside: Rows | None = None) -> Rows:
-        """A side of an outer join that may be filled up with NULLs, which is what WHERE looks at then."""
+        """Plans a side of an outer join that may be NULL-extended, to which WHERE applies after the join alone."""
         waiting, self._waiting = self._waiting, ()
         made = self._side(source, outside)
         self._waiting = waiting
@@ -87,12 +88,12 @@ class Dependent:
         if domain is None:
             return self._alone(source)
         if isinstance(source, bound.Derived) and self._reads(outside, source.query):
-            # All of FROM is over the domain itself: nothing to join it back to, and its order is the rows'.
+            # All of FROM is over the domain itself: it needs no join back, and its order is the rows' order.
             return self._under(domain, source.rel, source.query)
         return self._beside(outside, source)
 
     def _beside(self, outside: Rows, source: Any) -> Rows:
-        """Rows, and for each of them those of a relation that may read their columns."""
+        """Joins each row with the rows of a relation that may read its columns."""
         reads = self._outer_columns(source)
         if not any(outside.found(*each) is not None for each in reads):
             other = self._alone(source)
@@ -138,7 +139,7 @@ class Dependent:
                 raise NotCarried(type(source).__name__)
 
     def _outer(self, source: bound.Join, outside: Rows | None) -> Rows:
-        """LEFT, RIGHT or FULL JOIN."""
+        """Plans LEFT, RIGHT and FULL JOIN."""
         first, second = (source.right, source.left) if source.kind == "RIGHT" else (source.left, source.right)
         kind: JoinKind = "FULL" if source.kind == "FULL" else "LEFT"
         left = self._side(first, outside) if kind == "LEFT" else self._unfiltered(first, outside)
@@ -155,7 +156,7 @@ class Dependent:
             return Rows(joined(kind, left.node, right.node, parts), both)
         if kind == "FULL":
             raise NotCarried("a subquery in ON of a FULL JOIN")
-        # Which pairs there are is found out first.
+        # The matching pairs are computed first.
         rows = numbered_rows(left, self.fresh())
         pairs = Rows(Join("INNER", rows.node, right.node), (*rows.places, *right.places))
         pairs = self.filtered(pairs, source.on)
@@ -166,7 +167,7 @@ class Dependent:
         return Rows(node, places).only(_but(last, last + 2, len(places)))
 
     def _lateral(self, kind: JoinKind, left: Rows, source: Any, on: Any | None = None) -> Rows:
-        """Rows joined with a relation that reads their columns, planned over what it reads."""
+        """Joins rows with a relation that reads their columns, planned over the distinct values that it reads."""
         left = self._left(left)
         domain = self._domain(left, self._outer_columns(source))
         match source:
@@ -183,7 +184,7 @@ class Dependent:
         width = len(domain.outside.places)
         condition = None
         if on is not None:
-            # The domain's columns are there twice, with the same values.
+            # The domain's columns occur twice, with the same values.
             if _has_subquery(on):
                 raise NotCarried("a subquery in ON of a LATERAL join")
             condition = Rows(Join("INNER", domain.outside.node, made.node), places).over(on)
@@ -202,7 +203,9 @@ class Dependent:
     # ------------------------------------------------------------------------------------------ conditions
 
     def filtered(self, rows: Rows, condition: Any | None) -> Rows:
-        """The rows for which a condition is true; subqueries are looked at for those that the rest leaves."""
+        """Returns the rows for which a condition is true; subqueries are evaluated for rows that the other
+        conditions keep.
+        """
         parts = conjuncts(condition)
         plain = conjunction(tuple(rows.over(each) for each in parts if not _has_subquery(each)))
         if plain is not None:
@@ -227,7 +230,7 @@ class Dependent:
     # ------------------------------------------------------------------------------------------ subqueries
 
     def valued(self, rows: Rows, exprs: Iterable[Any]) -> Rows:
-        """The rows with a column more for every subquery in some expressions."""
+        """Returns the rows with one more column for each subquery in some expressions."""
         found: list[Any] = []
 
         def look(each: Any) -> Any:
@@ -262,7 +265,9 @@ class Dependent:
                 return self._joined(rows, query, subquery, subquery_forms.Verdict(subquery.all))
 
     def _joined(self, rows: Rows, query: bound.Query, what: Any, form: subquery_forms.Form) -> Rows:
-        """The rows with a subquery's value, as `form` makes it of the subquery's rows, in a last column."""
+        """Returns the rows with a subquery's value, which `form` computes from the subquery's rows, as the last
+        column.
+        """
         own = len(rows.places)
         if not self._reads(rows, query):
             made = form.of(self._blocks.block(query, self._ctes), 0)
@@ -278,7 +283,9 @@ class Dependent:
         return Rows(node, rows.places).with_values(((what, value),))
 
     def _membership(self, rows: Rows, subquery: bound.AnySubquery, kind: SqlType) -> Rows:
-        """`x = ANY (subquery)`: a join with the rows that equal x, and one with how many rows and NULLs there are."""
+        """Plans `x = ANY (subquery)`: a join with the rows that equal x, and a join with the counts of rows and
+        non-NULLs.
+        """
         own = len(rows.places)
         rows = self.valued(rows, subquery.left)
         left = rows.over(subquery.left[0])
@@ -307,7 +314,9 @@ class Dependent:
         return any(rows.found(*each) is not None for each in self._outer_columns(query))
 
     def _outer_columns(self, node: Any) -> set[tuple[int, int]]:
-        """The columns that a query or relation reads from outside, by the WITH queries too that it names."""
+        """Returns the columns that a query or relation reads from outside, through the WITH queries that it names
+        too.
+        """
         found = outer_columns(node)
         inside = {each.number for each in walk(node) if isinstance(each, bound.Cte)}
         for each in walk(node):
@@ -325,7 +334,7 @@ def _relation(rel: int, node: Node) -> Rows:
 
 
 def _any_row(query: bound.Query) -> bound.Query:
-    """A query of which only matters whether it has rows: its order does not."""
+    """Drops the order of a query of which only the existence of rows matters."""
     if isinstance(query, bound.Select) and query.limit is None and query.offset is None and query.order_by:
         return replace(query, order_by=())
     return query
@@ -336,7 +345,7 @@ def _has_subquery(expr: Any) -> bool:
 
 
 def _is_over(expr: Any, rows: Rows) -> bool:
-    """Whether an expression reads columns, and these rows' alone."""
+    """Returns whether an expression reads columns, and only those of these rows."""
     read = [each for each in walk(expr) if isinstance(each, bound.Column) and each.rel >= 0]
     return bool(read) and all(rows.found(each.rel, each.index) is not None for each in read)
 

@@ -1,4 +1,4 @@
-"""GROUP BY, GROUPING SETS, aggregates and HAVING over rows, where the planner's text does not have them."""
+"""GROUP BY, GROUPING SETS, aggregates and HAVING over rows, where the planner's text cannot express them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpudb.sql.traverse import mapped, reads_columns, walk
 
 
 def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Dependent) -> tuple[Rows, bound.Select]:
-    """The groups of a query's rows, HAVING applied; and the query, what stands above its groups over their columns."""
+    """Returns the groups of a query's rows after HAVING, and the query with its outputs over the groups' columns."""
     keys = list(query.group_by)
     sets = query.grouping_sets
     if sets is not None and any(isinstance(key, bound.Constant) for key in keys):
@@ -32,12 +32,12 @@ def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Depen
     rel = parts.fresh()
 
     def over(expr: Any) -> Any:
-        """An expression above the groups as one over the relation `rel` of their columns, in its subqueries too."""
+        """Rewrites an expression above the groups to the relation `rel` of their columns, in its subqueries too."""
 
         def change(each: Any) -> Any:
             found = at(each)
             if found is None and isinstance(each, bound.SUBQUERIES):
-                # An aggregate over no columns is the subquery's own there, though it be written as one out here.
+                # An aggregate over no columns belongs to the subquery, even if an equal one is written outside.
                 kept = replace(each, query=mapped(each.query, within))
                 return replace(kept, left=tuple(map(over, kept.left))) if isinstance(kept, bound.AnySubquery) else kept
             return found
@@ -57,7 +57,7 @@ def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Depen
 
         return mapped(expr, change)
 
-    # Columns that a primary key among the keys determines are keys too.
+    # Columns that a primary key among the keys determines become keys too.
     for part in above:
         for loose in _loose(over(part), inside):
             if loose not in keys:
@@ -93,13 +93,13 @@ def _made(
     domain: Domain | None,
     parts: Dependent,
 ) -> Node:
-    """The groups: a domain's columns, keys, calls and groupings; of several sets one after the other."""
+    """Builds the groups: a domain's columns, keys, calls and groupings; several sets are united one after the other."""
     width = domain.width if domain is not None else 0
     if sets is not None and len(sets) > 1:
         rows = Rows(Shared(rows.node, -parts.fresh()), rows.places)
     made: Node | None = None
     for each in sets if sets is not None else (tuple(range(len(keys))),):
-        # A key that stands twice in GROUP BY is one.
+        # A key that occurs twice in GROUP BY is one.
         kept = [number for number, key in enumerate(keys) if any(keys[other] == key for other in each)]
         marks = [index for _, index in domain.keys] if domain is not None else []
         group: Node = Aggregate(
@@ -108,7 +108,7 @@ def _made(
             tuple(placed(call, rows.places, whole=False) for call in calls),
         )
         start = len(marks)
-        # A row of the domain without rows has its group all the same.
+        # A row of the domain without rows still has its group.
         single = not kept and (sets is not None or not keys)
         if domain is not None and (single or start < width):
             keyed = tuple((index, place) for place, index in enumerate(marks))
@@ -148,8 +148,10 @@ def _parts_of(call: bound.Aggregate) -> list[Any]:
 
 
 def _calls(above: list[Any], inside: set[int]) -> list[bound.Aggregate]:
-    """The aggregates of a query whose relations are `inside`: outside its subqueries all, in them those over its own
-    columns alone."""
+    """Returns the aggregates of a query whose relations are `inside`.
+
+    Outside its subqueries these are all aggregates; inside them, those over the query's own columns alone.
+    """
     found: list[bound.Aggregate] = []
 
     def add(call: bound.Aggregate) -> None:
@@ -174,12 +176,12 @@ def _calls(above: list[Any], inside: set[int]) -> list[bound.Aggregate]:
 
 
 def _loose(expr: Any, inside: set[int]) -> list[bound.Column]:
-    """The columns of an expression over groups that still are of the rows below them."""
+    """Returns the columns of an expression over groups that still refer to the rows below the groups."""
     return [node for node in walk(expr) if isinstance(node, bound.Column) and node.rel in inside]
 
 
 def _mask(grouping: bound.Grouping, keys: list[Any], kept: list[int]) -> int:
-    """GROUPING(…) of a set: a bit for each argument, 1 for one that the set leaves out."""
+    """Returns the value of GROUPING(…) for a set: one bit per argument, 1 if the set leaves it out."""
     made = 0
     for arg in grouping.args:
         made = made * 2 + (keys.index(arg) not in kept)

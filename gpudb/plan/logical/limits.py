@@ -1,4 +1,4 @@
-"""ORDER BY with LIMIT and OFFSET: a sort where the counts are known before any row is, else rows that are numbered."""
+"""ORDER BY with LIMIT and OFFSET: a sort where the counts are known in advance, else numbered rows."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from gpudb.sql.traverse import walk
 from gpudb.types import BOOL, INT8
 
 LIMIT_ROWS = Function(0, "limit_rows", (INT8,), INT8, "f", strict=False)
-"""A LIMIT as a number of rows: all for NULL, 2201W for a negative one."""
+"""Converts a LIMIT to a number of rows: all for NULL, error 2201W if negative."""
 OFFSET_ROWS = Function(0, "offset_rows", (INT8,), INT8, "f", strict=False)
-"""An OFFSET as a number of rows: none for NULL, 2201X for a negative one."""
+"""Converts an OFFSET to a number of rows: none for NULL, error 2201X if negative."""
 
 
 def is_known(expr: Any | None) -> bool:
-    """Whether a LIMIT or OFFSET reads no row: a constant, a parameter, or what is computed from them."""
+    """Returns whether a LIMIT or OFFSET reads no row: a constant, a parameter, or an expression over them."""
     reading = (bound.Column, *bound.SUBQUERIES)
     return expr is None or not any(isinstance(each, reading) for each in walk(expr))
 
 
 def limited(node: Node, width: int, keys: tuple[bound.SortKey, ...], limit: Any | None, offset: Any | None) -> Node:
-    """A node's rows in order, LIMIT and OFFSET applied; under a domain, whose columns are the first `width`, to the
-    rows of each of its rows."""
+    """Sorts a node's rows and applies LIMIT and OFFSET.
+
+    Under a domain, whose columns are the first `width`, they apply to the rows of each of its rows.
+    """
     limit, offset = (None if isinstance(e, bound.Constant) and e.value is None else e for e in (limit, offset))
     if width == 0 and is_known(limit) and is_known(offset):
         return Sort(node, keys, limit, offset) if keys or limit is not None or offset is not None else node
     if limit is None and offset is None:
-        # An aggregate over the subquery takes its rows in their order.
+        # An aggregate over the subquery reads its rows in order.
         return Sort(node, keys) if keys else node
     every = tuple(column(index, kind, name) for index, (kind, name) in enumerate(zip(node.types, node.names)))
     made: Node = Window(node, (bound.Window(function("row_number"), (), INT8, every[:width], keys),))

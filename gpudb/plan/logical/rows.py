@@ -1,7 +1,7 @@
-"""Nodes while a block is planned: what each of their columns holds, and rows joined back to those they belong to.
+"""Rows of a block while it is planned: what each column of a node holds, and domains of correlated subqueries.
 
 A domain is the distinct rows of the columns that a subquery reads from outside. The subquery is planned once over all
-of it and gives, beside its own columns, the domain's row to which each of its rows belongs (Neumann and Kemper,
+of it and returns, beside its own columns, the domain's row to which each of its rows belongs (Neumann and Kemper,
 "Unnesting Arbitrary Queries", 2015).
 """
 
@@ -28,7 +28,7 @@ _ABSENT: dict[str, object] = {
     "timestamp": dt.datetime(2000, 1, 1),
     "timestamptz": dt.datetime(2000, 1, 1, tzinfo=dt.UTC),
 }
-"""Types whose equal values are the same, and a value that stands for NULL where NULL is to equal NULL."""
+"""Types whose equal values are identical, and a value that replaces NULL where NULL must equal NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,19 @@ class Rows:
     places: tuple[Any, ...]
 
     def at(self, index: int) -> bound.Column:
-        """A column of the node."""
+        """Returns a column of the node."""
         return column(index, self.node.types[index], self.node.names[index])
 
     def over(self, expr: Any) -> Any:
-        """An expression of the block as one over the node."""
+        """Rewrites an expression of the block as one over the node."""
         return placed(expr, self.places)
 
     def found(self, rel: int, index: int) -> int | None:
-        """Where a relation's column lies, if it does."""
+        """Returns the position of a relation's column, or None."""
         return _column_at(self.places, rel, index)
 
     def with_values(self, values: Iterable[tuple[Any, Any]]) -> Rows:
-        """The rows with more columns: what each holds, and an expression over the node."""
+        """Adds columns: what each holds, and its expression over the node."""
         pairs = list(values)
         if not pairs:
             return self
@@ -60,27 +60,27 @@ class Rows:
         return Rows(Project(self.node, every, names), (*self.places, *(what for what, _ in pairs)))
 
     def only(self, wanted: Sequence[int]) -> Rows:
-        """The rows with some of their columns."""
+        """Returns the rows with some of their columns."""
         if list(wanted) == list(range(len(self.node.types))):
             return self
         exprs = tuple(self.at(index) for index in wanted)
         return Rows(Project(self.node, exprs), tuple(self.places[index] for index in wanted))
 
     def shared(self, number: int) -> Rows:
-        """The same rows, computed once for several uses."""
+        """Returns the same rows, computed once for several uses."""
         return self if isinstance(self.node, Shared) else Rows(Shared(self.node, -number), self.places)
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The rows of the outside over which a subquery is planned, its first columns, and how to join back to them."""
+    """Outer rows over which a subquery is planned, its first columns, and the keys for the join back."""
 
     rows: Rows
     outside: Rows
     keys: tuple[tuple[int, int], ...]
-    """Columns of the outside, and those of the domain that are equal to them."""
+    """Pairs of a column of the outside and the equal column of the domain."""
     numbered: bool = False
-    """Whether the key is a number of the outside's row, as it is where values alone do not tell rows apart."""
+    """Whether the key is a row number of the outside, used where values alone do not identify rows."""
 
     @property
     def width(self) -> int:
@@ -88,7 +88,7 @@ class Domain:
         return len(self.rows.places)
 
     def narrowed(self, node: Node) -> tuple[Domain, Node]:
-        """The domain of the keys alone, and a node under the domain as one under that."""
+        """Returns the domain reduced to its keys, and a node under the domain rewritten for it."""
         marks = [index for _, index in self.keys]
         if len(marks) == self.width:
             return self, node
@@ -99,7 +99,9 @@ class Domain:
 
 
 def placed(expr: Any, places: Sequence[Any], *, whole: bool = True) -> Any:
-    """An expression over a node whose columns hold `places`; with `whole` the expression itself may be one of them."""
+    """Rewrites an expression over a node whose columns hold `places`; with `whole` the expression itself may be one
+    of them.
+    """
 
     def change(each: Any) -> Any:
         if isinstance(each, bound.Constant) or (not whole and each is expr):
@@ -116,20 +118,20 @@ def placed(expr: Any, places: Sequence[Any], *, whole: bool = True) -> Any:
 
 def _column_at(places: Sequence[Any], rel: int, index: int) -> int | None:
     for place, each in enumerate(places):
-        # By another name it is the same column.
+        # A column under another name is the same column.
         if isinstance(each, bound.Column) and (each.rel, each.index) == (rel, index):
             return place
     return None
 
 
 def domain_of(rows: Rows, wanted: Sequence[int], number: int) -> Domain:
-    """The domain of some columns of rows that have been shared; no relation or shared node has its `number` yet."""
+    """Returns the domain of some columns of shared rows; `number` is unused by relations and shared nodes."""
     if all(_is_keyed(rows.node.types[place]) for place in wanted):
         project = Project(rows.node, tuple(rows.at(place) for place in wanted))
         keys = tuple(column(index, kind) for index, kind in enumerate(project.types))
         held = Rows(Shared(Aggregate(project, keys), -number), tuple(rows.places[place] for place in wanted))
         return Domain(held, rows, tuple((place, index) for index, place in enumerate(wanted)))
-    # Equal values may differ in what they show, or have no equality: rows are told apart by a number.
+    # Equal values may display differently, or have no equality: rows are identified by a number.
     numbered = numbered_rows(rows, number)
     last = len(rows.places)
     project = Project(numbered.node, (*(numbered.at(place) for place in wanted), numbered.at(last)))
@@ -138,7 +140,7 @@ def domain_of(rows: Rows, wanted: Sequence[int], number: int) -> Domain:
 
 
 def numbered_rows(rows: Rows, number: int) -> Rows:
-    """The rows, shared, with a last column that tells them apart."""
+    """Returns the rows, shared, with a last column that identifies them."""
     return Rows(Shared(Numbered(rows.node), -number), (*rows.places, bound.Column(number, 0, INT8, "row")))
 
 
@@ -149,7 +151,7 @@ def joined_back(
     *more: tuple[Any, Any],
     condition: Any | None = None,
 ) -> Join:
-    """The outside's rows joined with what was made for the domain, whose columns come first in `made`.
+    """Joins the outer rows with the rows computed for the domain, whose columns come first in `made`.
 
     `more` are further keys.
     """
@@ -159,7 +161,7 @@ def joined_back(
         if domain.numbered:
             keys.append((one, other))
             continue
-        # NULL equals NULL here, which a join's keys never do.
+        # NULL must equal NULL here, which it never does in a join's keys.
         keys.append((bound.Test(one, "NULL"), bound.Test(other, "NULL")))
         absent = bound.Constant(_ABSENT[one.type.name], one.type)
         keys.append(

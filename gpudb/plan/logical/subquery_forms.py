@@ -1,4 +1,4 @@
-"""Subqueries in expressions: what each kind wants of its rows, as an aggregate, and the value that it makes of that."""
+"""Subqueries in expressions: each kind's aggregate over the subquery's rows, and its value over that aggregate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpudb.types import BOOL, INT8, SqlType
 
 
 def function(name: str, *args: SqlType) -> library.Function:
-    """One of PostgreSQL's functions, by the types of its arguments."""
+    """Returns one of PostgreSQL's functions, by the types of its arguments."""
     for each in library.functions_by_name()[name]:
         if tuple(arg.name for arg in each.args) == tuple(arg.name for arg in args):
             return each
@@ -23,19 +23,22 @@ def function(name: str, *args: SqlType) -> library.Function:
 
 
 def count(condition: Any | None = None) -> bound.Aggregate:
-    """count(*), or of it the rows for which a condition is true."""
+    """Returns count(*), of the rows for which a condition is true."""
     return bound.Aggregate(function("count"), (), INT8, filter=condition, star=True)
 
 
 class Form(Protocol):
-    """A kind of subquery. `of` aggregates its rows by the domain's columns, which are the first `width`; `value` makes
-    the subquery's value of that aggregate's columns, which are NULL where the domain's row has no group."""
+    """A kind of subquery.
+
+    `of` aggregates its rows by the domain's columns, which are the first `width`. `value` computes the subquery's value
+    from that aggregate's columns, which are NULL where the domain's row has no group.
+    """
 
     def of(self, node: Node, width: int) -> Aggregate:
-        """The aggregate."""
+        """Returns the aggregate."""
 
     def value(self, held: tuple[bound.Column, ...]) -> Any:
-        """The value."""
+        """Returns the value."""
 
 
 def _keys(node: Node, width: int) -> tuple[bound.Column, ...]:
@@ -44,7 +47,7 @@ def _keys(node: Node, width: int) -> tuple[bound.Column, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """(SELECT …): the one row's value, NULL without any, 21000 for more."""
+    """(SELECT …): the row's value; NULL without rows, error 21000 for more than one."""
 
     type: SqlType
 
@@ -69,7 +72,7 @@ class Some:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """ANY or ALL over rows of tests: whether one decides, else whether one is unknown."""
+    """ANY or ALL over rows of tests: one may decide, else one may be unknown."""
 
     all: bool
 
@@ -86,14 +89,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """ARRAY(SELECT …): the values of the first column, by the second where there is one."""
+    """ARRAY(SELECT …): the values of the first column, ordered by the second if there is one."""
 
     type: SqlType
     ordered: bool
 
     def of(self, node: Node, width: int) -> Aggregate:
         order = (bound.SortKey(column(width + 1, INT8), False, False),) if self.ordered else ()
-        # Arrays become an array of one dimension more, which wants them alike.
+        # Arrays are aggregated to an array of one more dimension, which requires equal shapes.
         taken = "anyarray" if node.types[width].element is not None else "anynonarray"
         (aggregate,) = (each for each in library.functions_by_name()["array_agg"] if each.args[0].name == taken)
         call = bound.Aggregate(aggregate, (column(width, node.types[width]),), self.type, order_by=order)
@@ -109,7 +112,7 @@ def _positive(number: Any) -> Any:
 
 
 def tests(subquery: bound.AnySubquery, fresh: Callable[[], int]) -> bound.Select:
-    """The query of an ANY or ALL, with the comparison in the place of its columns."""
+    """Returns the query of an ANY or ALL with the comparison as its only column."""
     rel = fresh()
     calls = tuple(
         bound.Call(each, (left, bound.Column(rel, index, found.type)), BOOL)
@@ -117,13 +120,13 @@ def tests(subquery: bound.AnySubquery, fresh: Callable[[], int]) -> bound.Select
             zip(subquery.functions, subquery.left, subquery.query.columns, strict=True)
         )
     )
-    # Rows differ (<> ALL) where one of their columns does, and are equal (= ANY) where all are.
+    # Rows differ (<> ALL) if any of their columns does, and are equal (= ANY) if all are.
     test = calls[0] if len(calls) == 1 else bound.BoolOp("OR" if subquery.all else "AND", calls)
     return bound.Select((bound.OutputColumn("test", BOOL),), (test,), bound.Derived(rel, subquery.query))
 
 
 def in_order(query: bound.Query, fresh: Callable[[], int]) -> tuple[bound.Query, bool]:
-    """A query of one column with each row's number in its order as a second one; itself where it has no order."""
+    """Adds each row's number in its order to a query of one column; returns the query unchanged if it has no order."""
     if not query.order_by:
         return query, False
     (number,) = library.functions_by_name()["row_number"]
@@ -138,7 +141,7 @@ def in_order(query: bound.Query, fresh: Callable[[], int]) -> tuple[bound.Query,
         if isinstance(query, bound.Select)
         else query.order_by[0][1:]
     )
-    # Of one distinct column, or of a set operation's one column, the order can only be its own.
+    # A single distinct column, or a set operation's single column, can only be ordered by itself.
     place = bound.Window(number, (), INT8, order_by=(bound.SortKey(only, down, first),))
     columns = (*query.columns, bound.OutputColumn("place", INT8))
     return bound.Select(columns, (only, place), bound.Derived(rel, query)), True
@@ -148,7 +151,7 @@ def in_order(query: bound.Query, fresh: Callable[[], int]) -> tuple[bound.Query,
 
 
 def membership_type(subquery: bound.AnySubquery) -> SqlType | None:
-    """The type under which `x = ANY (subquery)` is a join's key; None for another comparison."""
+    """Returns the type under which `x = ANY (subquery)` is a join key; None for another comparison."""
     from gpudb.plan.tree.predicates import EQUALITIES
 
     if subquery.all or len(subquery.left) != 1 or subquery.functions[0].name not in EQUALITIES:
@@ -157,12 +160,12 @@ def membership_type(subquery: bound.AnySubquery) -> SqlType | None:
 
 
 def as_type(expr: Any, kind: SqlType) -> Any:
-    """An expression, cast if need be."""
+    """Casts an expression if its type differs."""
     return expr if expr.type == kind or expr.type.plain == kind else bound.Cast(expr, kind)
 
 
 def members(node: Node, width: int, kind: SqlType) -> tuple[Node, Node]:
-    """The distinct values of a subquery, with TRUE beside them, and how many rows and values there are."""
+    """Returns the distinct values of a subquery, marked by TRUE, and its counts of rows and of non-NULL values."""
     own = column(width, node.types[width])
     keys = _keys(node, width)
     known = Project(Filter(node, bound.Test(own, "NULL", negated=True)), (*keys, as_type(own, kind)))
@@ -173,7 +176,9 @@ def members(node: Node, width: int, kind: SqlType) -> tuple[Node, Node]:
 
 
 def member_verdict(mark: Any, rows: Any, values: Any, left: Any) -> Any:
-    """`x = ANY`: true where x is among the values; else NULL where x or one of the rows is NULL, if there are any."""
+    """Returns `x = ANY`: true if x is among the values; else NULL if x or a row is NULL and there are rows; else
+    false.
+    """
     unknown = bound.BoolOp(
         "OR", (bound.Test(left, "NULL"), bound.Call(function("int8gt", INT8, INT8), (rows, values), BOOL))
     )

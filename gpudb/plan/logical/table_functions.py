@@ -1,4 +1,4 @@
-"""Functions in FROM: beside rows whose columns they read, their rows, a record's fields each a column."""
+"""Functions in FROM: their rows beside the rows whose columns they read, with one column per field of a record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpudb.types import SqlType
 
 
 def called(rows: Rows, source: bound.FunctionScan) -> Rows:
-    """The rows with those that a function gives for each of them; its arguments are over what they hold."""
+    """Joins each row with the rows that a function returns for it; the function's arguments are over the rows."""
     args = tuple(rows.over(each) for each in source.args)
     columns = source.columns[: len(source.columns) - source.ordinality]
     kind = columns[0].type
@@ -31,7 +31,7 @@ def called(rows: Rows, source: bound.FunctionScan) -> Rows:
 
 
 def _opened(node: Node, place: int, columns: tuple[bound.OutputColumn, ...]) -> Node:
-    """A node with the fields of the record at a place in that one's place; `columns` are those from there on."""
+    """Replaces the record at a position by its fields; `columns` are the output columns from that position on."""
     every = [column(index, kind, node.names[index]) for index, kind in enumerate(node.types)]
     record = every[place]
     fields = [bound.Field(record, name, kind, index) for index, (name, kind) in enumerate(record.type.fields)]

@@ -1,4 +1,4 @@
-"""What an aggregate or window function takes in: the rows that FILTER keeps, and those of a window's frame."""
+"""Input rows of aggregates and window functions: the rows that FILTER keeps, and the frame clause."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gpudb.plan.tree.fallibility import may_fail
 from gpudb.sql import bound
 
 PARTITION = bound.Frame("ROWS", "UNBOUNDED PRECEDING", None, "UNBOUNDED FOLLOWING", None)
-"""All rows of the partition."""
+"""The whole partition."""
 
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 
 
 def guarded(args: Sequence[bound.Expr], keep: bound.Expr | None) -> tuple[bound.Expr, ...]:
-    """Arguments that are computed for the rows alone that FILTER keeps, where they may fail for others.
+    """Returns arguments that are evaluated only for rows that FILTER keeps, if they may fail for other rows.
 
-    DuckDB computes them before it filters.
+    DuckDB evaluates arguments before it filters.
     """
     if keep is None:
         return tuple(args)
@@ -28,8 +28,10 @@ def guarded(args: Sequence[bound.Expr], keep: bound.Expr | None) -> tuple[bound.
 
 
 def over_integers(window: bound.Window) -> bool:
-    """Whether a frame reaches from an integer over a distance: where that is beyond the type it has no end, and is no
-    error."""
+    """Returns whether a RANGE frame has offsets over an integer sort key.
+
+    There a bound beyond the type's range is unbounded and raises no error.
+    """
     frame = window.frame
     if frame is None or frame.unit != "RANGE" or len(window.order_by) != 1:
         return False
@@ -38,12 +40,12 @@ def over_integers(window: bound.Window) -> bool:
 
 
 def widened(value: str) -> str:
-    """An integer as one that no distance leads beyond."""
+    """Casts an integer to HUGEINT, so that adding an offset cannot overflow."""
     return f"CAST({value} AS HUGEINT)"
 
 
 def frame(given: bound.Frame, render: Callable[[bound.Expr], str], *, wide: bool) -> str:
-    """A frame clause; its distances widened as the sort key is."""
+    """Renders a frame clause. With `wide` its offsets are widened as the sort key is."""
 
     def edge(kind: str, offset: bound.Expr | None, name: str) -> str:
         if offset is None:
@@ -63,7 +65,7 @@ def frame(given: bound.Frame, render: Callable[[bound.Expr], str], *, wide: bool
 
 
 def _check(offset: bound.Constant, unit: str, name: str) -> None:
-    """22004 or 22013 for a distance that is NULL, negative or NaN, be there rows or not; 0A000 for an infinite one."""
+    """Raises 22004 or 22013 for a NULL, negative or NaN offset, even without rows; 0A000 for an infinite one."""
     if offset.value is None:
         raise SqlError.of("null_value_not_allowed", f"frame {name} offset must not be null")
     if unit != "RANGE" and isinstance(offset.value, int) and offset.value < 0:

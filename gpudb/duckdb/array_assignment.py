@@ -1,4 +1,4 @@
-"""Arrays with items replaced, as UPDATE … SET a[i] = … does it: PostgreSQL's rules for NULLs, growth and bounds."""
+"""Assignment to array elements and slices (UPDATE … SET a[i] = …): PostgreSQL's rules for NULLs, growth and bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EMPTY = "assigning to an item of an empty array of several dimensions is not su
 
 
 def item(array: str, places: Sequence[str], value: str, held: SqlType) -> str:
-    """The array with the item at `places`, one a dimension, replaced. 22004, 2202E, 54000, 0A000."""
+    """Renders the array with the element at the subscripts `places` replaced. 22004, 2202E, 54000, 0A000."""
     if len(places) > 1:
         return _inner_item(array, places, value, held)
     kind = held.duckdb
@@ -31,7 +31,7 @@ def item(array: str, places: Sequence[str], value: str, held: SqlType) -> str:
 
 
 def _inner_item(array: str, places: Sequence[str], value: str, held: SqlType) -> str:
-    """Of an array of several dimensions, which does not grow."""
+    """Renders the assignment to an element of a multidimensional array, which does not grow."""
     kind = held.duckdb
     out = raises("2202E", "'array subscript out of range'", kind)
     inside = held.item
@@ -52,8 +52,11 @@ def _inner_item(array: str, places: Sequence[str], value: str, held: SqlType) ->
 
 
 def items(array: str, low: str | None, high: str | None, values: str, held: SqlType) -> str:
-    """The array with the items from `low` to `high`, its own bounds where they are None, replaced by the first ones of
-    `values`; as it is if that is NULL. 22004, 2202E, 54000, 0A000."""
+    """Renders the array with the slice `low` to `high` replaced by the first elements of `values`.
+
+    A bound that is None is the array's own bound. If `values` is NULL, the array is unchanged.
+    22004, 2202E, 54000, 0A000.
+    """
     kind = held.duckdb
 
     def made(old: str, first: str, last: str, new: str) -> str:

@@ -1,4 +1,4 @@
-"""DuckDB cursors kept between statements, set to a time zone: making and setting one costs more than a short query."""
+"""A pool of DuckDB cursors by time zone: opening a cursor and setting its time zone costs more than a short query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEPT = 64
 
 
 class Cursors:
-    """Idle cursors by time zone. One that got more than a time zone is not to be given back. Thread-safe."""
+    """Idle cursors by time zone. Thread-safe. A cursor with other changed state must not be returned."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
         self._database = database
@@ -20,7 +20,7 @@ class Cursors:
         self._lock = threading.Lock()
 
     def take(self, timezone: str) -> duckdb.DuckDBPyConnection:
-        """A cursor of its own for one statement."""
+        """Takes a cursor out of the pool for one statement, or opens one."""
         with self._lock:
             for index, (zone, cursor) in enumerate(self._idle):
                 if zone == timezone:
@@ -31,7 +31,7 @@ class Cursors:
         return cursor
 
     def give(self, timezone: str, cursor: duckdb.DuckDBPyConnection) -> None:
-        """Takes a cursor back once its statement has ended."""
+        """Returns a cursor to the pool after its statement has ended."""
         with self._lock:
             if len(self._idle) < KEPT:
                 self._idle.append((timezone, cursor))

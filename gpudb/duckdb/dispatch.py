@@ -1,4 +1,4 @@
-"""Methods chosen by the type of their argument: functools.singledispatchmethod at a tenth of its cost a call."""
+"""Method dispatch on an argument's type: `functools.singledispatchmethod` at a tenth of its cost per call."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Method = Callable[[Any, Any], R]
 
 
 class by_type(Generic[R]):
-    """Decorates the method for unknown types; `register` adds one for the exact type that its argument declares."""
+    """Decorates the default method; `register` adds one for the exact type that its argument is annotated with."""
 
     def __init__(self, default: Method[R]) -> None:
         self._default = default
         self._methods: dict[type, Method[R]] = {}
 
     def register(self, method: Method[R]) -> Method[R]:
-        """Adds a method; its argument's annotation names the type."""
+        """Adds a method for the type in its argument's annotation."""
         hints = {name: hint for name, hint in get_type_hints(method).items() if name != "return"}
         (kind,) = hints.values()
         self._methods[kind] = method

@@ -1,4 +1,4 @@
-"""Aggregates of DISTINCT values that look at their values more than once: a variance, a sum of intervals, JSON."""
+"""DISTINCT aggregates that use a value more than once: variances, sums of intervals, JSON aggregates."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ _VARIANCES = frozenset({"var_pop", "var_samp", "variance", "stddev_pop", "stddev
 
 
 def looks_often(expr: bound.Aggregate) -> bool:
-    """Whether DISTINCT would mean the squares, the parts or the texts of the values, in place of themselves, or the
-    values without their own separators; or the order that lists them names a subquery anew, which DuckDB takes for
-    another value."""
+    """Returns whether the aggregate needs a list of distinct values instead of DuckDB's DISTINCT.
+
+    DuckDB's DISTINCT would apply to what the aggregate's SQL computes of a value (its square, its parts, its text), or
+    would ignore separators that vary by row. An ORDER BY that repeats a subquery is another value to DuckDB.
+    """
     name = expr.function.name
-    if name in {"min", "max"}:  # which are those of all values
+    if name in {"min", "max"}:  # DISTINCT changes nothing
         return False
     if name.startswith("json") or (name in _LISTS and _asks(expr.args)):
         return True
@@ -34,15 +36,18 @@ def looks_often(expr: bound.Aggregate) -> bool:
 
 
 def _asks(args: Sequence[bound.Expr]) -> bool:
-    """Whether a subquery is among what is aggregated."""
+    """Returns whether any argument contains a subquery."""
     return any(isinstance(node, bound.SUBQUERIES) for arg in args for node in walk(arg))
 
 
 def of_distinct(
     made: Expressions, expr: bound.Aggregate, args: Sequence[bound.Expr], order_by: Sequence[bound.SortKey], keep: str
 ) -> tuple[str, str]:
-    """The aggregate over a sorted list of the values that differ, as its lanes; `keep` is its FILTER clause, and what
-    the others compute is computed for its rows alone. `order_by` names some of the arguments."""
+    """Renders the aggregate over a sorted list of distinct values.
+
+    `keep` is the FILTER clause; the arguments are evaluated only for rows that it keeps. `order_by` refers
+    to some of the arguments.
+    """
     types = tuple(arg.type for arg in args)
     fields = [f"x{number} := {made.whole(arg)}" for number, arg in enumerate(args)]
     one = len(fields) == 1
@@ -59,14 +64,14 @@ def of_distinct(
         rows = f"list_sort(coalesce(list(DISTINCT {kept}){keep}, []), 'ASC', 'NULLS LAST')"
     lanes = [made.opened("pg_d" if one else f"(pg_d).x{number}", item) for number, item in enumerate(types)]
     if several:
-        # 1.0 and 1.00 are one value, of which the first is kept
+        # 1.0 and 1.00 are one value; the first of equal values is kept
         first = "list_filter(pg_l, lambda pg_d, pg_i: pg_i = 1 OR (pg_d).k IS DISTINCT FROM (pg_l[pg_i - 1]).k)"
         rows = f"list_transform([{rows}], lambda pg_l: list_transform({first}, lambda pg_d: (pg_d).x))[1]"
 
     def call(name: str, *args: str) -> str:
         listed = f"list_transform(pg_l, lambda pg_d: {args[0]})"
         more = "".join(f", {arg}" for arg in args[1:])
-        # A list of no rows is NULL.
+        # DuckDB's list aggregate of no rows is NULL, not an empty list.
         whole = f"(CASE WHEN len(pg_l) > 0 THEN {listed} END)"
         return whole if name == "list" else f"list_aggregate({listed}, '{name}'{more})"
 

@@ -1,4 +1,4 @@
-"""DuckDB's errors as gpudb's: each with PostgreSQL's message where it is known, and its SQLSTATE always."""
+"""Translation of DuckDB's errors: PostgreSQL's message where it is known, and always an SQLSTATE."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpudb.errors import (
 from gpudb.functions.let_binding import DETAIL
 from gpudb.storage.iceberg.scan import unreadable
 
-# What the macro pg_error makes DuckDB say, and what a Python function raised.
+# Errors raised by the macro pg_error, or by a Python function.
 _MARKED = re.compile(r"Could not convert string '\[(\w{5})\] (.*)' to INT32|\[(\w{5})\] (.*)", re.S)
 _INTEGERS = {"INT8": "smallint", "INT16": "smallint", "INT32": "integer", "INT64": "bigint"}
 _TYPES = {
@@ -29,7 +29,7 @@ _TYPES = {
     "TIMESTAMP WITH TIME ZONE": "timestamp with time zone", "TIME": "time", "INTERVAL": "interval",
 }  # fmt: skip
 
-# What a reader of Arrow batches raises carries DuckDB's text alone, with the kind of error before it.
+# Errors that an Arrow reader raises carry DuckDB's text alone, prefixed with the kind of error.
 _KINDS: dict[str, type[duckdb.Error]] = {
     "Conversion Error": duckdb.ConversionException,
     "INTERRUPT Error": duckdb.InterruptException,
@@ -78,7 +78,7 @@ _RULES: tuple[Maker, ...] = tuple(
         (r"Invalid RANGE (PRECEDING|FOLLOWING) value", "invalid_preceding_or_following_size",
          "invalid preceding or following size in window function"),
         (r"infinite bounds not supported", "feature_not_supported", "series without an end are not supported"),
-        # Sizes that no file has which is whole.
+        # An invalid size in a Parquet file: the file is damaged.
         (r"Information loss on integer cast", "data_corrupted", "could not read data file: {0}"),
         (r"subqueries in lambda expressions are not supported", "feature_not_supported",
          "a subquery as an argument of this function is not supported"),
@@ -102,24 +102,24 @@ _RULES: tuple[Maker, ...] = tuple(
 
 
 class EngineRestarted(SqlError):
-    """58000: DuckDB refused a statement because another one had broken it; there is a new one now."""
+    """58000: DuckDB refused a statement because another one had broken it. A new instance is running."""
 
     condition = "system_error"
 
 
 def fatal(error: BaseException) -> bool:
-    """Whether an error says that DuckDB may take no further statement."""
+    """Returns whether DuckDB accepts no further statement after this error."""
     kinds = (duckdb.FatalException, duckdb.InternalException, duckdb.ConnectionException)
     return isinstance(error, kinds) or str(error).startswith(("FATAL Error", "INTERNAL Error"))
 
 
 def own_fault(error: BaseException) -> bool:
-    """Whether it was this statement at which DuckDB broke."""
+    """Returns whether this statement itself broke DuckDB."""
     return isinstance(error, duckdb.InternalException) or str(error).startswith("INTERNAL Error")
 
 
 def translated(error: BaseException) -> GpudbError:
-    """The gpudb error that a DuckDB error stands for; XX000 where nothing better is known."""
+    """Translates a DuckDB error into a gpudb error; XX000 if the error is unknown."""
     if isinstance(error, GpudbError):
         return error
     text = str(error)
@@ -129,7 +129,7 @@ def translated(error: BaseException) -> GpudbError:
     plain = text.partition("\n")[0].partition(": ")[2] or text
     if isinstance(error, duckdb.FatalException):
         return InternalError(plain, detail="The embedded engine has failed.")
-    # A division by zero shows its SQL, in which other errors may stand as text.
+    # A division by zero shows its SQL, which may contain the texts of other errors.
     marked = None if "error_on_division_by_zero" in text else _MARKED.search(text)
     if marked is not None and (marked[1] or marked[3]) in _known_states():
         message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()

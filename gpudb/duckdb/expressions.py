@@ -1,7 +1,7 @@
 """Bound expressions as DuckDB SQL.
 
-A numeric is rendered as two lanes, its decimal and the number of decimals that PostgreSQL would show; only where a
-carried numeric leaves an expression (an output column, an array item) are the two put together in a struct.
+A numeric is rendered as two SQL expressions: its decimal, and the number of decimals that PostgreSQL displays. They are
+packed into one struct only where a carried numeric leaves an expression (an output column, an array element).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpudb.values.range import Range, packed_scales
 
 
 class Lanes(NamedTuple):
-    """An expression: its value, and the display scale of a numeric (the text of a constant where all share it)."""
+    """An expression's SQL: its value and, for a numeric, its display scale (a constant if all values share one)."""
 
     value: str
     scale: str = "0"
@@ -40,12 +40,12 @@ class Lanes(NamedTuple):
 
 @dataclass(slots=True)
 class Expressions:
-    """Renders expressions. `column` gives the SQL of a column, `query` of a subquery, `values` session functions'.
+    """Renders expressions. `column` renders a column, `query` a subquery; `values` are those of session functions.
 
-    `grouped` are those that the query at hand groups by and whose equal values are held in several forms, of which an
-    aggregate has to pick one; with `sets`, where they are grouped by at all. `narrow` has aggregates multiply decimals
-    in 64 bits. `subject` is the value that a domain's checks are about. `check` raises once the statement is to end.
-    With `lazy` AND and OR compute no more than they need, as filters do by themselves.
+    `grouped` are the GROUP BY keys whose equal values may have several representations: an aggregate must choose one.
+    `sets` says that the query has grouping sets. With `narrow` aggregates multiply decimals in 64 bits. `subject` is
+    the value that a domain's checks apply to. `check` raises if the statement is canceled. With `lazy` AND and OR
+    evaluate no more operands than they need, as filters do by themselves.
     """
 
     column: Callable[[bound.Column], str]
@@ -60,7 +60,7 @@ class Expressions:
     lazy: bool = False
 
     def lanes(self, expr: bound.Expr) -> Lanes:
-        """Both lanes of an expression."""
+        """Renders an expression's value and display scale."""
         self.check()
         if self.grouped and expr in self.grouped:
             value, scale = self._render(expr)
@@ -73,28 +73,28 @@ class Expressions:
         return self._render(expr)
 
     def value(self, expr: bound.Expr) -> str:
-        """The value alone: what comparisons, conditions and keys look at."""
+        """Renders the value alone, for comparisons, conditions and keys."""
         return self.lanes(expr).value
 
     def key(self, expr: bound.Expr) -> str:
-        """What equal values have in common: what is grouped, joined and told apart by."""
+        """Renders a key that is equal for equal values, for grouping, joins and DISTINCT."""
         return equality.key(self.value(expr), expr.type)
 
     def whole(self, expr: bound.Expr) -> str:
-        """The expression as one value of `SqlType.duckdb`: what leaves a query."""
+        """Renders the expression as one value of `SqlType.duckdb`, as query outputs need it."""
         value, scale = self.lanes(expr)
         return self.joined(value, scale, expr.type) if expr.type.carried else value
 
     @staticmethod
     def joined(value: str, scale: str, item: SqlType) -> str:
-        """A carried value of its two lanes; as it was where both come from one."""
+        """Packs a carried value and its scale; returns the original expression if both were unpacked from it."""
         if value.endswith(").v") and value[:-1] == scale[:-1]:
             return value[:-2]
         return joined(value, scale, item)
 
     @staticmethod
     def opened(text: str, item: SqlType) -> Lanes:
-        """The lanes of something that is one value already."""
+        """Unpacks a value of `SqlType.duckdb` into its value and display scale."""
         if item.carried:
             return Lanes(f"({text}).v", f"({text}).s")
         return Lanes(text, str(item.numeric_digits[1]) if item.name == "numeric" else "0")
@@ -115,7 +115,7 @@ class Expressions:
         assert array.element is not None
         row = array.element.duckdb
         made = f"list_transform(coalesce({self.value(expr.rows)}, []), lambda pg_row: "
-        # a fold is of values of one type: both the state and the rows are in it
+        # list_reduce needs one type for state and rows: a struct holds both
         made += f"struct_pack(c1 := CAST(NULL AS {state}), c2 := CAST(pg_row AS {row})))"
         start = f"struct_pack(c1 := CAST({self.whole(expr.initial)} AS {state}), c2 := CAST(NULL AS {row}))"
         step = f"struct_pack(c1 := CAST({self.whole(expr.body)} AS {state}), c2 := CAST(NULL AS {row}))"
@@ -125,7 +125,7 @@ class Expressions:
     @_render.register
     def _(self, expr: bound.Column) -> Lanes:
         if expr.rel < 0:
-            # in parentheses: without, DuckDB makes a column of it in HAVING
+            # in parentheses: without them DuckDB takes it for a column in HAVING
             return self.opened(f"(let{-expr.rel}).c{expr.index + 1}", expr.type)
         return self.opened(self.column(expr), expr.type)
 
@@ -215,7 +215,7 @@ class Expressions:
         rendered = [self.lanes(arg) for arg in expr.args]
         own = not expr.type.carried and equality.several_forms(expr.type)
         if (own or expr.type.name == "interval") and expr.op != "COALESCE":
-            # DuckDB's own compares an interval's months, then its days: 1 month is more than 40 days to it
+            # DuckDB compares an interval's months first, then its days: there 1 month is more than 40 days
             values = [each.value for each in rendered]
             return Lanes(_extreme(values, ">" if expr.op == "GREATEST" else "<", expr.type))
         values = [each.value for each in rendered]
@@ -223,7 +223,7 @@ class Expressions:
         if expr.op == "COALESCE" and _by_case(expr.args, values):
             made = _first_known(values)
         elif expr.op == "COALESCE" and _constant_first(expr):
-            # DuckDB 2.0 fails to compare what it finds to be constant only after it has looked at it as a coalesce
+            # DuckDB 2.0 fails to bind a comparison that it folds to a constant only after it has bound the coalesce
             made = f"(CASE WHEN true THEN {rendered[0].value} ELSE {made} END)"
         if not expr.type.carried:
             return self.opened(made, expr.type)
@@ -245,7 +245,7 @@ class Expressions:
     # -------------------------------------------------------------------------------------------- calls
 
     def operands(self, args: Sequence[bound.Expr], result: SqlType, call: Callable[..., str] | None = None) -> Operands:
-        """Arguments as a function's template takes them."""
+        """Renders arguments into the operands of a function's template."""
         lanes = [self.lanes(arg) for arg in args]
         constants = tuple(arg.value if isinstance(arg, bound.Constant) else MISSING for arg in args)
         made = Operands(
@@ -260,7 +260,7 @@ class Expressions:
         return Operands(made.sql, made.scales, made.types, made.constants, made.result, call)
 
     def applied(self, function: Function, operands: Operands) -> Lanes:
-        """A function over rendered operands."""
+        """Applies a function to rendered operands."""
         how = implementation(function)
         if function.strict and function.kind == "f" and any(value is None for value in operands.constants):
             held = operands.result
@@ -277,7 +277,7 @@ class Expressions:
         return Lanes(value, str(operands.result.numeric_digits[1]) if operands.result.name == "numeric" else "0")
 
     def _known(self, expr: bound.Expr) -> object:
-        """The value of an expression that needs no engine, or MISSING."""
+        """Returns the value of a constant expression, or MISSING."""
         if isinstance(expr, bound.Constant):
             return expr.value
         if isinstance(expr, bound.Parameter):
@@ -290,7 +290,7 @@ class Expressions:
     @_render.register
     def _(self, expr: bound.Call) -> Lanes:
         how = implementation(expr.function)
-        # A function of the session's state is worked out before; of columns only where it can be looked up.
+        # A session function is evaluated beforehand; over columns only if its template can look the value up.
         constants = tuple(self._known(arg) for arg in expr.args) if how.session is not None else ()
         if how.session is not None and (MISSING not in constants or how.duckdb is None):
             maker = self.values.get(how.session, MISSING)
@@ -318,7 +318,7 @@ class Expressions:
         )
         test = self.applied(expr.function, operands).value
         array = flat(self.value(expr.array), expr.array.type)
-        # An empty array gives NULL to the list aggregate where SQL wants the neutral value.
+        # DuckDB's list aggregate is NULL for an empty array where SQL requires the neutral value.
         neutral = "true" if expr.all else "false"
         tested = f"list_transform({array}, lambda {item}: {test})"
         known = f"{held}({tested})"
@@ -342,7 +342,7 @@ class Expressions:
         high = self.value(expr.high) if expr.high is not None else None
         if expr.arg.type.name == "name":
             return Lanes(let(byte_of_name, array, str(high)))
-        # PostgreSQL's arrays start at 1; vectors of the system catalog at 0.
+        # PostgreSQL's arrays start at 1; vectors of the system catalog start at 0.
         index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
         made = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
         return self.opened(made, expr.type)
@@ -381,7 +381,7 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.Aggregate) -> Lanes:
-        inner = replace(self, grouped=())  # what is aggregated is each row's own, grouped by or not
+        inner = replace(self, grouped=())  # an aggregate's arguments are per row, whether grouped by or not
         keys = expr.order_by or expr.within_group
         sorts = aggregate_frames.guarded([key.expr for key in expr.order_by], expr.filter)
         order_by = [replace(key, expr=each) for key, each in zip(expr.order_by, sorts, strict=True)]
@@ -394,12 +394,12 @@ class Expressions:
             if expr.distinct and name not in {"list", "string_agg"}:
                 sort = ""
             elif expr.distinct and (not order_by or (len(order_by) == 1 and order_by[0].expr == args[0])):
-                # PostgreSQL sorts to find what is distinct, and what lists values shows it
+                # PostgreSQL sorts to find distinct values, and an aggregate that lists them shows that order
                 by = direction(order_by[0].descending, order_by[0].nulls_first) if order_by else " ASC NULLS LAST"
                 sort = f" ORDER BY {given[0]}{by}"
             return f"{name}({distinct}{', '.join(given)}{sort}){keep}"
 
-        if expr.within_group:  # its direct arguments stand outside of the aggregate
+        if expr.within_group:  # its direct arguments are outside the aggregate
             args = (*expr.args, *aggregate_frames.guarded(tuple(key.expr for key in expr.within_group), expr.filter))
         else:
             args = aggregate_frames.guarded(expr.args, expr.filter)
@@ -410,9 +410,9 @@ class Expressions:
             operands = inner.operands(args, expr.type, call)
         finally:
             NARROW.reset(token)
-        # DuckDB takes a constant of mode() for a fraction; there is nothing to order
+        # DuckDB takes a constant argument of mode() for a fraction; a constant needs no order
         if expr.within_group and (expr.function.name != "mode" or reads_columns(keys[0].expr)):
-            # an ordered-set aggregate's own order, which its rows are taken in
+            # an ordered-set aggregate's own order
             key = sortable(operands.sql[-1], keys[0].expr.type) + (" DESC" if keys[0].descending else "")
             operands = replace(operands, call=lambda name, *args: f"{name}({', '.join(args)} ORDER BY {key}){keep}")
         return self.applied(expr.function, operands)
@@ -424,7 +424,7 @@ class Expressions:
 
     @_render.register
     def _(self, expr: bound.Window) -> Lanes:
-        if expr.function.name == "ntile":  # which heeds no frame, and is computed of the partition's first row and size
+        if expr.function.name == "ntile":  # ignores the frame, and needs the whole partition
             expr = replace(expr, frame=aggregate_frames.PARTITION)
         parts = []
         if expr.partition_by:
@@ -451,7 +451,7 @@ class Expressions:
         )
 
     def sort_keys(self, keys: Sequence[bound.SortKey]) -> str:
-        """ORDER BY items, NULLs placed explicitly."""
+        """Renders ORDER BY items, with NULLS FIRST or LAST explicit."""
         return ", ".join(
             sortable(self.value(key.expr), key.expr.type) + direction(key.descending, key.nulls_first) for key in keys
         )
@@ -476,7 +476,7 @@ class Expressions:
     def _(self, expr: bound.Exists) -> Lanes:
         made = self.query(expr.query)
         if not outer_columns(expr.query):
-            # DuckDB asks for one row, and leaves that out over a join with a side that it knows to be empty
+            # DuckDB adds LIMIT 1, and drops it above a join with a side that it knows to be empty
             made = f"SELECT 1 FROM ({made}) LIMIT 1 OFFSET 0"
         return Lanes(f"EXISTS ({made})")
 
@@ -489,7 +489,7 @@ class Expressions:
         left = lefts[0] if len(lefts) == 1 else f"({', '.join(lefts)})"
         query = self._values(expr.query, form)
         if (symbol, expr.all) in {("=", False), ("<>", True)}:
-            # of a row in such a form DuckDB thinks as of several columns
+            # DuckDB takes a row in comparable form for several columns
             several = len(lefts) > 1 or (expr.left[0].type.fields and equality.several_forms(expr.left[0].type))
             if several and outer_columns(expr.query):
                 kinds = [(each.type, c.type) for each, c in zip(expr.left, expr.query.columns, strict=True)]
@@ -497,14 +497,14 @@ class Expressions:
             return Lanes(f"({left} {'NOT ' if expr.all else ''}IN ({query}))")
         if not symbol or len(lefts) > 1:
             raise FeatureNotSupported("this comparison with a subquery is not supported")
-        if symbol in {"=", "<>"} and expr.left[0].type.name == "interval":  # DuckDB only orders these beside many
+        if symbol in {"=", "<>"} and expr.left[0].type.name == "interval":  # DuckDB only orders these
             if expr.all:
                 return Lanes(f"({left} <= ALL ({query}) AND {left} >= ALL ({query}))")
             return Lanes(f"({left} < ANY ({query}) OR {left} > ANY ({query}))")
         return Lanes(f"({left} {symbol} {'ALL' if expr.all else 'ANY'} ({query}))")
 
     def _values(self, query: bound.Query, form: Callable[[str, SqlType], str]) -> str:
-        """The query that a comparison reads, its values in the form that is compared."""
+        """Renders the subquery of a comparison, its columns in the form that is compared."""
         text = self.query(query)
         if not any(equality.several_forms(column.type) for column in query.columns):
             return text
@@ -517,7 +517,7 @@ class Expressions:
 
 
 def _among(lefts: Sequence[str], query: str, kinds: Sequence[tuple[SqlType, SqlType]]) -> str:
-    """Whether a row is among those of a query that depends on it: DuckDB has this for one column."""
+    """Renders whether a row is in a correlated subquery's result; DuckDB supports this for one column only."""
     names = [f"c{number}" for number in range(1, len(lefts) + 1)]
     equal = " AND ".join(
         comparison.numbers("=", left, f"pg_q.{name}", *kind)
@@ -533,7 +533,7 @@ _KNOWN = (bound.Constant, bound.Parameter)
 
 
 def _unlike(sql: str) -> str:
-    """A float that is compared with another: DuckDB would have what tells 0 and -0 apart of one hold for the other."""
+    """Disguises a compared float: DuckDB would propagate an equal constant, and so confuse 0 and -0."""
     return f"({sql} + 0)"
 
 
@@ -541,19 +541,19 @@ _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def _written_out(expr: bound.Array) -> bool:
-    """Whether an array's shape is known: of plain items, or of such arrays."""
+    """Returns whether an array's shape is known: plain elements, or arrays whose shape is known."""
     if expr.type.dims == 1:
         return True
     return all(isinstance(item, bound.Array) and _written_out(item) for item in expr.items)
 
 
 def sortable(sql: str, item: SqlType) -> str:
-    """What a value is sorted by, where that is not the value itself."""
+    """Returns the sort key of a value."""
     return equality.order(sql, item)
 
 
 def _constant_first(expr: bound.Expr) -> bool:
-    """Whether a COALESCE, or one that it begins with, begins with a value."""
+    """Returns whether a COALESCE, or the one nested first in it, starts with a non-NULL constant."""
     while isinstance(expr, bound.Choice) and expr.op == "COALESCE":
         expr = expr.args[0]
     return isinstance(expr, bound.Constant) and expr.value is not None
@@ -563,9 +563,9 @@ _LONG = 4_000
 
 
 def _by_case(args: Sequence[bound.Expr], values: Sequence[str]) -> bool:
-    """Whether what an argument computes is left to a CASE, which writes those before it twice.
+    """Returns whether lazy evaluation is left to a CASE, which repeats the SQL of earlier arguments.
 
-    DuckDB's lambdas, which would name them, hold no subqueries, aggregates or window functions.
+    DuckDB's lambdas, which could bind them, allow no subqueries, aggregates or window functions.
     """
     if not any(map(may_fail, args[1:])) or sum(map(len, values)) > _LONG:
         return False
@@ -577,16 +577,16 @@ def _by_case(args: Sequence[bound.Expr], values: Sequence[str]) -> bool:
 
 
 def _first_known(values: Sequence[str]) -> str:
-    """The first value that is not NULL, and no later one computed.
+    """Renders the first value that is not NULL; no later one is evaluated.
 
-    Out of its own coalesce DuckDB takes what stands in a statement twice, and computes it for every row.
+    DuckDB extracts common subexpressions from its own coalesce, and evaluates them for every row.
     """
     whens = "".join(f" WHEN {value} IS NOT NULL THEN {value}" for value in values[:-1])
     return f"(CASE{whens} ELSE {values[-1]} END)"
 
 
 def _decided(parts: Sequence[str], op: str) -> str:
-    """AND or OR, no part of which is computed where one before it decides."""
+    """Renders AND or OR so that no operand is evaluated after one that decides."""
     made = parts[-1]
     for part in reversed(parts[:-1]):
         decides = f"WHEN NOT {part} THEN false" if op == "AND" else f"WHEN {part} THEN true"
@@ -595,7 +595,7 @@ def _decided(parts: Sequence[str], op: str) -> str:
 
 
 def _extreme(values: Sequence[str], sign: str, item: SqlType) -> str:
-    """The greatest or least of values by their comparison; NULLs are passed over."""
+    """Renders GREATEST or LEAST by the type's comparison; NULLs are ignored."""
 
     def better(a: str, b: str) -> str:
         test = f"{equality.order(b, item)} {sign} {equality.order(a, item)}"
@@ -608,5 +608,5 @@ def _extreme(values: Sequence[str], sign: str, item: SqlType) -> str:
 
 
 def direction(descending: bool, nulls_first: bool) -> str:
-    """The direction of a sort key."""
+    """Renders the direction of a sort key."""
     return f" {'DESC' if descending else 'ASC'} NULLS {'FIRST' if nulls_first else 'LAST'}"

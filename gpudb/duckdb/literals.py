@@ -17,21 +17,21 @@ from gpudb.values.range import Range, held_bounds, packed_scales
 from gpudb.values.timetz import timetz_key
 
 _MOST_MICROSECONDS = (2**63 - 1) // 1000
-"""Of an interval's time, which leaves the engine in nanoseconds."""
+"""Limit of an interval's time: results carry it in nanoseconds."""
 
 
 def quoted(text: str) -> str:
-    """Text as a string literal."""
+    """Quotes text as a string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def name(text: str) -> str:
-    """Text as an identifier."""
+    """Quotes text as an identifier."""
     return '"' + text.replace('"', '""') + '"'
 
 
 def literal(value: object, item: SqlType) -> str:
-    """A value of `item` as DuckDB SQL."""
+    """Renders a value of `item` as DuckDB SQL."""
     if value is None:
         return f"CAST(NULL AS {item.duckdb})"
     if item.item is not None and isinstance(value, list | tuple | Multirange):
@@ -78,7 +78,7 @@ def literal(value: object, item: SqlType) -> str:
 
 
 def range_literal(value: Range, item: SqlType) -> str:
-    """A range's two bounds, without the scales that a numrange carries."""
+    """Renders a range's two bounds, without the scales that a numrange carries."""
     subtype = item.subtype
     assert subtype is not None
     plain = SqlType("numeric", -1, subtype.numeric_digits) if subtype.carried else subtype
@@ -90,7 +90,7 @@ def range_literal(value: Range, item: SqlType) -> str:
 
 
 def decimal(value: Decimal, item: SqlType) -> str:
-    """The decimal of a numeric; 22003 beyond 38 digits."""
+    """Renders a numeric as a decimal; 22003 beyond 38 digits."""
     precision, scale = item.numeric_digits
     if value and (value.adjusted() >= precision - scale or decimal_scale(value) > scale):
         message = f"numeric of more than {MAX_DIGITS} digits is out of range"
@@ -103,7 +103,7 @@ def _carried(value: Decimal, item: SqlType) -> str:
 
 
 def decimal_scale(value: object) -> int:
-    """How many decimals PostgreSQL shows for a numeric constant."""
+    """Returns how many decimals PostgreSQL displays for a numeric constant."""
     exponent = value.as_tuple().exponent if isinstance(value, Decimal) else 0
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
@@ -114,5 +114,5 @@ def _float(value: float) -> str:
     if math.isinf(value):
         return "'Infinity'" if value > 0 else "'-Infinity'"
     if value == 0 and math.copysign(1.0, value) < 0:
-        return "'-0.0'"  # a decimal, as which DuckDB reads a number with a point, has no such zero
+        return "'-0.0'"  # DuckDB reads a number with a point as a decimal, which has no negative zero
     return f"({value!r})" if value < 0 else repr(value)

@@ -1,4 +1,4 @@
-"""Values as they leave DuckDB for Arrow, of the form of `SqlType.arrow`."""
+"""Casts of result columns to the DuckDB types that become `SqlType.arrow`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gpudb.types import SqlType
 
 
 def leaving(column: str, item: SqlType) -> str:
-    """A result column as Arrow is to have it: uuids and labels as text, objects of the catalog by their names."""
+    """Casts a result column for Arrow: uuids and enum labels to text, reg* OIDs to names."""
     base = item.element or item
     if base.name.startswith("reg"):
         if base is item:
@@ -24,7 +24,7 @@ def leaving(column: str, item: SqlType) -> str:
 
 
 def outside(item: SqlType) -> str:
-    """The DuckDB type in which a result column leaves, and in which Arrow gives it back."""
+    """Returns the DuckDB type of a result column of this SQL type."""
     if item.item is not None:
         return outside(item.item) + "[]"
     if item.name == "uuid" or item.labels is not None:

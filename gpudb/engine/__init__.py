@@ -1,5 +1,5 @@
-"""Engines run bound statements over a snapshot and give Arrow batches. `protocol` is all that others know of them.
+"""Engines: they run bound queries over a snapshot and return Arrow batches. Other rooms use `protocol` alone.
 
-`cpu` is DuckDB; `constants` makes the row of a SELECT that needs no engine. Imports sql, plan and storage; CUDA
-packages only under `gpu/`.
+`cpu` is the embedded engine on DuckDB, `gpu` the cluster; `routing` chooses between them, with fallback. `constants`
+builds the row of a SELECT that needs no engine. Imports sql, plan, storage and duckdb; CUDA packages under `gpu/` only.
 """

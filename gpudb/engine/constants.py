@@ -1,4 +1,4 @@
-"""SELECT of constants alone: one row that no engine needs to compute."""
+"""The row of a SELECT of constants, which needs no engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudb.sql.bound import Cast, Constant, Expr, Parameter, Query, Select
 from gpudb.sql.prepared import Artifact
 
 PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
-"""Types whose values Arrow holds as Python does."""
+"""Types whose Python values Arrow accepts unchanged."""
 _FORMS = {
     pa.bool_(): struct.Struct("<?"),
     pa.int16(): struct.Struct("<h"),
@@ -36,12 +36,12 @@ class OneRow:
         yield self._batch
 
     def close(self) -> None:
-        """Nothing is held."""
+        """No-op: nothing is held."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """How to make a query's row: for each column its constant or parameter; `made` is the row if it never varies."""
+    """Recipe of a query's row: each column's constant or parameter; `made` is the row if it never varies."""
 
     schema: pa.Schema
     sources: tuple[Constant | Parameter, ...]
@@ -50,11 +50,11 @@ class _Row:
 
 _ROW = Artifact[_Row]()
 _MAX_BYTES = 4096
-"""Rows of longer constants are made anew each time."""
+"""Limit of a cached row's size; rows of longer constants are built for each statement."""
 
 
 def constant_row(query: Query, parameters: Sequence[object]) -> OneRow | None:
-    """The row of a query that selects constants and parameters of plain types from nothing; None for any other."""
+    """Returns the row of a query that selects constants and parameters of plain types without FROM; else None."""
     if not isinstance(query, Select) or query.source is not None:
         return None
     row = query.prepared.get(_ROW)
@@ -68,7 +68,7 @@ def constant_row(query: Query, parameters: Sequence[object]) -> OneRow | None:
 
 
 def _length(source: Constant | Parameter) -> int:
-    """About how many bytes it would hold in memory if it were kept."""
+    """Estimates the bytes of memory that a cached source occupies."""
     value = source.value if isinstance(source, Constant) else None
     return 64 + (len(value) if isinstance(value, str | bytes) else 0)
 
@@ -78,13 +78,13 @@ def _filled(row: _Row, parameters: Sequence[object]) -> OneRow | None:
     for source, type_ in zip(row.sources, row.schema.types, strict=True):
         value = parameters[source.number - 1] if isinstance(source, Parameter) else source.value
         if isinstance(value, str) and type_ == pa.date32():
-            return None  # infinity, which DuckDB reads
+            return None  # infinity, which DuckDB parses
         arrays.append(_array(value, type_))
     return OneRow(pa.RecordBatch.from_arrays(arrays, schema=row.schema))
 
 
 def _array(value: object, type_: pa.DataType) -> pa.Array:
-    """An array of one value, in Python's own memory: Arrow's allocator gives a lone page back at every end."""
+    """Returns an array of one value in Python's memory: Arrow's allocator would release a page at each end."""
     if value is None:
         return pa.nulls(1, type_)
     if (form := _FORMS.get(type_)) is not None:
@@ -96,7 +96,7 @@ def _array(value: object, type_: pa.DataType) -> pa.Array:
 
 
 def source_of(expr: Expr) -> Constant | Parameter | None:
-    """The constant or parameter whose value an expression has; None for any other expression."""
+    """Returns the constant or parameter that an expression is equal to; None for any other expression."""
     while isinstance(expr, Cast) and (expr.arg.type.name, expr.type.name) in _WIDENED:
         expr = expr.arg
     return expr if isinstance(expr, Constant | Parameter) else None

@@ -1,4 +1,4 @@
-"""What every engine is: a bound query and a snapshot in, Arrow batches out."""
+"""The protocol of engines: a bound query and a snapshot in, Arrow batches out."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gpudb.sql.bound import Query
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What of a session's state an answer depends on, beside the snapshot that the query's tables carry.
+    """The session state that a result depends on, apart from the snapshot.
 
-    `values` are what session functions give in this statement (`now`, `current_user`, …), by the key of their
-    registration; `frames` are registered Arrow tables. `search_path` is where names without a schema are looked up;
-    `fallback` lets the embedded engine run what another one does not carry, of which `notice` tells. `system` gives
-    the rows of functions that tell the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by
-    column name. `session` is the number of who asks: an engine shares itself out among sessions. `node` is the worker
-    over whose rows alone a query is, if it is for one. Without `fused` workers that have kernels run none.
+    `values` are the results of session functions in this statement (`now`, `current_user`, …), by registered key.
+    `frames` are registered Arrow tables. `search_path` resolves names without a schema. `fallback` permits the embedded
+    engine for queries that the cluster does not support; `notice` reports it. `system` returns the rows of functions
+    over the server's state (`pg_stat_get_activity`, `pg_show_all_settings` …), each row by column name. `session` is
+    the session's number: engines share resources fairly among sessions. `node` restricts the query to one worker's
+    rows. `fused` enables fused kernels.
     """
 
     timezone: str = "UTC"
@@ -39,10 +39,10 @@ class Settings:
 
 
 class Cancel:
-    """A flag that ends a statement: set by a cancel request, a timeout or a lost client.
+    """Cancellation flag of a statement: set by a cancel request, a timeout or a lost client.
 
-    An engine hangs a way to interrupt itself on it; `stop` may come from any thread, before or after. `waits_for` is
-    what the statement waits for, as pg_stat_activity names it; None while it runs.
+    An engine attaches callbacks that interrupt it; `stop` may be called from any thread, before or after. `waits_for`
+    is the wait event as pg_stat_activity names it; None while the statement runs.
     """
 
     def __init__(self) -> None:
@@ -53,11 +53,11 @@ class Cancel:
 
     @property
     def reason(self) -> str | None:
-        """Why the statement was stopped; None while it may run."""
+        """Why the statement was stopped; None if it was not."""
         return self._reason
 
     def stop(self, reason: str = "canceling statement due to user request") -> None:
-        """Ends the statement; the first reason stays."""
+        """Stops the statement; the first reason is kept."""
         with self._lock:
             self._reason = self._reason or reason
             interrupts = list(self._interrupts.values())
@@ -65,7 +65,7 @@ class Cancel:
             interrupt()  # type: ignore[operator]
 
     def attach(self, interrupt: object) -> None:
-        """Has `interrupt()` called on a stop; at once if that has come already."""
+        """Adds a callback for `stop`; calls it at once if the statement was already stopped."""
         with self._lock:
             self._interrupts[id(interrupt)] = interrupt
             stopped = self._reason is not None
@@ -73,7 +73,7 @@ class Cancel:
             interrupt()  # type: ignore[operator]
 
     def detach(self, interrupt: object) -> None:
-        """Forgets an interrupt whose work has ended."""
+        """Removes a callback whose work has ended."""
         with self._lock:
             self._interrupts.pop(id(interrupt), None)
 
@@ -85,7 +85,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One query to run: over a snapshot (a transaction's uncommitted files included), with its parameters' values."""
+    """A query to run: its snapshot (a transaction's uncommitted files included) and its parameters' values."""
 
     query: Query
     snapshot: Catalog
@@ -94,7 +94,7 @@ class Request:
     cancel: Cancel = field(default_factory=Cancel)
 
     def table(self, bound: Table) -> Table:
-        """A table of the query as the snapshot has it; 55000 for a materialized view without data."""
+        """Returns a table of the query in the snapshot; 55000 for an unpopulated materialized view."""
         found = self.snapshot.relations.get((bound.schema, bound.name))
         if not isinstance(found, Table) or found.oid != bound.oid:
             raise UndefinedTable(f'relation "{bound.name}" does not exist')
@@ -107,7 +107,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class WorkerShare:
-    """What one worker did of an operator: the rows and bytes that it gave, and how long it took."""
+    """One worker's part in an operator: its output rows and bytes, and the time it took."""
 
     worker: int
     rows: int
@@ -117,11 +117,10 @@ class WorkerShare:
 
 @dataclass(frozen=True, slots=True)
 class PlanNode:
-    """One operator of a plan as EXPLAIN tells it: `milliseconds` are its own, its inputs' left out.
+    """An operator of a plan for EXPLAIN: `milliseconds` exclude its inputs.
 
-    `width` is the bytes of a row, as estimated; `output` the names of its columns, which VERBOSE shows; `shares` are
-    the workers' parts of what it did. `execution` is the statement's own time, in milliseconds, where it took longer
-    to tell what each operator did.
+    `width` is the estimated row size in bytes; `output` are the columns' names, for VERBOSE; `shares` are the workers'
+    parts. `execution` is the statement's own time in milliseconds, if measuring each operator took longer.
     """
 
     operator: str
@@ -137,26 +136,26 @@ class PlanNode:
 
 
 class Stream(Protocol):
-    """A running query's rows: batches of the query's columns, each of `SqlType.arrow`."""
+    """The rows of a running query: batches of its columns, each of `SqlType.arrow`."""
 
     schema: pa.Schema
 
     def __iter__(self) -> Iterator[pa.RecordBatch]: ...
 
     def close(self) -> None:
-        """Stops the query if it runs still, and frees what it holds."""
+        """Stops the query if it is running, and releases its resources."""
 
 
 class Engine(Protocol):
-    """An engine: a bound query over a snapshot, whose tables say which files are theirs."""
+    """An engine: it runs bound queries over a snapshot, whose tables list their data files."""
 
     name: str
 
     def run(self, request: Request) -> Stream:
-        """Starts a query. Errors come here or while the stream is read, with PostgreSQL's SQLSTATE."""
+        """Starts a query. Errors are raised here or while the stream is read, with PostgreSQL's SQLSTATE."""
 
     def explain(self, request: Request, *, analyze: bool) -> PlanNode:
-        """The plan; with `analyze` the query is run, and its rows and times are told."""
+        """Returns the plan; `analyze` runs the query and includes actual rows and times."""
 
     def close(self) -> None:
-        """Frees everything."""
+        """Releases all resources."""

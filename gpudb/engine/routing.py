@@ -1,4 +1,4 @@
-"""Two engines as one: the cluster runs what its workers carry, the embedded engine the rest, whole, and says why."""
+"""Routing between engines: the cluster runs what its workers support, else the embedded engine the whole query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _READS_TABLES = Artifact[bool]()
 
 
 class RoutedEngine:
-    """`cluster` first, `embedded` for what it does not carry, unless the setting gpudb.fallback is off."""
+    """Routes queries to `cluster`, else to `embedded` unless the setting gpudb.fallback is off."""
 
     def __init__(self, cluster: Engine, embedded: Engine) -> None:
         self.name = cluster.name
@@ -23,7 +23,7 @@ class RoutedEngine:
         self._embedded = embedded
 
     def run(self, request: Request) -> Stream:
-        """Starts a query where it can run; a NOTICE tells of a fallback, 0A000 that it is off."""
+        """Starts a query. A fallback sends a NOTICE; 0A000 if fallback is off."""
         if not _reads_tables(request.query):
             self._check_node(request)
             return self._embedded.run(request)
@@ -35,7 +35,7 @@ class RoutedEngine:
             return self._embedded.run(request)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
-        """The plan of the engine that runs the query; the embedded one's says why it is that one."""
+        """Returns the plan of the engine that runs the query; after a fallback it contains the reason."""
         if not _reads_tables(request.query):
             self._check_node(request)
             return self._embedded.explain(request, analyze=analyze)
@@ -55,18 +55,18 @@ class RoutedEngine:
 
     @staticmethod
     def _check_node(request: Request) -> None:
-        """0A000 for tables on one node, beside what lies here."""
+        """Raises 0A000 for a query over one node that also reads tables of this process."""
         if request.settings.node is not None and any(isinstance(node, bound.Scan) for node in walk(request.query)):
             raise FeatureNotSupported("tables beside system catalogs are not supported on one node alone")
 
     def close(self) -> None:
-        """Ends both."""
+        """Closes both engines."""
         self._cluster.close()
         self._embedded.close()
 
 
 def _reads_tables(query: bound.Query) -> bool:
-    """Whether a query reads tables alone: system relations and registered frames are in this process."""
+    """Returns whether a query reads tables alone: system relations and registered frames are in this process."""
     known = query.prepared.get(_READS_TABLES)
     return query.prepared.put(_READS_TABLES, _finds_tables(query)) if known is None else known
 

@@ -1,4 +1,4 @@
-"""The steps of a server's start, told as they are reached: each a line of the log `gpudb.start`, of level INFO."""
+"""Log of a server's startup: the logger `gpudb.start` gets a line of level INFO for each step."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _BEGUN = time.perf_counter()
 
 
 def reached(step: str) -> None:
-    """Tells that a step of the start is behind, and how many milliseconds after this module was read."""
+    """Logs a completed step, and the milliseconds since this module was loaded."""
     LOG.info("%6.0f ms: %s", 1000 * (time.perf_counter() - _BEGUN), step)

@@ -23,7 +23,7 @@ _INET, _CIDR = SqlType("inet"), SqlType("cidr")
 
 
 def register(registry: Registry) -> None:
-    """Adds them."""
+    """Registers the functions."""
     registry.scalar("pg_inet_in", "VARCHAR", "BLOB", lambda text: network_key(_INET, text))
     registry.scalar("pg_cidr_in", "VARCHAR", "BLOB", lambda text: network_key(_CIDR, text))
     registry.scalar("pg_macaddr_in", "VARCHAR", "VARCHAR", parse_macaddr)
@@ -62,7 +62,7 @@ def _change(changed: Change) -> Callable[[bytes], bytes]:
     return run
 
 
-# Of the address's width, the address and the length of its mask: the new address and length.
+# From an address's width in bytes, address and mask length to the new address and mask length.
 _CHANGES: dict[str, Change] = {
     "network": lambda width, address, length: (address & mask_of(width, length), length),
     "broadcast": lambda width, address, length: (address | ~mask_of(width, length), length),
@@ -73,14 +73,14 @@ _CHANGES: dict[str, Change] = {
 
 
 def _low(key: bytes, strict: bool) -> bytes:
-    """The least key of what a network contains; with `strict` other than the network itself."""
+    """Returns the least key that a network contains; with `strict` the network itself excluded."""
     width, address, length = address_of(key)
     network = address & mask_of(width, length)
     return key[:1] + network.to_bytes(width, "big") + bytes([length + strict]) + bytes(width)
 
 
 def _high(key: bytes) -> bytes:
-    """A key that is above all of what a network contains."""
+    """Returns a key above every key that a network contains."""
     width, address, length = address_of(key)
     last = address | (mask_of(width, 8 * width) & ~mask_of(width, length))
     return key[:1] + last.to_bytes(width, "big") + b"\xff" * (width + 1)
@@ -94,7 +94,7 @@ def _with_length(key: bytes, length: int) -> bytes:
 
 
 def _merged(one: bytes, other: bytes) -> bytes:
-    """The smallest network that contains both."""
+    """Returns the smallest network that contains both."""
     (width, first, length), (other_width, second, other_length) = address_of(one), address_of(other)
     if width != other_width:
         raise SqlError.of("invalid_parameter_value", "cannot merge addresses from different families")
@@ -133,7 +133,7 @@ def _bits(mac: str) -> int:
 
 
 def _mac(bits: int, length: int) -> str:
-    """The text of a macaddr or macaddr8, by the text's length."""
+    """Formats a macaddr or macaddr8 by the length of its text."""
     width = (length + 1) // 3
     return (bits & ((1 << 8 * width) - 1)).to_bytes(width, "big").hex(":")
 

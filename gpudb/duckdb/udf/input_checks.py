@@ -1,4 +1,4 @@
-"""Whether texts are values of a type, and what is wrong with them if not."""
+"""Validation of input text: whether it is a value of a type, and which error it raises."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gpudb.values.text import parse_text
 
 
 def register(registry: Registry) -> None:
-    """Adds the function."""
+    """Registers the function."""
     registry.scalar("pg_input_error", "VARCHAR VARCHAR VARCHAR", "VARCHAR[]", _error)
 
 
 def _error(text: str, name: str, zone: str) -> list[str | None] | None:
-    """Message, detail, hint and SQLSTATE of what reading `text` as a type raises; None where it is a value."""
+    """Returns message, detail, hint and SQLSTATE of the error of parsing `text` as a type; None if it is valid."""
     try:
         parse_text(SqlType(name), text, zone)
     except FeatureNotSupported:

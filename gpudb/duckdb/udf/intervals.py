@@ -17,7 +17,7 @@ Fields = tuple[int, int, int]
 
 
 def register(registry: Registry) -> None:
-    """Adds them."""
+    """Registers the functions."""
     parts = "INTEGER INTEGER BIGINT"
     registry.scalar("pg_made_zone", "VARCHAR", "VARCHAR", _made_zone)
     registry.scalar("pg_zone_utc", "VARCHAR BIGINT", "BIGINT",
@@ -46,7 +46,7 @@ def _rounded(value: float) -> float:
 
 
 def multiplied(months: int, days: int, microseconds: int, factor: float) -> Fields:
-    """interval * factor. 22008 beyond the range."""
+    """Multiplies an interval by a factor. 22008 beyond the range."""
     return _spilled(months * factor, days * factor, microseconds * factor)
 
 
@@ -72,7 +72,7 @@ def _spilled(months: float, days: float, microseconds: float) -> Fields:
 
 
 def justified_days(months: int, days: int, microseconds: int) -> Fields:
-    """30 days make a month."""
+    """Converts each 30 days into a month."""
     whole = int(days / _MONTH_DAYS)
     months, days = months + whole, days - whole * _MONTH_DAYS
     if months > 0 > days:
@@ -83,7 +83,7 @@ def justified_days(months: int, days: int, microseconds: int) -> Fields:
 
 
 def justified_hours(months: int, days: int, microseconds: int) -> Fields:
-    """24 hours make a day."""
+    """Converts each 24 hours into a day."""
     whole = abs(microseconds) // DAY * (1 if microseconds >= 0 else -1)
     days, microseconds = days + whole, microseconds - whole * DAY
     if days > 0 > microseconds:
@@ -110,7 +110,7 @@ def _justified(months: int, days: int, microseconds: int) -> Fields:
 
 
 def _made_zone(text: str) -> str:
-    """make_timestamptz's zone as AT TIME ZONE takes it: a bare offset counts eastward, not westward. 22023."""
+    """Converts make_timestamptz's zone for AT TIME ZONE: here a bare offset counts eastward, not westward. 22023."""
     if text[:1].isdigit():
         hint = 'Numeric time zones must have "-" or "+" as first character.'
         message = f'invalid input syntax for type numeric time zone: "{text}"'

@@ -1,4 +1,4 @@
-"""json and jsonb taken apart, searched and changed. A part is a slice of the text, spelt as it was."""
+"""json and jsonb: extraction, search and modification. An extracted part is a slice of the original text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS = {"{": "object", "[": "array", '"': "string", "t": "boolean", "f": "bool
 
 
 def register(registry: Registry) -> None:
-    """Adds the functions."""
+    """Registers the functions."""
     registry.scalar("pg_json_field", "VARCHAR VARCHAR", "VARCHAR", _field)
     registry.scalar("pg_json_element", "VARCHAR INTEGER", "VARCHAR", _element)
     registry.scalar("pg_jsonb_element", "VARCHAR INTEGER", "VARCHAR", _element_or_scalar)
@@ -71,12 +71,12 @@ def _start(text: str) -> int:
 
 
 def kind(text: str) -> str:
-    """object, array, string, number, boolean or null."""
+    """Returns the JSON type: object, array, string, number, boolean or null."""
     return _KINDS.get(text[_start(text)], "number")
 
 
 def members(text: str) -> Iterator[tuple[str, str]]:
-    """An object's keys, and its values as they are spelt."""
+    """Yields an object's keys and its values' original texts."""
     at = _skip(text, _start(text) + 1)
     while text[at] != "}":
         key, at = _DECODER.raw_decode(text, at)
@@ -89,7 +89,7 @@ def members(text: str) -> Iterator[tuple[str, str]]:
 
 
 def elements(text: str) -> Iterator[str]:
-    """An array's items as they are spelt."""
+    """Yields the original texts of an array's elements."""
     at = _skip(text, _start(text) + 1)
     while text[at] != "]":
         _, end = _DECODER.raw_decode(text, at)
@@ -117,14 +117,14 @@ def _element(text: str, index: int) -> str | None:
 
 
 def _element_or_scalar(text: str, index: int) -> str | None:
-    """PostgreSQL keeps a jsonb scalar as an array of one."""
+    """Returns an element; a jsonb scalar counts as an array of one, as PostgreSQL stores it."""
     if kind(text) in {"object", "array"}:
         return _element(text, index)
     return text if index in {0, -1} else None
 
 
 def unquoted(text: str) -> str | None:
-    """A value's text: a string without its quotes, NULL for null."""
+    """Returns a value's text: a string without its quotes, None for null."""
     match kind(text):
         case "null":
             return None
@@ -139,7 +139,7 @@ def _path(text: str, steps: list[str | None]) -> str | None:
     step, rest = steps[0], steps[1:]
     if step is None:
         return None
-    if kind(text) == "object":  # of equal keys the last one at which the path goes on
+    if kind(text) == "object":  # of equal keys the last one at which the rest of the path exists
         found = [_path(value, rest) for name, value in members(text) if name == step]
         return next((each for each in reversed(found) if each is not None), None)
     if kind(text) == "array" and re.fullmatch(r"\s*[+-]?\d+\s*", step):
@@ -174,7 +174,7 @@ def _pairs(text: str, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _names(text: str) -> set[str]:
-    """What `?` looks for: an object's keys, an array's strings, or a string itself."""
+    """Returns the strings that `?` tests: an object's keys, an array's strings, or a string itself."""
     value = read(text)
     if isinstance(value, dict):
         return set(value)
@@ -184,7 +184,7 @@ def _names(text: str) -> set[str]:
 
 
 def read(text: str) -> Any:
-    """A document's value; numbers keep the digits that they have."""
+    """Parses a document; numbers keep their digits."""
     return _DECODER.decode(text)
 
 
@@ -233,7 +233,7 @@ def _delete_at(text: str, index: int) -> str:
 
 
 def path_index(step: str | None, depth: int) -> int:
-    """A path's step as an array's index; 22P02 for one that is no integer, the `depth`th of its path."""
+    """Parses a path step as an array index; 22P02 if it is no integer. `depth` is its position in the path."""
     if step is None or not re.fullmatch(r"\s*[+-]?\d+\s*", step):
         raise InvalidText(f'path element at position {depth} is not an integer: "{step}"')
     return int(step)
@@ -245,7 +245,7 @@ def _known(step: str | None, depth: int) -> None:
 
 
 def _changed(value: Any, steps: list[str | None], depth: int, change: Callable[[Any, Any], None]) -> None:
-    """Walks to the container of the last step and changes it there; a path that leads nowhere changes nothing."""
+    """Walks to the container of the last step and changes it there; does nothing if the path does not exist."""
     for at, step in enumerate(steps[:-1], depth):
         _known(step, at)
         if isinstance(value, dict):
@@ -365,7 +365,7 @@ def _object(keys: list[str | None], values: list[str | None], items: list[str | 
 
 
 def _moment(text: str) -> str:
-    """A timestamptz's text in ISO 8601."""
+    """Converts a timestamptz's text to ISO 8601."""
     if text.endswith("infinity"):
         return text
     made = text.replace(" ", "T", 1)

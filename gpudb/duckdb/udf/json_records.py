@@ -1,4 +1,4 @@
-"""The members of JSON objects that rows are made of, and the items of arrays that arrays are made of."""
+"""Fields of rows from JSON objects, and elements of arrays from JSON arrays."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from gpudb.errors import FeatureNotSupported, InvalidText, SqlError
 
 
 def register(registry: Registry) -> None:
-    """Adds them."""
+    """Registers the functions."""
     registry.scalar("pg_json_members", "VARCHAR VARCHAR[] VARCHAR", "VARCHAR[]", _members)
     registry.scalar("pg_json_items", "VARCHAR VARCHAR", "VARCHAR[]", _items)
     registry.scalar("pg_json_objects", "VARCHAR VARCHAR", "VARCHAR[]", _objects)
 
 
 def _member(value: str, as_text: bool) -> str | None:
-    """A value's text, or its JSON; NULL for null."""
+    """Returns a value's text or its JSON; None for null."""
     return None if kind(value) == "null" else unquoted(value) if as_text else value
 
 
 def _members(text: str, names: list[str], kinds: str) -> list[str | None]:
-    """For each name the member's value (`kinds`: t its text, j its JSON), then for each whether there is one."""
+    """Returns each name's value (`kinds`: t for its text, j for its JSON), then for each name whether it is present."""
     what = kind(text)
     if what != "object":
         message = f"cannot call populate_composite on {'an array' if what == 'array' else 'a scalar'}"
@@ -31,7 +31,7 @@ def _members(text: str, names: list[str], kinds: str) -> list[str | None]:
 
 
 def _items(text: str, as_: str) -> list[str | None]:
-    """The items of an array: `as_` is t for their texts, j for their JSON, a where they are arrays themselves."""
+    """Returns an array's elements; `as_`: t for their texts, j for their JSON, a if they are arrays themselves."""
     if kind(text) != "array":
         raise InvalidText("expected JSON array")
     items = list(elements(text))

@@ -1,4 +1,4 @@
-"""Assigning to a subscripted jsonb value (jsonfuncs.c, setPath that fills gaps and keeps positions)."""
+"""Assignment to a subscripted jsonb value (jsonfuncs.c: setPath, with gaps filled and positions kept)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudb.values.json import jsonb_text
 
 
 def register(registry: Registry) -> None:
-    """Adds `pg_jsonb_assign(jsonb, path, value)`."""
+    """Registers `pg_jsonb_assign(jsonb, path, value)`."""
     registry.scalar("pg_jsonb_assign", "VARCHAR VARCHAR[] VARCHAR", "VARCHAR", _assign)
 
 
@@ -25,7 +25,7 @@ def _assign(text: str, path: Sequence[str | None], given: str) -> str:
 
 
 def _put(value: Any, path: Sequence[str], level: int, given: Any) -> Any:
-    """The value with `given` at what is left of the path."""
+    """Returns the value with `given` at the rest of the path."""
     if level == len(path):
         return given
     if isinstance(value, dict):
@@ -50,7 +50,7 @@ def _put_item(items: list[Any], path: Sequence[str], level: int, given: Any) -> 
 
 
 def _made(path: Sequence[str], level: int, given: Any) -> Any:
-    """Containers for what is left of the path: an array for a number, after as many nulls, else an object."""
+    """Builds containers for the rest of the path: an array padded with nulls for a number, else an object."""
     for step in reversed(path[level:]):
         given = [*[None] * int(step), given] if re.fullmatch(r"\s*[+-]?\d+", step) else {step: given}
     return given

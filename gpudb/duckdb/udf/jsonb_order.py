@@ -1,4 +1,4 @@
-"""The order of jsonb: bytes that sort as PostgreSQL compares documents (jsonb_util.c, compareJsonbContainers)."""
+"""Sort keys of jsonb: bytes that compare as PostgreSQL compares documents (jsonb_util.c, compareJsonbContainers)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from gpudb.duckdb.udf.registry import Registry
 
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
 
-# null, strings, numbers, booleans, arrays, objects
+# Ranks of types: null, string, number, boolean, array, object.
 _NULL, _STRING, _NUMBER, _BOOLEAN, _ARRAY, _OBJECT = (bytes([kind]) for kind in range(1, 7))
 _NEGATIVE, _ZERO, _POSITIVE = b"\1", b"\2", b"\3"
 _EXPONENT_MIDDLE = 1 << 31
 
 
 def register(registry: Registry) -> None:
-    """Adds it."""
+    """Registers the function."""
     registry.scalar("pg_jsonb_order", "VARCHAR", "BLOB", order)
 
 
 def order(text: str) -> bytes:
-    """A document's place among all others. A scalar counts as an array of one, before the arrays of one."""
+    """Returns a document's sort key. A scalar counts as an array of one, before real arrays of one."""
     value = _DECODER.decode(text)
     if isinstance(value, list | dict):
         return _placed(value)
@@ -50,7 +50,7 @@ def _count(items: int) -> bytes:
 
 
 def _number(value: Decimal) -> bytes:
-    """Sign, exponent and digits; all of them turned round below zero."""
+    """Encodes sign, exponent and digits; a negative number inverts the bytes after its sign."""
     if not value:
         return _ZERO
     digits = "".join(map(str, value.as_tuple().digits)).strip("0")

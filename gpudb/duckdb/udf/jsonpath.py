@@ -1,4 +1,4 @@
-"""jsonb_path_exists and its kin: jsonpaths run over jsonb."""
+"""jsonb_path_exists and related functions: evaluation of jsonpaths over jsonb."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPERANDS = "VARCHAR VARCHAR VARCHAR BOOLEAN VARCHAR"
 
 
 def register(registry: Registry) -> None:
-    """Adds the functions: jsonb, jsonpath, variables, silent, and the session's zone or '' without one."""
+    """Registers the functions. Operands: jsonb, jsonpath, variables, silent, session time zone ('' for none)."""
     registry.scalar("pg_jsonpath_in", "VARCHAR", "VARCHAR", parse_jsonpath)
     registry.scalar("pg_jsonb_path_query", _OPERANDS, "VARCHAR[]", _query)
     registry.scalar("pg_jsonb_path_exists", _OPERANDS, "BOOLEAN", _exists)
@@ -28,7 +28,7 @@ def register(registry: Registry) -> None:
 
 
 def _evaluation(text: str, path: str, variables: str, zone: str) -> Evaluation:
-    # the operators have no variables at all: each is null there
+    # the operators take no variables: there each variable is null
     given = _DECODER.decode(variables) if variables else None
     if variables and not isinstance(given, dict):
         detail = 'Jsonpath parameters should be encoded as key-value pairs of "vars" object.'
@@ -38,14 +38,14 @@ def _evaluation(text: str, path: str, variables: str, zone: str) -> Evaluation:
 
 
 def _matches(text: str, pattern: str, flags: str) -> bool:
-    # XQuery's dot stops at newlines unless s; its anchors match at them under m
+    # XQuery's dot excludes newlines unless s is set; its anchors match at newlines with m
     newlines = ("w" if "s" in flags else "n") if "m" in flags else ("s" if "s" in flags else "p")
     asked = newlines + ("i" if "i" in flags else "") + ("q" if "q" in flags else "")
     return _compiled(pattern, asked).search(text) is not None
 
 
 def _plain(value: Any) -> Any:
-    """A result as JSON: what .datetime() made is a string there."""
+    """Converts a result to JSON: a value of .datetime() becomes a string."""
     if isinstance(value, Moment):
         return value.text()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Mathematics that DuckDB lacks: numeric's roots, powers and logarithms (numeric.c), angles in degrees (float.c)."""
+"""Mathematical functions that DuckDB lacks: roots, powers and logarithms of numeric (numeric.c), degrees (float.c)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpudb.errors import NumericOutOfRange, SqlError
 _SIGNIFICANT = 16
 _LN10_INVERSE = 0.434294481903252
 MOST_SCALE = 20
-_MOST_DIGITS = 18  # before the point, of the 38 that a carried numeric has
+_MOST_DIGITS = 18  # before the point, of the 38 digits of a carried numeric
 
 
 def register(registry: Registry) -> None:
-    """Adds them; numerics come and go as text, the decimals that they show included."""
+    """Registers the functions. A numeric is passed as text that keeps its display scale."""
     for name, one in (
         ("sqrt", _sqrt), ("exp", _exp), ("ln", _ln), ("log10", lambda text: _log("10", text)), ("trim", _trim),
     ):  # fmt: skip
@@ -46,7 +46,7 @@ def _scale_of(value: Decimal) -> int:
 
 
 def _weight(value: Decimal) -> int:
-    """The power of 10000 that a number starts with."""
+    """Returns the power of 10000 of a number's first base-10000 digit."""
     return value.adjusted() // 4 if value else 0
 
 
@@ -74,7 +74,7 @@ def _sqrt(text: str) -> str:
 
 
 def sqrt_at(value: Decimal, scale: int) -> str:
-    """A square root at so many decimals."""
+    """Returns a square root at `scale` decimals."""
     return _rounded(_context(120).sqrt(value), scale)
 
 
@@ -97,7 +97,7 @@ def _positive(value: Decimal) -> Decimal:
 
 
 def _log_weight(value: Decimal) -> int:
-    """The decimal weight of a logarithm, as estimate_ln_dweight guesses it."""
+    """Estimates the decimal weight of a logarithm, as estimate_ln_dweight does."""
     if value <= 0:
         return 0
     if Decimal("0.9") <= value <= Decimal("1.1"):

@@ -1,9 +1,9 @@
 """Regular expressions that mix greedy and non-greedy quantifiers, matched as PostgreSQL's engine decides (regexec.c).
 
-An expression is a tree. The whole matches from the earliest place on, the longest or the shortest text as its own
-preference says; what it matched is then dissected from left to right, each part taking the longest or shortest text of
-its own preference that leaves the rest a match. A preference is that of a branch's first quantified atom that has one;
-several branches are greedy.
+An expression is a tree. The whole expression matches at the earliest position, the longest or shortest text by its own
+preference. The matched text is then dissected from left to right: each part takes the longest or shortest text, by its
+own preference, that lets the rest match. A branch has the preference of its first quantified atom that has one;
+an alternation of several branches is greedy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Captures = dict[int, tuple[int, int]]
 class Node:
     """A part of an expression: kind is atom, constraint, group, branch (its parts in order), choice or repeat.
 
-    `text` is an atom's or a constraint's; `shorter` the preference, None for none; `group` a capture's number.
+    `text` is that of an atom or constraint; `shorter` the preference, None for none; `group` a capture's number.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Node:
 
     @cached_property
     def loose(self) -> str:
-        """The part as a pattern without constraints: what it never matches, the part never matches either."""
+        """The pattern without constraints. Text that it does not match, the part does not match either."""
         inner = [part.loose for part in self.parts]
         match self.kind:
             case "atom":
@@ -62,7 +62,7 @@ class Node:
 
 @dataclass(slots=True)
 class Match:
-    """What a search found: the part of a match object that callers look at."""
+    """The result of a search: the subset of a match object that callers use."""
 
     re: MixedPattern
     text: str
@@ -86,14 +86,14 @@ class Match:
 
 
 class MixedPattern:
-    """A translated pattern's tokens as something that searches, like a compiled pattern of `regex`."""
+    """A translated pattern's tokens with the search methods of a compiled pattern of `regex`."""
 
     def __init__(self, tokens: Sequence[str], groups: int, flags: int) -> None:
         self.groups = groups
         self._tree = _Reader(tokens, flags).choice()
 
     def search(self, text: str, pos: int = 0, timeout: float = 30.0) -> Match | None:
-        """The first match from `pos` on; TimeoutError beyond `timeout` seconds."""
+        """Returns the first match from `pos` on; TimeoutError after `timeout` seconds."""
         work = _Work(text, time.monotonic() + timeout)
         while (found := self._tree.compiled.search(text, pos, timeout=timeout)) is not None:
             start = found.start()
@@ -108,7 +108,7 @@ class MixedPattern:
         return None
 
     def finditer(self, text: str, pos: int = 0, timeout: float = 30.0) -> Iterator[Match]:
-        """All matches; after an empty one the search goes on a character later."""
+        """Yields all matches; after an empty match the search continues one character later."""
         while pos <= len(text) and (found := self.search(text, pos, timeout)) is not None:
             yield found
             pos = found.end() + (found.end() == found.start())
@@ -116,7 +116,7 @@ class MixedPattern:
 
 @dataclass(slots=True)
 class _Work:
-    """One search: whether parts match a stretch of the text exactly, and what their groups then hold."""
+    """One search: tests whether parts match exact substrings, and collects their captures."""
 
     text: str
     deadline: float
@@ -131,7 +131,7 @@ class _Work:
         return self.known[place]
 
     def fits(self, node: Node, start: int, end: int, captures: Captures) -> bool:
-        """Whether the node matches from `start` to `end`; its groups are put into `captures`."""
+        """Returns whether the node matches from `start` to `end`; adds its captures to `captures`."""
         if node.kind == "constraint":
             return start == end and node.compiled.match(self.text, start) is not None
         if not self._may(node, start, end):
@@ -177,7 +177,7 @@ class _Work:
         return False
 
     def _repeated(self, node: Node, start: int, end: int, low: int, high: int | None, made: Captures) -> bool:
-        """`low` to `high` matches of the repeated part, one after the other; the last one's groups are kept."""
+        """Matches the repeated part `low` to `high` times in sequence; keeps the last repetition's captures."""
         part = node.parts[0]
         if low <= 1 and self.fits(part, start, end, made):
             return True
@@ -185,7 +185,7 @@ class _Work:
             return False
         for middle in self._splits(part, start, end):
             if middle == start and low <= 1:
-                continue  # a match of nothing is worth none but to make up the number
+                continue  # an empty match counts only to reach the minimum
             here: Captures = {}
             left = None if high is None else high - 1
             if self.fits(part, start, middle, here):
@@ -197,7 +197,7 @@ class _Work:
 
 
 class _Reader:
-    """Tokens of a translated pattern as a tree."""
+    """Parser of a translated pattern's tokens into a tree."""
 
     def __init__(self, tokens: Sequence[str], flags: int) -> None:
         self._tokens = [token for token in tokens if token]
@@ -209,7 +209,7 @@ class _Reader:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
 
     def choice(self) -> Node:
-        """Branches up to a closing parenthesis or the end."""
+        """Parses branches up to a closing parenthesis or the end."""
         branches = [self._branch()]
         while self._next() == "|":
             self._at += 1
@@ -247,7 +247,7 @@ class _Reader:
         return Node("atom", self._flags, token)
 
     def _source(self) -> str:
-        """A look-around's own pattern, to its closing parenthesis."""
+        """Returns a look-around's own pattern, up to its closing parenthesis."""
         made: list[str] = []
         depth = 1
         while True:

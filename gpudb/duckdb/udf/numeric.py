@@ -1,4 +1,4 @@
-"""Exact numeric arithmetic beyond what 128 bits take on the way to a result of 38 digits."""
+"""Exact numeric arithmetic whose intermediate results exceed 128 bits; results have up to 38 digits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 
 
 def register(registry: Registry) -> None:
-    """Adds wide products, roundings and variances."""
+    """Registers wide products, roundings and variances."""
     registry.scalar("pg_wide_product", "VARCHAR VARCHAR INTEGER", "VARCHAR", _product)
     registry.scalar("pg_round_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_HALF_UP))
     registry.scalar("pg_trunc_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_DOWN))
@@ -65,7 +65,7 @@ def variance(count: int, total: int, squares: int, scale: int, sample: bool, roo
 
 
 def quotient_scale(upper: int, scale: int, lower: int) -> int:
-    """select_div_scale for upper / 10^scale over an integer, at most what is held."""
+    """select_div_scale for upper / 10^scale over an integer, limited to the stored scale."""
 
     def first(number: int, decimals: int) -> tuple[int, int]:
         weight = (len(str(number)) - 1 - decimals) // 4
@@ -76,12 +76,12 @@ def quotient_scale(upper: int, scale: int, lower: int) -> int:
 
 
 def _product(a: str, b: str, scale: int) -> str:
-    """a * b at `scale` decimals, halves away from zero."""
+    """Returns a * b at `scale` decimals, halves rounded away from zero."""
     return fitted(_EXACT.multiply(Decimal(a), Decimal(b)), scale)
 
 
 def fitted(value: Decimal, scale: int) -> str:
-    """A value's digits at `scale` decimals; 22003 beyond 38."""
+    """Formats a value at `scale` decimals; 22003 beyond 38 digits."""
     made = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     if made and made.adjusted() >= DIGITS - scale:
         raise NumericOutOfRange("value overflows numeric format")
@@ -89,12 +89,12 @@ def fitted(value: Decimal, scale: int) -> str:
 
 
 def _whole_quotient(a: str, b: str, scale: int) -> str:
-    """a / b towards zero."""
+    """Returns a / b, truncated."""
     return fitted(_divided(_EXACT.divide_int, a, b), scale)
 
 
 def _remainder(a: str, b: str, scale: int) -> str:
-    """What a / b leaves, with the sign of a."""
+    """Returns the remainder of a / b, with the sign of a."""
     return fitted(_divided(_EXACT.remainder, a, b), scale)
 
 

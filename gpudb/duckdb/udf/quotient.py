@@ -1,4 +1,4 @@
-"""numeric / numeric as PostgreSQL divides: exact, to a scale that depends on both values (select_div_scale)."""
+"""numeric / numeric as PostgreSQL divides: exact, at a scale that depends on both values (select_div_scale)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TENS = [10**power for power in range(2 * MAX_DIGITS + 2)]
 
 
 def register(registry: Registry) -> None:
-    """pg_quotient(dividend, divisor, decimals shown of either) → value and decimals to show."""
+    """Registers pg_quotient(dividend, divisor, display scale of the operands) → value and display scale."""
     registry.columns("pg_quotient", None, _RESULT.duckdb, _quotients)
 
 
@@ -40,7 +40,7 @@ def _quotients(dividends: pa.Array, divisors: pa.Array, shown: pa.Array) -> pa.A
 
 
 def quotient_of(a: int, a_scale: int, b: int, b_scale: int, shown: int) -> tuple[int, int]:
-    """The quotient with CARRIED_SCALE decimals as an integer, and how many of them PostgreSQL shows."""
+    """Returns the quotient as an integer with CARRIED_SCALE decimals, and its display scale."""
     if b == 0:
         raise SqlError.of("division_by_zero", "division by zero")
     negative, a, b = (a < 0) != (b < 0), abs(a), abs(b)
@@ -63,7 +63,7 @@ def quotient_of(a: int, a_scale: int, b: int, b_scale: int, shown: int) -> tuple
 
 
 def _leading(value: int, scale: int) -> tuple[int, int]:
-    """The power of 10000 that a number starts with, and its digit there."""
+    """Returns the power of 10000 of a number's first base-10000 digit, and that digit."""
     if value == 0:
         return 0, 0
     weight = (len(str(value)) - 1 - scale) // 4
@@ -76,7 +76,7 @@ def _scale(column: pa.Array) -> int:
 
 
 def _integers(column: pa.Array) -> list[int | None]:
-    """The digits of decimals, or integers themselves."""
+    """Returns the unscaled digits of decimals, or integers unchanged."""
     if not pa.types.is_decimal128(column.type):
         if pa.types.is_decimal(column.type):
             return _integers(column.cast(pa.decimal128(MAX_DIGITS, column.type.scale)))
@@ -92,7 +92,7 @@ def _integers(column: pa.Array) -> list[int | None]:
 
 
 def _decimals(values: list[int | None]) -> pa.Array:
-    """Integers as decimals of CARRIED_SCALE decimals."""
+    """Converts integers to decimals with CARRIED_SCALE decimals."""
     words = np.empty(2 * len(values), np.uint64)
     mask = (1 << 64) - 1
     words[0::2] = [value & mask if value is not None else 0 for value in values]

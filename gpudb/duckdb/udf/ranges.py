@@ -1,4 +1,4 @@
-"""Ranges from their text."""
+"""Input functions of range and multirange types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudb.values.text import parse_text
 
 
 def register(registry: Registry) -> None:
-    """Adds the input functions of range and multirange types; each takes a text and the session's TimeZone."""
+    """Registers an input function for each type; each takes a text and the session's TimeZone."""
     for name in (*RANGES, *MULTIRANGES):
         item = SqlType(name)
         registry.columns(f"pg_{name}_in", "VARCHAR VARCHAR", item.duckdb, _reader(item))

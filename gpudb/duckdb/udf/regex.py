@@ -1,4 +1,4 @@
-"""Regular expressions where RE2 does not do: the longest match, back references, look-around, patterns from columns."""
+"""Regular expressions that RE2 lacks: the longest match, back references, look-around, patterns from columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIMEOUT_S = 30.0
 
 
 def register(registry: Registry) -> None:
-    """Adds the regexp functions."""
+    """Registers the regexp functions."""
     registry.scalar("pg_like_escape", "VARCHAR VARCHAR", "VARCHAR", like_escape)
     registry.scalar("pg_similar", "VARCHAR VARCHAR", "VARCHAR", similar)
     registry.scalar("pg_similar_substring", "VARCHAR VARCHAR VARCHAR", "VARCHAR", _similar_substring)
@@ -57,7 +57,7 @@ def _compiled(pattern: str, flags: str) -> Any:
 
 
 def _like_text(text: str, pattern: str, fold: bool) -> bool:
-    """LIKE under the backslash; 22025 where a text matches as far as an escape that ends the pattern."""
+    """Evaluates LIKE with the backslash as escape; 22025 if the text matches up to an escape that ends the pattern."""
     if fold:
         text, pattern = text.lower(), pattern.lower()
     dangling = (len(pattern) - len(pattern.rstrip("\\"))) % 2 == 1
@@ -70,7 +70,7 @@ def _like_text(text: str, pattern: str, fold: bool) -> bool:
 
 @lru_cache(maxsize=1024)
 def _like_compiled(pattern: str, dangling: bool) -> re.Pattern[str]:
-    """The whole text, or where an escape dangles, all before at least one more character."""
+    """Compiles LIKE for the whole text; with a dangling escape, for a prefix before at least one character."""
     made = [
         ".*" if part == "%" else "." if part == "_" else re.escape(part[-1]) for part in _LIKE_PARTS.findall(pattern)
     ]
@@ -81,7 +81,7 @@ _LIKE_PARTS = re.compile(r"\\.|.", re.S)
 
 
 def _similar_substring(text: str, pattern: str, escape: str) -> str | None:
-    """The part of a text that matches what stands between separators: the first part as short as can be, then long."""
+    """Returns the part that matches between separators: the shortest part before it, then the longest part."""
     parts = similar_parts(pattern, escape)
     if len(parts) == 1:
         return text if _whole(parts[0], text) else None
@@ -120,7 +120,7 @@ def _found(text: str, pattern: str, flags: str, start: int = 1) -> list[Any]:
 
 
 def _each_match(text: str, pattern: str, flags: str, start: int) -> Iterator[Any]:
-    """The matches from a place on, one after another; none behind the text's end."""
+    """Yields matches from a position on; none beyond the text's end."""
     compiled = _compiled(pattern, flags)
     return compiled.finditer(text, start - 1, timeout=TIMEOUT_S) if start <= len(text) + 1 else iter(())
 
@@ -142,7 +142,7 @@ def _filled(replacement: str, match: Any) -> str:
 
 
 def _replace(text: str, pattern: str, replacement: str, start: int, nth: int, flags: str) -> str:
-    """`nth` is the only match to replace, 0 for all, NOT_GIVEN where the flag g says."""
+    """Replaces the `nth` match, or all if it is 0; NOT_GIVEN leaves that to the flag g."""
     _positive("start", start)
     if NOT_GIVEN < nth < 0:
         raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "n": {nth}')
@@ -172,7 +172,7 @@ def _nth(text: str, pattern: str, start: int, nth: int, flags: str, group: int) 
     if group < 0:
         raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "subexpr": {group}')
     found = _found(text, pattern, flags, start)
-    # of a pattern without groups the whole match counts as the first
+    # of a pattern without groups the whole match is the first group
     if len(found) < nth or group > max(found[nth - 1].re.groups, 1):
         return None
     return found[nth - 1]
@@ -214,7 +214,7 @@ def _matches(text: str, pattern: str, flags: str) -> list[list[str | None]]:
 
 
 def _split(text: str, pattern: str, flags: str) -> list[str]:
-    """Matches of no length at the start, at the end, or right after another match split nothing."""
+    """Splits a text. Empty matches at the start, at the end, or right after another match are ignored."""
     _no_global("regexp_split_to_array", flags)
     made, last = [], 0
     for match in _found(text, pattern, flags):

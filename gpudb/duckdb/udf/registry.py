@@ -1,6 +1,6 @@
-"""Python functions that DuckDB calls where no SQL of its own will do: `register` adds all of them to a database.
+"""Registry of the Python functions that DuckDB calls: `register` adds all of them to a database.
 
-Each is an arrow function over whole vectors. Errors leave as `[SQLSTATE] message`, which `failures` reads.
+Each is an Arrow function over whole vectors. Errors are raised as `[SQLSTATE] message`, which `duckdb.errors` parses.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Registry:
         self._database = database
 
     def columns(self, name: str, parameters: str | None, result: str, function: Callable[..., pa.Array]) -> None:
-        """A function over Arrow arrays; `parameters` and `result` are DuckDB types, parted by blanks.
+        """Adds a function over Arrow arrays; `parameters` and `result` are DuckDB types, separated by blanks.
 
         Without parameters it takes any number of operands of any types.
         """
@@ -71,14 +71,14 @@ class Registry:
         *,
         volatile: bool = False,
     ) -> None:
-        """A function of Python values, NULL where an operand is NULL.
+        """Adds a function of Python values, which is NULL if an operand is NULL.
 
-        Dates and times are given back as the integers that hold them: days or microseconds since 1970, or midnight.
+        A date or time is returned as an integer: days or microseconds since 1970, or microseconds since midnight.
         """
         arrow = _ARROW[result]
         counted = _COUNTED.get(result)
 
-        # lists have no hash, and 0.0 equals -0.0
+        # lists cannot be hashed, and 0.0 equals -0.0
         once = not volatile and not any(word in parameters for word in ("[", "DOUBLE", "FLOAT"))
 
         def by_row(arrays: Sequence[pa.ChunkedArray]) -> pa.Array:
@@ -100,7 +100,7 @@ class Registry:
         *,
         volatile: bool = False,
     ) -> None:
-        # DuckDB looks at the signature: one parameter for each operand
+        # DuckDB inspects the signature: one parameter for each operand
         names = "*operands" if parameters is None else ", ".join(f"a{n}" for n in range(len(parameters)))
         listed = "operands" if parameters is None else f"[{names}]"
         made: Callable[..., pa.Array] = eval(f"lambda {names}: function({listed})", {"function": function})
@@ -115,7 +115,7 @@ def _strictly(function: Callable[..., Value], row: tuple[Value, ...]) -> Value:
 
 
 def _each_once(function: Callable[..., Value], rows: Iterable[tuple[Value, ...]]) -> list[Value]:
-    """The values of rows, of equal ones computed once: what is grouped and joined by repeats itself."""
+    """Evaluates each distinct row once: grouped and joined inputs repeat themselves."""
     known: dict[tuple[Value, ...], Value] = {}
     made = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""What SQL/JSON checks: IS JSON, and keys that come twice."""
+"""Checks of SQL/JSON: IS JSON, and duplicate keys."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gpudb.values.json import parse_json
 
 
 def register(registry: Registry) -> None:
-    """Adds the functions."""
+    """Registers the functions."""
     registry.scalar("pg_is_json", "VARCHAR VARCHAR BOOLEAN", "BOOLEAN", _is_json)
     registry.scalar("pg_json_unique", "VARCHAR[] BOOLEAN", "BOOLEAN", _unique)
 
 
 class _Repeated(Exception):
-    """A key comes twice in one object."""
+    """An object has a duplicate key."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _is_json(text: str, wanted: str, unique: bool) -> bool:
-    """IS JSON of a kind: any, object, array or scalar."""
+    """Evaluates IS JSON for a kind: any, object, array or scalar."""
     try:
         parse_json(text)
         if unique:
@@ -41,7 +41,7 @@ def _is_json(text: str, wanted: str, unique: bool) -> bool:
 
 
 def _unique(keys: list[str | None], binary: bool) -> bool:
-    """True; 22030 where a key comes twice, 22023 or (json) 22004 for one that is NULL."""
+    """Returns True; 22030 for a duplicate key, 22023 or (json) 22004 for a NULL key."""
     seen: set[str] = set()
     for key in keys:
         if key is None and binary:

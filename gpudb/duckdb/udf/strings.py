@@ -1,4 +1,4 @@
-"""String functions that DuckDB lacks or does otherwise: case and order of code points, quoting, format, encodings."""
+"""String functions that DuckDB lacks or defines otherwise: case, code points, quoting, format, encodings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINE = 76
 
 
 def register(registry: Registry) -> None:
-    """Adds the string functions."""
+    """Registers the string functions."""
     registry.scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(map(capital, s)))
     registry.scalar("pg_lower_slow", "VARCHAR", "VARCHAR", lambda s: "".join(c.lower()[:1] for c in s))
     registry.scalar("pg_initcap", "VARCHAR", "VARCHAR", initcap)
@@ -65,7 +65,7 @@ def _join(items: list[str | None], separator: str) -> str:
 
 
 def initcap(text: str) -> str:
-    """Words, which are runs of letters and digits, with a capital first."""
+    """Capitalizes the first letter of each word; a word is a run of letters and digits."""
     made, inside = [], False
     for char in text:
         made.append(char.lower()[:1] if inside else capital(char))
@@ -74,14 +74,14 @@ def initcap(text: str) -> str:
 
 
 def quote_ident(name: str) -> str:
-    """An identifier, in quotes where it needs them."""
+    """Quotes an identifier if necessary."""
     if _PLAIN.fullmatch(name) and name not in QUOTED_KEYWORDS:
         return name
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_literal(text: str) -> str:
-    """A string literal."""
+    """Quotes a string literal."""
     if "\\" in text:
         text = text.replace("\\", "\\\\")
         return "E'" + text.replace("'", "''") + "'"
@@ -143,7 +143,7 @@ def text_format(text: str, arguments: list[str | None]) -> str:
 
 
 def _width(text: str | None) -> int:
-    """A width that an argument gives: what casts to integer."""
+    """Parses a width argument as an integer."""
     return 0 if text is None else parse_integer(INT4, text)
 
 
@@ -152,7 +152,7 @@ def _invalid(message: str, hint: str | None = None) -> SqlError:
 
 
 def encode(data: bytes, form: str) -> str:
-    """hex, base64 (lines of 76) or escape; 22023 for another."""
+    """Encodes as hex, base64 (lines of 76) or escape; 22023 for any other name."""
     match form.lower():
         case "hex":
             return data.hex()
@@ -167,7 +167,7 @@ def encode(data: bytes, form: str) -> str:
 
 
 def decode(text: str, form: str) -> bytes:
-    """The inverse of `encode`; 22023 for text that is no such encoding."""
+    """Decodes what `encode` returns; 22023 for invalid text."""
     match form.lower():
         case "hex":
             digits = re.sub(r"[ \n\t\r]", "", text)
@@ -223,7 +223,7 @@ def _convert_to(text: str, name: str) -> bytes:
         raise SqlError.of("untranslatable_character", message) from None
 
 
-# Encodings that PostgreSQL converts between without UTF-8 on either side.
+# Encodings that PostgreSQL converts between directly, not by way of UTF-8.
 _CYRILLIC = frozenset({"cp1251", "koi8-r", "cp866", "iso8859-5"})
 
 
@@ -303,14 +303,14 @@ def _unistr(text: str) -> str:
         return chr(int(digits, 16))
 
     made = _ESCAPES.sub(character, text)
-    # pairs of surrogates make one character
+    # a pair of surrogates is one character
     try:
         return made.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         raise SqlError.of("syntax_error", "invalid Unicode surrogate pair") from None
 
 
-# Every character beyond ASCII is a letter, and none of them has a lower case.
+# Every character beyond ASCII is a letter without case.
 _IDENTIFIER = re.compile(
     r'[ \t\n\r\f]*(?:"((?:[^"]|"")+)"|([a-zA-Z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*))[ \t\n\r\f]*'
 )

@@ -1,4 +1,4 @@
-"""Values from and to PostgreSQL's text forms, where DuckDB's own casts read or write them otherwise."""
+"""Input and output functions of types whose text DuckDB's own casts read or write otherwise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INT32, _INT64 = 1 << 31, 1 << 63
 
 
 def register(registry: Registry) -> None:
-    """Adds the input and output functions of types."""
+    """Registers the input and output functions of types."""
     for name, held in (
         ("int2", "SMALLINT"), ("int4", "INTEGER"), ("int8", "BIGINT"), ("float4", "FLOAT"), ("float8", "DOUBLE"),
     ):  # fmt: skip
@@ -81,7 +81,7 @@ def _moment(item: SqlType, number: Callable[[Any], int]) -> Callable[[str, str],
 
 
 def _numeric(text: str) -> str:
-    """The digits in plain notation."""
+    """Formats the number in plain notation."""
     value = parse_numeric(SqlType("numeric"), text)
     assert isinstance(value, Decimal)
     return format(value, "f")
@@ -94,7 +94,7 @@ def _interval(text: str) -> tuple[int, int, int]:
 
 
 def interval_value(months: int, days: int, microseconds: int) -> tuple[int, int, int]:
-    """An interval as Arrow takes it; 22008 for what does not fit: nanoseconds have 64 bits (292 years of hours)."""
+    """Returns an interval as Arrow holds it; 22008 if it does not fit 64 bits of nanoseconds (292 years of hours)."""
     nanoseconds = microseconds * 1000
     if not -_INT64 <= nanoseconds < _INT64 or not all(-_INT32 <= part < _INT32 for part in (months, days)):
         raise SqlError.of("datetime_field_overflow", "interval out of range")

@@ -32,12 +32,12 @@ _NO_CASE = frozenset(
 
 _NAMED = frozenset({"MONTH", "MON", "DAY", "DY"})
 _PREFIXES = frozenset({"FM", "fm", "TM", "tm"})
-"""In these spellings alone: of `YYYYThh` the T is text."""
+"""Valid in these spellings only: in `YYYYThh` the T is text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A keyword with what stands around it, or (`key` empty) literal text, which may have been in quotes."""
+    """A template keyword with its modifiers, or (`key` empty) literal text, which may have been quoted."""
 
     key: str
     text: str
@@ -48,7 +48,7 @@ class Token:
 
 @lru_cache(maxsize=256)
 def tokens(template: str) -> tuple[Token, ...]:
-    """A template's parts; months' and days' names are the C locale's, under TM without blanks. 0A000 for SP."""
+    """Parses a template. Month and day names are the C locale's, without padding after TM. 0A000 for SP."""
     made: list[Token] = []
     at = 0
     while at < len(template):
@@ -88,7 +88,7 @@ def tokens(template: str) -> tuple[Token, ...]:
 
 
 def register(registry: Registry) -> None:
-    """Adds the functions."""
+    """Registers the functions."""
     registry.columns("pg_format_timestamp", "TIMESTAMP VARCHAR", "VARCHAR", _format_timestamps)
     registry.columns("pg_format_timestamptz", "TIMESTAMPTZ VARCHAR VARCHAR", "VARCHAR", _format_moments)
     registry.columns("pg_format_interval", "INTERVAL VARCHAR", "VARCHAR", _format_intervals)
@@ -99,7 +99,7 @@ def register(registry: Registry) -> None:
 
 @dataclass(slots=True)
 class Fields:
-    """What a template prints: of an interval no day of the calendar."""
+    """The fields that a template prints; `days` (of the calendar) is None for an interval."""
 
     year: int
     month: int
@@ -150,7 +150,7 @@ def _format_intervals(column: pa.Array, templates: pa.Array) -> pa.Array:
 
 
 def formatted(fields: Fields, template: str) -> str:
-    """A value by a template; 22007 for what an interval does not have."""
+    """Formats a value by a template; 22007 for a field that an interval lacks."""
     return "".join(token.text if not token.key else _printed(fields, token) for token in tokens(template))
 
 
@@ -172,7 +172,7 @@ def _digits(number: int, width: int, token: Token) -> str:
 
 
 def _filled(number: int, width: int, token: Token) -> str:
-    """With zeros before it, up to a width of which a sign is part."""
+    """Pads a number with zeros up to a width that includes a sign."""
     return f"{number:0{width}d}" + (_ordinal(number, token.ordinal) if token.ordinal else "")
 
 
@@ -189,7 +189,7 @@ def _printed(fields: Fields, token: Token) -> str:
     key = token.key
     hour, minute, second, fraction = _clock(fields)
     match key:
-        case "FX":  # of reading alone
+        case "FX":  # FX affects input only
             return ""
         case "HH" | "HH12":
             return _filled(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
@@ -245,7 +245,7 @@ def _printed(fields: Fields, token: Token) -> str:
         case "RM" | "rm":
             if not fields.month and not fields.year:
                 return ""
-            # of whole years the last month, or of years ago the first
+            # for whole years the last month, for negative years the first
             month = fields.month or (12 if fields.year > 0 else -12)
             made = ROMAN[12 - month if month > 0 else -month - 1]
             made = made if key == "RM" else made.lower()
@@ -282,12 +282,12 @@ def _calendar(fields: Fields) -> int:
 
 
 def weekday_of(days: int) -> int:
-    """0 is Sunday."""
+    """Returns the day of the week; 0 is Sunday."""
     return (days + 4) % 7
 
 
 def _iso(days: int) -> tuple[int, int]:
-    """ISO 8601's year and week."""
+    """Returns the ISO 8601 year and week."""
     thursday = days - (weekday_of(days) + 6) % 7 + 3
     year = calendar.civil_from_days(thursday)[0]
     return year, (thursday - calendar.days_from_civil(year, 1, 1)) // 7 + 1
@@ -299,7 +299,7 @@ def _iso_year(fields: Fields) -> int:
 
 
 def _counted(fields: Fields) -> int:
-    """The days of a date; of an interval those that PostgreSQL's formula (date2j) makes of its years, months, days."""
+    """Returns a date's day number; for an interval PostgreSQL's formula (date2j) over its years, months and days."""
     if fields.days is not None:
         return fields.days
     month, year = (
@@ -315,7 +315,7 @@ def _of_day(fields: Fields, token: Token) -> str:
         _calendar(fields)
     days = _counted(fields)
     weekday = weekday_of(days)
-    # of an interval the days of its years and months, of 30 days each
+    # an interval's day of the year counts months of 30 days
     span = (fields.year * 12 + fields.month) * 30 + fields.day
     day_of_year = span if fields.days is None else days - calendar.days_from_civil(fields.year, 1, 1) + 1
     match key:

@@ -1,4 +1,4 @@
-"""to_char: numbers by a template of digits, signs and separators (PostgreSQL's formatting.c)."""
+"""to_char of numbers by a template of digits, signs and separators (PostgreSQL's formatting.c)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SURE_OF_FLOAT4 = 6
 
 @dataclass(slots=True)
 class Template:
-    """A parsed template: its parts in order, and what was said about the whole."""
+    """A parsed template: its parts in order, and its options."""
 
     parts: list[tuple[str, str]] = field(default_factory=list)
     before: int = 0
@@ -42,7 +42,7 @@ class Template:
 
 
 def register(registry: Registry) -> None:
-    """Adds pg_format_number(digits, template, digits that count) → text."""
+    """Registers pg_format_number(digits, template, significant digits) → text."""
     registry.scalar("pg_format_number", "VARCHAR VARCHAR INTEGER", "VARCHAR", formatted)
 
 
@@ -55,7 +55,7 @@ def _wrong(message: str) -> SqlError:
 
 @lru_cache(maxsize=256)
 def parse(text: str) -> Template:
-    """A template; 42601 for one that contradicts itself, 0A000 for L and C."""
+    """Parses a template; 42601 if it contradicts itself, 0A000 for C."""
     made = Template()
     for found in _TOKEN.finditer(text):
         word = found.group()
@@ -110,7 +110,7 @@ def parse(text: str) -> Template:
             case "TH":
                 made.parts.append(("ordinal", word))
             case "L":
-                # the C locale has no symbol of a currency: a blank stands for it
+                # the C locale has no currency symbol: a blank replaces it
                 made.parts.append(("currency", " "))
             case "B":
                 made.blank = True
@@ -127,7 +127,7 @@ def parse(text: str) -> Template:
 
 
 def _check_sign(first: str, key: str) -> None:
-    """42601 for a sign that is written beside another one than it may be."""
+    """Raises 42601 for a sign that cannot be combined with the first one."""
     if key == "S" and first:
         raise _wrong('cannot use "S" twice' if first == "S" else 'cannot use "S" and "PL"/"MI"/"SG"/"PR" together')
     if key == "PR" and first not in {"", "PR"}:
@@ -137,8 +137,10 @@ def _check_sign(first: str, key: str) -> None:
 
 
 def formatted(number: str, template_text: str, sure: int) -> str:
-    """A number's text by a template; `sure` is how many digits of a float count (0: all; -1: all, but with an exponent
-    it is printed as a float)."""
+    """Formats a number by a template.
+
+    `sure` is a float's number of significant digits; 0 for exact numbers; -1 too, but EEEE prints those as floats.
+    """
     if not template_text:
         return ""
     template = parse(template_text)
@@ -169,7 +171,7 @@ def formatted(number: str, template_text: str, sure: int) -> str:
 
 
 def _held(value: float, sure: int) -> float:
-    """A float as its type holds it: float4's digits are more than it is shown with."""
+    """Rounds a value to its type: a float4 has more digits than are displayed."""
     if sure != _SURE_OF_FLOAT4:
         return value
     with np.errstate(over="ignore"):
@@ -177,7 +179,7 @@ def _held(value: float, sure: int) -> float:
 
 
 def _float(value: float, template: Template, sure: int) -> str:
-    """A float as C prints it, with no more digits than its type is sure of: so PostgreSQL formats one."""
+    """Formats a float as C prints it, with no more digits than its type guarantees, as PostgreSQL does."""
     value = _held(value * 10.0**template.shift, sure)
     length = len(_printed(abs(value), 0))
     places = 0 if length >= sure else min(template.after, sure - length)
@@ -190,7 +192,7 @@ def _float(value: float, template: Template, sure: int) -> str:
     elif whole == "0" and template.after and not trimmed:
         whole = ""
     if not math.isfinite(value) and template.decimal and "#" not in whole:
-        # a word has no decimals: the text ends where the template has the point
+        # NaN and infinity have no decimals: the text ends at the template's point
         parts = [kind for kind, _ in template.parts]
         template = replace(template, parts=template.parts[: parts.index("point")])
     return _laid_out(template, whole, fraction, negative)
@@ -203,7 +205,7 @@ def _printed(value: float, places: int) -> str:
 
 
 def _not_finite(template: Template) -> str:
-    """A float that is no number, in Roman numerals or with an exponent: crosses where digits would be."""
+    """Formats NaN or infinity in Roman numerals or with an exponent: crosses in place of digits."""
     if template.roman:
         return "#" * 15
     return " " + "#" * template.before + "." + "#" * (template.after + 4)
@@ -221,7 +223,7 @@ def _sign(template: Template, key: str, negative: bool) -> str:
 
 
 def _laid_out(template: Template, whole: str, fraction: str, negative: bool) -> str:
-    """Fills the template from the left; a leading sign stands right before the first digit."""
+    """Fills the template from the left; a leading sign is printed right before the first digit."""
     lead = template.before - len(whole)
     if template.first_zero is not None:
         starts = min(template.first_zero, lead)
@@ -270,7 +272,7 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool) -> 
             if fraction or "#" in whole or not template.before:
                 out.append(".")
         elif kind == "group":
-            # a separator stands after a digit that was written
+            # a separator is printed after a printed digit
             if 0 < after <= kept if pointed else position > starts:
                 out.append(text)
             elif template.fill:
@@ -311,13 +313,13 @@ def _roman(number: int, template: Template) -> str:
 
 def _exponential(value: Decimal, template: Template) -> str:
     exponent = value.adjusted() if value else 0
-    # rounded after the exponent is settled, so that 9.995 gives 10.00
+    # rounded after the exponent is known, so that 9.995 becomes 10.00
     digits = value.scaleb(-exponent, _EXACT).quantize(Decimal(1).scaleb(-template.after), context=_EXACT)
     text = f"{digits:f}e{exponent:+03d}"
     return text if value < 0 or not template.fill else " " + text
 
 
 def _with_exponent(value: float, template: Template) -> str:
-    """As C prints a double, whose own digits are rounded, and to whose exponent that may add."""
+    """Formats as C prints a double: rounding its digits may increase the exponent."""
     text = f"{value:.{template.after}e}"
     return text if text.startswith("-") or not template.fill else " " + text

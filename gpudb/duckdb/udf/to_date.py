@@ -1,4 +1,4 @@
-"""to_date and to_timestamp: dates and times read by a template (PostgreSQL's formatting.c)."""
+"""to_date and to_timestamp: parsing of dates and times by a template (PostgreSQL's formatting.c)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudb.values import calendar, zones
 
 
 def register(registry: Registry) -> None:
-    """Adds both."""
+    """Registers both functions."""
     registry.scalar("pg_read_date", "VARCHAR VARCHAR", "DATE", _read_date)
     registry.scalar("pg_read_timestamptz", "VARCHAR VARCHAR VARCHAR", "TIMESTAMPTZ", _read_moment)
 
@@ -27,7 +27,7 @@ def _read_date(text: str, template: str) -> int:
 
 @dataclass(slots=True)
 class Reading:
-    """A date and a time of day, and a zone's offset if one was read."""
+    """A parsed date, time of day and time zone offset (None if there was none)."""
 
     days: int
     microseconds: int
@@ -50,7 +50,7 @@ _TOLD = {
     **dict.fromkeys(("WW", "IW"), "week"), "DD": "day", **dict.fromkeys(("D", "ID", "DAY", "DY"), "weekday"),
     **dict.fromkeys(("AM", "PM", "A.M.", "P.M."), "pm"), **dict.fromkeys(("BC", "AD", "B.C.", "A.D."), "bc"),
 }  # fmt: skip
-"""What fields tell, where several tell the same."""
+"""The quantity that each field sets; several fields may set the same one."""
 _ISO = frozenset({"IYYY", "IYY", "IY", "I", "IDDD", "ID", "IW"})
 _GREGORIAN = frozenset("YYYY YYY YY Y Y,YYY DDD DD D MM MONTH MON RM W WW".split())
 
@@ -65,20 +65,20 @@ def _out_of_range(text: str) -> SqlError:
 
 @dataclass(slots=True)
 class _Found:
-    """What a template's fields have read so far: numbers by what they tell, 0 for nothing, and by which conventions."""
+    """The values parsed so far: numbers by quantity (0 for none), and the date convention in use."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     convention: str = ""
     year_digits: int = 0
     twelve_hours: bool = False
     sign: int = 0
-    """Of the zone: -1 for west, 0 where none was read."""
+    """The sign of the time zone: -1 for west, 0 if none was parsed."""
 
     def get(self, name: str) -> int:
         return self.numbers.get(name, 0)
 
     def put(self, key: str, value: int) -> None:
-        """22007 for another value than what the same was found to be before."""
+        """Sets a field's quantity; 22007 if it was set to another value before."""
         name = _TOLD.get(key, key)
         if self.get(name) not in {0, value}:
             detail = "This value contradicts a previous setting for the same field type."
@@ -86,7 +86,7 @@ class _Found:
         self.numbers[name] = value
 
     def agree(self, key: str) -> None:
-        """22007 where a key's convention is not that of those before."""
+        """Raises 22007 if a key's date convention contradicts that of earlier keys."""
         own = "iso" if key in _ISO else "gregorian" if key in _GREGORIAN else self.convention
         if self.convention not in {"", own}:
             hint = "Do not mix Gregorian and ISO week date conventions in a formatting template."
@@ -97,7 +97,7 @@ class _Found:
 def _read(text: str, template: str) -> Reading:
     found = _Found()
     parts = tokens(template)
-    at, skipped, exact = 0, 0, False  # `skipped`: so many characters more than the template asks for
+    at, skipped, exact = 0, 0, False  # `skipped`: characters beyond those that the template asks for
     for number, token in enumerate(parts):
         if at >= len(text):
             break
@@ -123,8 +123,11 @@ def _past_blanks(text: str, at: int, skipped: int) -> tuple[int, int]:
 
 
 def _literal(text: str, at: int, token: Token, skipped: int, exact: bool) -> tuple[int, int]:
-    """Past what stands between fields: a blank or sign stands for any or none, another character for whichever is
-    there unless blanks were skipped in its place; under FX each for exactly one."""
+    """Skips literal text between fields.
+
+    A blank or separator matches any separator or none; another character matches any character, unless blanks were
+    skipped in its place. After FX each character matches exactly one.
+    """
     for character in token.text:
         if exact:
             at += 1
@@ -156,7 +159,7 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
         found.year_digits = 4
         return match.end() + 2 * bool(token.ordinal)
     if key == "TZH":
-        # its sign may have been taken for what separates it
+        # its sign may have been consumed as a separator
         signed = text[at : at + 1] in {"+", "-", " "}
         found.sign = -1 if (text[at] if signed or not skipped else text[at - 1]) == "-" else 1
         at += signed
@@ -171,7 +174,7 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
 
 
 def _is_fixed(token: Token, following: tuple[Token, ...]) -> bool:
-    """Whether a number has its field's width: one that no other digit follows may be longer or shorter."""
+    """Returns whether a number has its field's fixed width; it may vary if no digit follows."""
     if not following or not token.fill or token.ordinal:
         return False
     (after,) = following
@@ -184,7 +187,7 @@ _INTEGER = re.compile(r"\s*[+-]?\d+")
 
 
 def _number(text: str, at: int, key: str, width: int, *, fixed: bool) -> tuple[int, int]:
-    """A number and where it ends."""
+    """Parses a number; returns it and its end."""
     start = _past_blanks(text, at, 0)[0]
     given = text[start : start + width]
     match = _INTEGER.match(given if fixed else text, 0 if fixed else at)
@@ -205,10 +208,13 @@ def _number(text: str, at: int, key: str, width: int, *, fixed: bool) -> tuple[i
 
 
 def _put_number(key: str, value: int, length: int, found: _Found) -> None:
-    """Keeps a number of so many characters. It is held against one before as it is written; then it is made a whole
-    year, microseconds or a day from Sunday on."""
+    """Sets a number's quantity, after comparing it as written with an earlier value.
+
+    `length` is the number of characters. A short year becomes a full year, a fraction microseconds, and ID a day
+    counted from Sunday.
+    """
     if key == "Q":
-        return  # which day a quarter means is not clear
+        return  # the day that a quarter means is undefined
     found.put(key, value)
     name = _TOLD.get(key, key)
     if name == "year":
@@ -252,14 +258,14 @@ def _name(text: str, at: int, written: str, found: _Found) -> int:
 
 
 def _full_year(value: int) -> int:
-    """Years of fewer than four digits lie nearest to 2020."""
+    """Completes a year of fewer than four digits to the one nearest to 2020."""
     if value < 100:
         return value + (2000 if value < 70 else 1900)
     return value + (2000 if value < 520 else 1000)
 
 
 def _year(found: _Found) -> int | None:
-    """The year, 0 for 1 BC; None if nothing tells it."""
+    """Returns the year, 0 for 1 BC; None if no field sets it."""
     year, century = found.get("year"), found.get("CC")
     century = -century if found.get("bc") else century
     if not year:
@@ -300,7 +306,7 @@ def _day(found: _Found, text: str) -> int:
             whole = True
             first = calendar.days_from_civil(year, 1, 1)
             last = calendar.days_from_civil(year + 1, 1, 1) - first
-            of_month, of_day = (1, day_of_year) if day_of_year < 1 else (13, day_of_year - last)  # of no year
+            of_month, of_day = (1, day_of_year) if day_of_year < 1 else (13, day_of_year - last)  # in no year
             if 1 <= day_of_year <= last:
                 _, of_month, of_day = calendar.civil_from_days(first + day_of_year - 1)
             month, day = month if month > 1 else of_month, day if day > 1 else of_day
@@ -313,13 +319,13 @@ def _day(found: _Found, text: str) -> int:
 
 
 def _first_monday(year: int) -> int:
-    """The first day of ISO 8601's year."""
+    """Returns the first day of an ISO 8601 year."""
     fourth = calendar.days_from_civil(year, 1, 4)
     return fourth - (weekday_of(fourth) + 6) % 7
 
 
 def _hour(found: _Found) -> int:
-    """22007 for one that the 12-hour clock does not have."""
+    """Returns the hour; 22007 if it is invalid on the 12-hour clock."""
     hour = found.get("hour") or found.get("seconds") // 3600
     if not found.twelve_hours:
         return hour
@@ -340,7 +346,7 @@ def _time(found: _Found, hour: int, text: str) -> int:
 
 
 def _zone(found: _Found, text: str) -> int | None:
-    """Seconds east; None if no zone was read."""
+    """Returns the time zone's offset in seconds east; None if there was none."""
     if found.get("TZH") > 15 or found.get("TZM") > 59:
         raise SqlError.of("invalid_time_zone_displacement_value", f'time zone displacement out of range: "{text}"')
     return found.sign * (found.get("TZH") * 3600 + found.get("TZM") * 60) if found.sign else None

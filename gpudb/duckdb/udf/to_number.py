@@ -1,4 +1,4 @@
-"""to_number: a text read by a template of digits, signs and separators (PostgreSQL's formatting.c)."""
+"""to_number: parsing of numbers by a template of digits, signs and separators (PostgreSQL's formatting.c)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from gpudb.duckdb.udf.to_char_numbers import Template, parse
 from gpudb.errors import FeatureNotSupported, SqlError
 
 _SHOWN = 20
-"""The most decimals that a quotient or a product shows here."""
+"""Maximal number of decimals of a quotient or product."""
 _DATA = frozenset("0123456789.,+-")
 
 
 def register(registry: Registry) -> None:
-    """Adds pg_read_number(text, template) → digits."""
+    """Registers pg_read_number(text, template) → digits."""
     registry.scalar("pg_read_number", "VARCHAR VARCHAR", "VARCHAR", _read)
 
 
 def _read(text: str, template_text: str) -> str | None:
-    """The number's digits; 22P02 where there are none, 22003 where they are more than the template has."""
+    """Returns the number's digits; 22P02 without digits, 22003 if there are more than the template allows."""
     if not template_text:
         return None
     template = parse(template_text)
@@ -43,14 +43,14 @@ def _read(text: str, template_text: str) -> str | None:
             f" absolute value less than {f'10^{before}' if before else '1'}."
         )
         raise SqlError.of("numeric_value_out_of_range", "numeric field overflow", detail=detail)
-    if template.shift:  # it is a product with a power of ten, whose decimals show
+    if template.shift:  # the result is a product with a power of ten, whose decimals are displayed
         value = value.scaleb(-template.shift).quantize(Decimal(1).scaleb(-min(16 + template.shift, _SHOWN)))
     return format(-value if reading.sign == "-" and value else value, "f")
 
 
 @dataclass(slots=True)
 class _Reading:
-    """A text on its way through a template, byte by byte: a digit takes a byte of a longer character."""
+    """State of parsing a text by a template, byte by byte: a digit consumes one byte of a multibyte character."""
 
     template: Template
     text: str
@@ -61,17 +61,17 @@ class _Reading:
     pointed: bool = False
 
     def ended(self) -> bool:
-        """Whether nothing is left of the text."""
+        """Returns whether the text is consumed."""
         return self.at >= len(self.text)
 
     def part(self, kind: str, word: str) -> None:
-        """What one part of the template takes of the text."""
+        """Consumes the text that matches one part of the template."""
         here = self.text[self.at]
         match kind:
             case "digit" | "point":
                 self._digit(first=kind == "digit")
             case "group":
-                # before digits were written, FM leaves separators out: none are while a text is read
+                # with FM, to_char omits a separator before the first digit: none is consumed here
                 self.at += here == "," and self.template.fill
             case "sign" if word in {"MI", "PL", "SG"}:
                 if here in {"MI": "-", "PL": "+", "SG": "+-"}[word]:
@@ -88,19 +88,19 @@ class _Reading:
                     self._pass()
 
     def _skip(self, count: int) -> None:
-        """Passes over characters that are no part of a number."""
+        """Skips characters that are no part of a number."""
         while count and not self.ended() and self.text[self.at] not in _DATA:
             self._pass()
             count -= 1
 
     def _pass(self) -> None:
-        """Passes over a character, of whatever bytes."""
+        """Skips one character, all its bytes."""
         self.at += 1
         while not self.ended() and "\x80" <= self.text[self.at] < "\xc0":
             self.at += 1
 
     def _digit(self, *, first: bool) -> None:
-        """A digit or the point, with a sign before the first one or after the last; one character in any case."""
+        """Consumes a digit or the point, and a sign before the first or after the last digit; at least one byte."""
         template = self.template
         if self.text[self.at] == " ":
             self.at += 1

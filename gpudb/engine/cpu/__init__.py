@@ -1,5 +1,6 @@
-"""The embedded engine: DuckDB.
+"""The embedded engine: DuckDB in this process.
 
-`render` turns a bound query into DuckDB SQL (`expressions` its expressions, `literals` its constants), `tables` keeps
-tables loaded under a budget, `engine` runs statements, `failures` gives DuckDB's errors their SQLSTATE.
+`engine` runs statements on an `instance` of DuckDB, `render` renders bound queries as DuckDB SQL, `loaded_tables`
+caches tables in memory, `system_catalog` provides pg_catalog and information_schema. Imports duckdb, storage, plan and
+sql; `engine.gpu` must not import this package.
 """

@@ -1,7 +1,7 @@
-"""A query over the values that its aggregates or window functions take in, where subqueries are among these.
+"""Moves the inputs of aggregates or window functions into a derived table, if they contain subqueries.
 
-DuckDB 2.0 cannot copy an aggregate of a subquery into a lambda, plans one that is named often for as many joins, and
-takes `max(outer.a) FILTER (WHERE x IN (SELECT …))` for an aggregate of the outer query.
+DuckDB 2.0 cannot copy an aggregate of a subquery into a lambda, plans a repeated one as several joins, and takes
+`max(outer.a) FILTER (WHERE x IN (SELECT …))` for an aggregate of the outer query.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gpudb.sql.traverse import children, mapped, walk
 
 
 def takes_subqueries(query: bound.Select) -> bool:
-    """Whether an aggregate of the query, or a window function over its rows, takes in a subquery."""
+    """Returns whether an aggregate of the query, or a window function over its rows, has a subquery as input."""
     return any(_liftable(each, query) for part in parts(query) for each in at_this_level(part))
 
 
 def beneath(query: bound.Select, rel: int) -> bound.Select:
-    """The query over a relation `rel` that holds what its keys and aggregates read, one value a row."""
+    """Returns the query over a derived table `rel` with the inputs of its keys and aggregates, one column each."""
     own = relations(query)
     values: list[Any] = []
 
@@ -47,7 +47,7 @@ def beneath(query: bound.Select, rel: int) -> bound.Select:
                 filter=lifted(node.filter) if node.filter is not None else None,
             )
         args = node.args
-        if not node.within_group:  # whose arguments are the group's, not a row's
+        if not node.within_group:  # its arguments are the group's, not a row's
             args = tuple(map(lifted, guarded(args, node.filter)))
         keys = (*node.order_by, *node.within_group)
         sorts = guarded([key.expr for key in keys], node.filter)
@@ -68,8 +68,10 @@ def beneath(query: bound.Select, rel: int) -> bound.Select:
 
 
 def _liftable(node: Any, query: bound.Select) -> bool:
-    """Whether what an aggregate, or a window function over rows, takes in holds a subquery, and nothing that only its
-    place knows."""
+    """Returns whether an aggregate's or window function's inputs contain a subquery and can be moved.
+
+    A column of an enclosing lambda cannot be moved.
+    """
     if not isinstance(node, bound.Aggregate if query.grouped else bound.Window):
         return False
     taken = list(children(node))

@@ -1,4 +1,4 @@
-"""ANALYZE: the query that tells of columns how many distinct values they have, about, and what it found."""
+"""ANALYZE: the query that estimates columns' statistics, and the statistics in its result."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpudb.functions import equality
 from gpudb.storage.iceberg.scan import scan_sql
 
 _UNEQUAL = frozenset({"json", "jsonpath"})
-"""Types without an equality."""
+"""Types without equality."""
 
 
 def query(table: Table, columns: Sequence[Column]) -> str:
-    """One row: how many there are, then of each column those that are not NULL, its values and their bytes as text."""
+    """Returns SQL for one row: the row count, then for each column its non-NULL and distinct counts and text width."""
     found = ["count(*)"]
     for column in columns:
         held = f"s.{name(column.name)}"
@@ -29,13 +29,13 @@ def query(table: Table, columns: Sequence[Column]) -> str:
 
 
 def schema(columns: Sequence[Column]) -> pa.Schema:
-    """The columns that the query gives."""
+    """Returns the schema of the query's result."""
     kinds = [pa.int64()] + [pa.int64(), pa.int64(), pa.float64()] * len(columns)
     return pa.schema([(f"c{number}", kind) for number, kind in enumerate(kinds, 1)])
 
 
 def statistics(columns: Sequence[Column], found: pa.Table) -> tuple[ColumnStatistics, ...]:
-    """What the query's row says; nothing of a table without rows."""
+    """Extracts the statistics from the query's row; none for an empty table."""
     rows, *figures = (column[0].as_py() for column in found.columns)
     made = []
     for place, column in enumerate(columns):

@@ -1,4 +1,4 @@
-"""Runs bound queries on DuckDB: one in-memory database a process, one cursor a statement."""
+"""The embedded engine: one in-memory DuckDB database a process, one cursor a statement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 BATCH_ROWS = 65536
 ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, OSError)
-"""What DuckDB raises itself, and what a reader of its batches makes of that."""
+"""Errors that DuckDB raises itself, and those that an Arrow reader of its batches raises."""
 
 
 class CpuEngine:
@@ -60,7 +60,7 @@ class CpuEngine:
         try:
             return self._run(instance, request)
         except EngineRestarted:
-            # Another statement broke it: this one begins again.
+            # Another statement broke the instance: this one starts again.
             return self._run(self.instance, request)
 
     def _run(self, instance: Instance, request: Request) -> Stream:
@@ -69,7 +69,7 @@ class CpuEngine:
             narrow = _narrowable(request.query)
             cursor, text, reading = self._prepared(instance, stack, request, narrow=narrow)
             schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
-            # it names the tables of values that the cursor has from the first text
+            # refers to the VALUES tables that the first text registered on the cursor
             wide = partial(self.sql, instance, request, reading, {}) if narrow else None
             return DuckStream(stack, cursor, text, schema, request.cancel, wide, partial(self._told, instance))
         except BaseException as error:
@@ -79,7 +79,7 @@ class CpuEngine:
             raise
 
     def _told(self, instance: Instance, error: BaseException) -> GpudbError:
-        """An error as gpudb's; if it says that DuckDB is broken, another one takes its place."""
+        """Translates an error; a fatal one replaces the broken instance."""
         if not fatal(error) or self._closed:
             return translated(error)
         with self._mending:
@@ -120,7 +120,7 @@ class CpuEngine:
         *,
         narrow: bool = False,
     ) -> str:
-        """The DuckDB SQL of a query, and in `held` the tables that it names beside a snapshot's (see `Renderer`).
+        """Returns the DuckDB SQL of a query; adds further tables that it refers to to `held` (see `Renderer`).
 
         With `narrow` aggregates multiply decimals in 64 bits, which may overflow.
         """
@@ -139,21 +139,21 @@ class CpuEngine:
         check, values = request.cancel.check, request.settings.values
         renderer = Renderer(table, system, request.parameters, values, narrow=narrow, check=check, held=held)
         inner = renderer.statement(request.query)
-        # What DuckDB hands to Arrow otherwise than SqlType.arrow says is cast on the way out.
+        # Columns whose Arrow type from DuckDB differs from SqlType.arrow are cast.
         plain = [f"q.c{number}" for number in range(1, len(request.query.columns) + 1)]
         outputs = [leaving(each, c.type) for each, c in zip(plain, request.query.columns, strict=True)]
         if outputs == plain:
             return inner
         if request.query.order_by and any((c.type.element or c.type).name[:3] == "reg" for c in request.query.columns):
-            # Looking names up joins, which leaves no order.
+            # Looking up names joins, which loses the order.
             numbered = f"SELECT *, row_number() OVER () AS place FROM ({inner}) AS o"
             return f"SELECT {', '.join(outputs)} FROM ({numbered}) AS q ORDER BY q.place"
         return f"SELECT {', '.join(outputs)} FROM ({inner}) AS q"
 
     def survivors(self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel) -> DuckStream:
-        """The rows of some of a table's files, as the table's columns, less those that `gone` names.
+        """Returns the rows of some of a table's files, without those that `gone` lists.
 
-        `gone` has the columns file (text) and row (bigint): a data file's path, and a row's number in it from 0.
+        `gone` has the columns file (text) and row (bigint): a data file's path, and a row's number in it, from 0.
         """
         instance = self.instance
         stack = ExitStack()
@@ -169,7 +169,7 @@ class CpuEngine:
         return DuckStream(stack, cursor, text, schema, cancel, None, partial(self._told, instance))
 
     def statistics(self, table: Table, columns: Sequence[Column], cancel: Cancel) -> tuple[ColumnStatistics, ...]:
-        """What ANALYZE keeps of some of a table's columns."""
+        """Computes statistics of some of a table's columns for ANALYZE."""
         instance = self.instance
         stack = ExitStack()
         cursor = instance.connection.cursor()
@@ -179,7 +179,7 @@ class CpuEngine:
             return analysis.statistics(columns, pa.Table.from_batches(found, schema))
 
     def system_columns(self, schema: str, relation: str) -> tuple[bound.OutputColumn, ...] | None:
-        """The columns of a relation of pg_catalog or information_schema; None if there is none such."""
+        """Returns the columns of a relation of pg_catalog or information_schema; None if it does not exist."""
         instance = self.instance
         try:
             return instance.system.columns(schema, relation)
@@ -190,14 +190,14 @@ class CpuEngine:
         return self.instance.system.columns(schema, relation)
 
     def warm(self) -> None:
-        """Loads the system catalog, for which the first statement that asks it would wait a second."""
+        """Loads the system catalog, which would delay the first statement that reads it by a second."""
         try:
             self.instance.system.warm()
         except duckdb.Error as error:
             _LOG.warning("the system catalog was not loaded beforehand: %s", error)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
-        """DuckDB's plan."""
+        """Returns DuckDB's plan."""
         instance = self.instance
         with ExitStack() as stack:
             try:
@@ -210,7 +210,7 @@ class CpuEngine:
             return plan_of(row[1], reading.names())
 
     def close(self) -> None:
-        """Closes the database; statements that run are interrupted."""
+        """Closes the database and interrupts running statements."""
         self._closed = True
         self.instance.close()
 
@@ -220,7 +220,7 @@ def _fields(types: list[pa.DataType]) -> list[pa.Field]:
 
 
 def _narrowable(query: bound.Query) -> bool:
-    """Whether aggregates compute their arguments before the first row goes out, so that a second run may mend them."""
+    """Returns whether aggregates evaluate all arguments before the first row, so that the query can be run again."""
     nodes = list(walk(query))
     streams = any(isinstance(node, bound.SetOperation) for node in nodes)
     return not streams and any(isinstance(node, bound.Aggregate) for node in nodes)
@@ -232,7 +232,7 @@ _NARROW_OVERFLOW = "Overflow in multiplication of DECIMAL(18)"
 class DuckStream:
     """The rows of a running statement.
 
-    `wide` gives its SQL over 128-bit products: it is run again so where 64 bits overflow before any row has gone out.
+    `wide` returns its SQL with 128-bit products: it is run again with this if 64 bits overflow before the first row.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class DuckStream:
         try:
             try:
                 planned = cursor.sql(text)
-                cancel.check()  # a stop that came while it parsed is forgotten
+                cancel.check()  # a stop during parsing would be lost
                 self._reader = planned.to_arrow_reader(BATCH_ROWS)
             except duckdb.Error as error:
                 self._again(error)
@@ -265,7 +265,7 @@ class DuckStream:
             raise self._failure(error) from error
 
     def _again(self, error: BaseException) -> None:
-        """Starts anew in 128 bits, if that is what the error asks for; raises it otherwise."""
+        """Runs the statement again in 128 bits if a product overflowed; else raises the error."""
         if self._wide is None or _NARROW_OVERFLOW not in str(error):
             raise error
         text, self._wide = self._wide(), None
@@ -305,7 +305,7 @@ class DuckStream:
             self.close()
 
     def _shaped(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch with exactly the types that the query declares; without columns one of NULLs counts the rows."""
+        """Casts a batch to the declared types. Without columns it keeps a column of NULLs, for its row count."""
         if not len(self.schema):
             return batch
         arrays = [
@@ -315,7 +315,7 @@ class DuckStream:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def close(self) -> None:
-        """Ends the statement and gives back what it read."""
+        """Ends the statement and releases what it reads."""
         self._reader = None
         self._cancel.detach(self._interrupt)
         self._stack.close()

@@ -1,4 +1,4 @@
-"""DuckDB's plan, as its EXPLAIN prints it in JSON, as plan nodes in gpudb's names."""
+"""DuckDB's plan (EXPLAIN in JSON) as plan nodes with gpudb's operator names."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NAMES = {
     "PROJECTION": "CpuProject",
     "DUMMY_SCAN": "CpuOneRow",
 }
-# What says nothing to someone who did not write DuckDB.
+# Details that are internal to DuckDB.
 _HIDDEN = {"Estimated Cardinality", "Function", "Type", "Total Files Read", "CTE Index", "Table Index", "Delim Index"}
 _MOVE = re.compile(r"#\d+|__internal_\w+\(#\d+\)|CAST\(#\d+ AS \w+\)|\w+(\.\w+)?")
 _WRAPPERS = {"RESULT_COLLECTOR", "EXPLAIN_ANALYZE"}
 
 
 def plan_of(text: str, tables: Mapping[str, str]) -> PlanNode:
-    """The plan in an EXPLAIN's JSON; `tables` gives the names of tables for those of their loaded segments."""
+    """Parses an EXPLAIN's JSON; `tables` maps loaded segments to names of tables."""
     tree: Any = json.loads(text)
     if isinstance(tree, dict):
         tree = tree["operator"]
@@ -55,7 +55,7 @@ def _node(node: Mapping[str, Any], tables: Mapping[str, str]) -> PlanNode:
 
 
 def _only_moves(projections: object) -> bool:
-    """Whether a projection computes nothing: it passes columns on, packed or unpacked for the operator next to it."""
+    """Returns whether a projection computes nothing: it passes, packs or unpacks columns for the next operator."""
     listed = projections if isinstance(projections, list) else [projections]
     return all(_MOVE.fullmatch(str(each)) for each in listed)
 

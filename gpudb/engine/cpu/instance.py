@@ -1,4 +1,4 @@
-"""One DuckDB database in memory and all that hangs on it: macros and functions, loaded tables, the system catalog."""
+"""A DuckDB database in memory with its macros and functions, loaded tables and system catalog."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Config = dict[str, str | bool | int | float | list[str]]
 
 
 class Instance:
-    """A running DuckDB. After a fault of its own DuckDB refuses every further statement: then another one is made."""
+    """A running DuckDB. After a fatal error it refuses all statements, and is replaced."""
 
     def __init__(self, config: Config) -> None:
         self.connection = duckdb.connect(":memory:", config=config)
@@ -23,7 +23,7 @@ class Instance:
             "SET default_null_order = 'nulls_last'; SET arrow_large_buffer_size = false;"
             " SET GLOBAL order_by_non_integer_literal = true"
         )
-        registry.register(self.connection)  # macros call them, and are looked through when they are made
+        registry.register(self.connection)  # before the macros, which refer to them
         self.connection.execute(files("gpudb.engine.cpu").joinpath("macros.sql").read_text(encoding="utf-8"))
         self.loaded = LoadedTables(self.connection, self._memory() // 2)
         self.system = SystemCatalog(self.connection)
@@ -36,7 +36,7 @@ class Instance:
         return int(float(number) * {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit])
 
     def alive(self) -> bool:
-        """Whether it takes statements still."""
+        """Returns whether the database still accepts statements."""
         try:
             with self.connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
@@ -45,6 +45,6 @@ class Instance:
         return True
 
     def close(self) -> None:
-        """Closes the database; statements that run are interrupted."""
+        """Closes the database and interrupts running statements."""
         self.connection.interrupt()
         self.connection.close()

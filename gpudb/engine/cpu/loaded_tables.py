@@ -1,8 +1,8 @@
-"""Tables kept loaded in DuckDB's memory, under a budget; least recently used go first.
+"""Cache of tables in DuckDB's memory, under a budget, with least recently used eviction.
 
-A *segment* is a DuckDB table made from some of a table's immutable files. A snapshot is read from the segments whose
+A *segment* is a DuckDB table made of some of a table's immutable files. A snapshot is read from the segments whose
 files all belong to it; files in no segment are loaded as a further one if the table is hot and the budget allows, else
-read from Parquet. A segment is dropped once nothing reads it any more.
+read from Parquet. A segment is dropped when nothing reads it any more.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gpudb.storage.iceberg.scan import scan_sql
 SMALL = 32 << 20
 """Compressed bytes up to which a table is loaded at its first use; a larger one at its second."""
 EXPANSION = 3
-"""How many bytes of memory a compressed byte of Parquet is taken for when the budget is kept."""
+"""Estimated bytes in memory of a compressed byte of Parquet."""
 MANY_SEGMENTS = 6
 _POLL_SECONDS = 0.05
 
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """A loaded part of a table; `readers` statements use it now."""
+    """A loaded part of a table, in use by `readers` statements."""
 
     name: str
     oid: int
@@ -58,7 +58,7 @@ class LoadedTables:
 
     @contextmanager
     def reading(self, cancel: Cancel | None = None) -> Iterator[Reading]:
-        """A statement's view: what it reads stays loaded until the block ends. `cancel` ends loading too."""
+        """Opens a statement's view: the segments that it reads stay loaded in the block. `cancel` stops loading."""
         reading = Reading(self, cancel or Cancel())
         try:
             yield reading
@@ -66,7 +66,7 @@ class LoadedTables:
             reading.close()
 
     def acquire(self, table: Table, cancel: Cancel) -> tuple[list[Segment], list[str]]:
-        """Segments that hold parts of the snapshot, taken for reading, and the paths that are in none of them."""
+        """Acquires the segments that hold parts of a snapshot; also returns the paths that are in none of them."""
         signature = tuple((c.name, c.type, c.field_id) for c in table.columns)
         paths = {file.path for file in table.files}
         with self._lock:
@@ -123,7 +123,7 @@ class LoadedTables:
         return segments
 
     def release(self, segments: list[Segment]) -> None:
-        """Gives segments back; those dropped meanwhile go."""
+        """Releases segments; removes those dropped in the meantime."""
         with self._lock:
             for segment in segments:
                 segment.readers -= 1
@@ -149,7 +149,7 @@ class LoadedTables:
             cursor.execute(f"DROP TABLE IF EXISTS {segment.name}")
 
     def _load(self, name: str, table: Table, files: Sequence[DataFile], cancel: Cancel) -> bool:
-        """Makes a segment's table; False if there is no memory for it, and the files are to be read instead."""
+        """Creates a segment's table; returns False if memory is short, and the files must be read instead."""
         with self._database.cursor() as cursor:
             interrupt = cursor.interrupt
             cancel.attach(interrupt)
@@ -160,14 +160,14 @@ class LoadedTables:
             except duckdb.Error as error:
                 cancel.check()
                 if fatal(error):
-                    raise  # the engine sees to that
+                    raise  # the engine replaces the instance
                 raise translated(error) from error
             finally:
                 cancel.detach(interrupt)
         return True
 
     def forget(self, oids: set[int]) -> None:
-        """Drops the segments of tables that exist no more."""
+        """Drops the segments of dropped tables."""
         with self._lock:
             for segment in [s for s in self._segments if s.oid in oids]:
                 self._drop(segment)
@@ -175,7 +175,7 @@ class LoadedTables:
 
 @contextmanager
 def _held(lock: threading.Lock, cancel: Cancel) -> Iterator[None]:
-    """A lock, waited for until the statement is cancelled."""
+    """Acquires a lock; a cancel ends the wait."""
     while not lock.acquire(timeout=_POLL_SECONDS):
         cancel.check()
     try:
@@ -185,7 +185,7 @@ def _held(lock: threading.Lock, cancel: Cancel) -> Iterator[None]:
 
 
 class Reading:
-    """What one statement has taken for reading."""
+    """The segments that one statement reads."""
 
     def __init__(self, tables: LoadedTables, cancel: Cancel) -> None:
         self._tables = tables
@@ -193,7 +193,7 @@ class Reading:
         self._held: list[Segment] = []
 
     def relation(self, table: Table, ranges: Sequence[ColumnRange] = ()) -> str:
-        """A SQL relation of the table's snapshot, to stand in FROM; files without rows in `ranges` may be left out."""
+        """Returns the table's snapshot as a relation for FROM; files without rows in `ranges` may be pruned."""
         segments, rest = self._tables.acquire(table, self._cancel)
         self._held += segments
         if not table.files:
@@ -207,10 +207,10 @@ class Reading:
         return f"({' UNION ALL '.join(parts)})"
 
     def names(self) -> dict[str, str]:
-        """The names of tables by those of the segments taken."""
+        """Returns the table's name for each acquired segment."""
         return {segment.name: segment.table for segment in self._held}
 
     def close(self) -> None:
-        """Gives everything back."""
+        """Releases all segments."""
         held, self._held = self._held, []
         self._tables.release(held)

@@ -1,48 +1,48 @@
--- Macros that the templates of gpudb.functions call. A macro's operands are put in wherever they are named: templates
--- bind them before (functions/let.py), or the macro does, as a lambda's parameter: list_transform([x], lambda v: ...)[1].
--- Its fields are written (p).x: of p.x HAVING makes a column.
+-- Macros that the templates of gpudb.functions call. DuckDB substitutes a macro's operands at each reference: templates
+-- bind them first (functions/let_binding.py), or the macro does with a lambda: list_transform([x], lambda v: ...)[1].
+-- Fields of a lambda's parameter are written (p).x: HAVING resolves p.x as a column.
 
 -- ---------------------------------------------------------------------------------------------- errors
 
--- A cast that fails says the message. DuckDB's error() is volatile, and a volatile function in a correlated subquery
--- keeps it from being turned into a join; a cast does not.
+-- Raises an error by a cast that fails. DuckDB's error() is volatile, and a volatile function in a correlated subquery
+-- prevents its conversion into a join; a cast does not.
 CREATE MACRO pg_error(state, message) AS CAST(CAST('[' || state || '] ' || message AS INTEGER) AS VARCHAR);
 
--- A set that is made whole, as a list: its end, unless it has more rows than memory should be tried with.
+-- The end of a series that is built as a list; an error if the list would be too large for memory.
 CREATE MACRO pg_series_end(start, finish, step) AS CASE
     WHEN (finish::HUGEINT - start) * sign(step) > 100000000 * abs(step::HUGEINT)
         THEN CAST(pg_error('54000', 'a set of more than 100000000 rows is not made at once') AS BIGINT)
     ELSE finish END;
 
--- A field in a row's text: nothing for NULL, in quotes where it needs them.
+-- A field in a row's text: empty for NULL, quoted if necessary.
 CREATE MACRO pg_record_item(t) AS list_transform([t], lambda v: CASE WHEN v IS NULL THEN ''
     WHEN v = '' OR regexp_matches(v, '[ \t\n\r\v\f(),"\\]') THEN '"' || replace(replace(v, '\', '\\'), '"', '""') || '"'
     ELSE v END)[1];
 
--- LIMIT and OFFSET: NULL means none.
+-- The row count of LIMIT or OFFSET: NULL means no limit or offset.
 CREATE MACRO pg_row_count(n, clause) AS CASE
     WHEN n < 0 THEN pg_error(CASE clause WHEN 'LIMIT' THEN '2201W' ELSE '2201X' END, clause || ' must not be negative')
         ::BIGINT
     WHEN n IS NULL THEN CASE clause WHEN 'LIMIT' THEN 9223372036854775807 ELSE 0 END
     ELSE n END;
 
--- How many rows or groups a window's frame reaches.
+-- The offset of a ROWS or GROUPS frame.
 CREATE MACRO pg_frame_rows(n, edge) AS CASE
     WHEN n IS NULL THEN pg_error('22004', 'frame ' || edge || ' offset must not be null')::BIGINT
     WHEN n < 0 THEN pg_error('22013', 'frame ' || edge || ' offset must not be negative')::BIGINT
     ELSE n END;
 
--- A sum of squares of floats, or what is made of one, beside any of the values.
+-- Checks a sum of squares of floats, or what is computed of one, for overflow; `one` is any of the values.
 CREATE MACRO pg_moment(moment, one) AS CASE
     WHEN isinf(moment) THEN CAST(pg_error('22003', 'value out of range: overflow') AS DOUBLE)
     ELSE moment + 0 * one END;
 
--- greatest() passes over a NULL.
+-- DuckDB's greatest() ignores NULLs.
 CREATE MACRO pg_at_least(x, low) AS CASE WHEN x < low THEN low ELSE x END;
 
 -- ---------------------------------------------------------------------------------------------- shifts
 
--- PostgreSQL takes a count modulo the width, and lets bits fall off at the left.
+-- PostgreSQL takes the count modulo the width, and drops bits at the left.
 CREATE MACRO pg_wrap32(n) AS CAST(CASE WHEN n >= 2147483648 THEN n - 4294967296 ELSE n END AS INTEGER);
 CREATE MACRO pg_shl32(n, k) AS pg_wrap32(((CAST(n AS HUGEINT) & 4294967295) << (k & 31)) & 4294967295);
 CREATE MACRO pg_shl16(n, k) AS list_transform([pg_shl32(n, k) & 65535], lambda v:
@@ -63,15 +63,15 @@ CREATE MACRO pg_unscaled(v, scale) AS CAST(replace(CAST(v AS VARCHAR), '.', '') 
 -- A product's digits, rounded to a scale.
 CREATE MACRO pg_numeric_product(x, y, scale) AS pg_wide_product(CAST(x AS VARCHAR), CAST(y AS VARCHAR), scale);
 
--- A decimal's text cut to as many decimals as PostgreSQL shows; `held` are those that it has.
+-- A decimal's text at PostgreSQL's display scale `shown`; `held` is its own scale.
 CREATE MACRO pg_numeric_text(text, held, shown) AS list_transform([struct_pack(t := text, s := shown)], lambda p:
     CASE WHEN (p).s >= held THEN (p).t || CASE WHEN held = 0 AND (p).s > 0 THEN '.' ELSE '' END || repeat('0', (p).s - held)
     ELSE left((p).t, length((p).t) - (held - (p).s) - CASE WHEN (p).s = 0 THEN 1 ELSE 0 END) END)[1];
--- How many decimals a plain number's text has.
+-- The number of decimals in a plain number's text.
 CREATE MACRO pg_decimals(t) AS CAST(CASE WHEN contains(t, '.') THEN length(t) - instr(t, '.') WHEN t IS NOT NULL THEN 0
     END AS INTEGER);
 
--- A float as the digits that a cast to numeric keeps: 15 significant ones, or 6 of a real.
+-- The digits of a float that a cast to numeric keeps: 15 significant digits, or 6 of a real.
 CREATE MACRO pg_float_digits(x, digits) AS list_transform([CAST(x AS DOUBLE)], lambda v: CASE
     WHEN NOT isfinite(v) THEN CAST(pg_error('0A000', 'numeric NaN and infinities are not supported') AS VARCHAR)
     WHEN digits = 15 THEN format('{:.15g}', v) ELSE format('{:.6g}', v) END)[1];
@@ -99,20 +99,20 @@ CREATE MACRO pg_bytea_text(x) AS '\x' || lower(hex(x));
 CREATE MACRO pg_array_item(t) AS CASE WHEN regexp_matches(t, '[\s{},"\\]|^$|^(?i:null)$')
     THEN '"' || replace(replace(t, '\', '\\'), '"', '\"') || '"' ELSE t END;
 
--- "char" of a number: a byte, in octal where it is beyond ASCII.
+-- "char" of a number: a byte, in octal beyond ASCII.
 CREATE MACRO pg_char_of(n) AS list_transform([n], lambda v: CASE
     WHEN v < -128 OR v > 127 THEN pg_error('22003', '"char" out of range')::VARCHAR
     WHEN v = 0 THEN left(CAST(v AS VARCHAR), 0) WHEN v > 0 THEN chr(v) ELSE format('\{:03o}', v + 256) END)[1];
 
 -- ---------------------------------------------------------------------------------------------- values of texts
 
--- Plain decimal digits take DuckDB's own cast; all else, errors included, PostgreSQL's rules in Python.
+-- DuckDB's own cast parses plain decimal digits; Python parses all else by PostgreSQL's rules, and raises its errors.
 CREATE MACRO pg_int2_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]+') THEN TRY_CAST(t AS SMALLINT) END, pg_int2_in_slow(t));
 CREATE MACRO pg_int4_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]+') THEN TRY_CAST(t AS INTEGER) END, pg_int4_in_slow(t));
 CREATE MACRO pg_int8_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]+') THEN TRY_CAST(t AS BIGINT) END, pg_int8_in_slow(t));
 CREATE MACRO pg_float8_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]{1,20}(\.[0-9]{0,20})?') THEN TRY_CAST(t AS DOUBLE) END, pg_float8_in_slow(t));
 CREATE MACRO pg_float4_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0-9]{1,20}(\.[0-9]{0,10})?') THEN TRY_CAST(t AS FLOAT) END, pg_float4_in_slow(t));
--- A number's text in plain digits: no blanks, no exponent.
+-- A number's text as plain digits, without blanks or exponent.
 CREATE MACRO pg_numeric_in(t) AS CASE WHEN regexp_full_match(t, '-?[0-9]+(\.[0-9]+)?') THEN t ELSE pg_numeric_in_slow(t) END;
 CREATE MACRO pg_date_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN TRY_CAST(t AS DATE) END,
     pg_date_in_slow(t, current_setting('TimeZone')));
@@ -126,10 +126,10 @@ CREATE MACRO pg_bool_in(t) AS CASE WHEN t IN ('t', 'true') THEN true WHEN t IN (
 
 -- ---------------------------------------------------------------------------------------------- dates and times
 
--- Microseconds at a precision of 0 to 6 digits, halves away from zero.
+-- Rounds microseconds to a precision of 0 to 6 digits, halves away from zero.
 CREATE MACRO pg_round_us(us, precision) AS list_transform([struct_pack(n := us, unit := CAST(pow(10, 6 - precision) AS BIGINT))],
     lambda p: ((p).n + CASE WHEN (p).n < 0 THEN -((p).unit // 2) ELSE (p).unit // 2 END) // (p).unit * (p).unit)[1];
--- Halves lie away from PostgreSQL's epoch, 2000-01-01.
+-- Halves are rounded away from PostgreSQL's epoch, 2000-01-01.
 CREATE MACRO pg_round_timestamp(t, precision) AS list_transform([t], lambda v: CASE WHEN NOT isfinite(v) THEN v
     ELSE make_timestamp(pg_round_us(epoch_us(v) - 946684800000000, precision) + 946684800000000) END)[1];
 CREATE MACRO pg_round_timestamptz(t, precision) AS list_transform([t], lambda v: CASE WHEN NOT isfinite(v) THEN v
@@ -137,13 +137,13 @@ CREATE MACRO pg_round_timestamptz(t, precision) AS list_transform([t], lambda v:
 CREATE MACRO pg_make_time(us) AS list_transform([us], lambda v: CASE WHEN v = 86400000000 THEN TIME '24:00:00'
     ELSE CAST(make_timestamp(v) AS TIME) END)[1];
 CREATE MACRO pg_time_us(t) AS epoch_us(t);
--- The three fields of an interval, which DuckDB keeps apart as PostgreSQL does.
--- The parts of a NULL would be doubles.
+-- The three fields of an interval, which DuckDB stores separately as PostgreSQL does. Casts: datepart of NULL is a
+-- double.
 CREATE MACRO pg_interval_months(i) AS CAST(datepart('year', i) * 12 + datepart('month', i) AS BIGINT);
 CREATE MACRO pg_interval_days(i) AS CAST(datepart('day', i) AS BIGINT);
 CREATE MACRO pg_interval_us(i) AS
     CAST(datepart('hour', i) * 3600000000 + datepart('minute', i) * 60000000 + datepart('microsecond', i) AS BIGINT);
--- The time of day leaves in nanoseconds.
+-- Parts of an interval, checked for their range. Results carry its time in nanoseconds.
 CREATE MACRO pg_interval_part(n) AS list_transform([n], lambda v:
     CASE WHEN v NOT BETWEEN -2147483648 AND 2147483647
     THEN CAST(pg_error('22008', 'interval out of range') AS INTEGER) ELSE CAST(v AS INTEGER) END)[1];
@@ -154,18 +154,18 @@ CREATE MACRO pg_make_interval(months, days, us) AS
     to_months(pg_interval_part(months)) + to_days(pg_interval_part(days)) + to_microseconds(list_transform([us], lambda v:
     CASE WHEN abs(v) > 9223372036854775 THEN CAST(pg_error('22008', 'interval out of range') AS BIGINT)
     ELSE CAST(v AS BIGINT) END)[1]);
--- Whether the sum of two intervals, the second one's sign given, has a part that does not fit.
+-- Whether a part of a + sign * b is out of range.
 CREATE MACRO pg_interval_beyond(a, b, sign) AS
     pg_interval_months(a) + sign * pg_interval_months(b) NOT BETWEEN -2147483648 AND 2147483647
     OR pg_interval_days(a) + sign * pg_interval_days(b) NOT BETWEEN -2147483648 AND 2147483647
-    -- it leaves in nanoseconds
+    -- results carry the time in nanoseconds
     OR abs(pg_interval_us(a) + sign * pg_interval_us(b)) > 9223372036854775;
 CREATE MACRO pg_interval_plus(a, b) AS CASE WHEN pg_interval_beyond(a, b, 1)
     THEN CAST(pg_error('22008', 'interval out of range') AS INTERVAL) ELSE a + b END;
 CREATE MACRO pg_interval_minus(a, b) AS CASE WHEN pg_interval_beyond(a, b, -1)
     THEN CAST(pg_error('22008', 'interval out of range') AS INTERVAL) ELSE a - b END;
 CREATE MACRO pg_interval_time(i) AS pg_make_time(((pg_interval_us(i) % 86400000000) + 86400000000) % 86400000000);
--- A time with its zone, as one integer (values/timetz.py): microseconds since midnight, seconds west of Greenwich.
+-- A timetz as one integer (values/timetz.py): microseconds since midnight in UTC, and seconds west of Greenwich.
 CREATE MACRO pg_timetz(us, west) AS CAST((us + west * 1000000) * 131072 + west + 65536 AS BIGINT);
 CREATE MACRO pg_timetz_west(k) AS (k & 131071) - 65536;
 CREATE MACRO pg_timetz_utc(k) AS (k - (k & 131071)) // 131072;
@@ -190,10 +190,10 @@ CREATE MACRO pg_jsonb_scalar(j, kind, target) AS list_transform([struct_pack(j :
 
 -- ---------------------------------------------------------------------------------------------- text
 
--- Letters beyond ASCII change case one for one.
+-- Letters beyond ASCII change case one to one.
 CREATE MACRO pg_upper(s) AS CASE WHEN strlen(s) = length(s) THEN upper(s) ELSE pg_upper_slow(s) END;
 CREATE MACRO pg_lower(s) AS CASE WHEN strlen(s) = length(s) THEN lower(s) ELSE pg_lower_slow(s) END;
--- By code points, where DuckDB keeps combined characters together.
+-- Reverses code points; DuckDB keeps combined characters together.
 CREATE MACRO pg_reverse(s) AS CASE WHEN strlen(s) = length(s) THEN reverse(s) ELSE pg_reverse_slow(s) END;
 CREATE MACRO pg_substring(s, start, n) AS CASE WHEN s IS NULL OR start IS NULL THEN NULL
     WHEN n::BIGINT < 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
@@ -205,11 +205,11 @@ CREATE MACRO pg_split_part(s, sep, n) AS CASE WHEN s IS NULL OR sep IS NULL THEN
 CREATE MACRO pg_overlay(s, r, start, n) AS CASE WHEN s IS NULL OR r IS NULL OR n IS NULL THEN NULL
     WHEN start::BIGINT <= 0 THEN pg_error('22011', 'negative substring length not allowed')::VARCHAR
     ELSE left(s, start::BIGINT - 1) || r || substring(s, pg_at_least(start::BIGINT + n::BIGINT, 1)) END;
--- PostgreSQL negates a count in 32 bits, where the least one stays as it is.
+-- PostgreSQL negates a count in 32 bits, where the least integer overflows to itself.
 CREATE MACRO pg_right(s, n) AS CASE WHEN n = -2147483648 THEN s ELSE right(s, n) END;
 CREATE MACRO pg_repeat(s, n) AS CASE WHEN n::BIGINT * strlen(s) > 1073741819
     THEN pg_error('54000', 'requested length too large')::VARCHAR
-    -- once more: DuckDB works out constants on branches that are not taken
+    -- repeated, because DuckDB folds constants on branches that are not taken
     ELSE repeat(s, CASE WHEN n::BIGINT * strlen(s) > 1073741819 THEN 0 ELSE n END) END;
 CREATE MACRO pg_lpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, pg_at_least(n, 0)) WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR ELSE lpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
 CREATE MACRO pg_rpad(s, n, fill) AS CASE WHEN fill = '' THEN left(s, pg_at_least(n, 0)) WHEN n > 268435454 THEN pg_error('54000', 'requested length too large')::VARCHAR ELSE rpad(s, CASE WHEN n > 268435454 THEN 0 ELSE n END, fill) END;
@@ -237,7 +237,7 @@ CREATE MACRO pg_date_difference(a, b) AS CASE
     WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b) THEN pg_error('22008', 'cannot subtract infinite dates')::INTEGER
     ELSE CAST(a - b AS INTEGER) END;
--- A moment some months and days later by the session's clock, and then some microseconds later.
+-- Adds months and days to a timestamptz in the session's time zone, then microseconds.
 CREATE MACRO pg_move_moment(t, months, days, us) AS list_transform(
     [struct_pack(t := t + pg_make_interval(months, days, 0), us := us)], lambda p:
     CASE WHEN NOT isfinite((p).t) THEN (p).t ELSE make_timestamptz(epoch_us((p).t) + (p).us) END)[1];
@@ -249,17 +249,17 @@ CREATE MACRO pg_age(a, b) AS CASE
     WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b) THEN CAST(pg_error('22008', 'timestamp out of range') AS INTERVAL)
     ELSE age(a, b) END;
--- A moment less what its clock time was cut by.
+-- Truncates a timestamptz by the difference of its local time before and after truncation.
 CREATE MACRO pg_cut_moment(t, shown, cut) AS CASE WHEN NOT isfinite(t) THEN t
     ELSE make_timestamptz(epoch_us(t) - (epoch_us(shown) - epoch_us(cut))) END;
--- The time between two moments in days of 24 hours, and the rest.
+-- The time between two timestamps, in days of 24 hours and a rest.
 CREATE MACRO pg_elapsed(a, b) AS CASE
     WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b)
     THEN CAST(pg_error('22008', 'cannot subtract infinite timestamps') AS INTERVAL)
     ELSE pg_make_interval(0, (epoch_us(a) - epoch_us(b)) // 86400000000, (epoch_us(a) - epoch_us(b)) % 86400000000)
     END;
--- A time of day of any number of microseconds: what passes midnight is dropped.
+-- The time of day of any number of microseconds, modulo a day.
 CREATE MACRO pg_day_time(us) AS pg_make_time(((us) % 86400000000 + 86400000000) % 86400000000);
 CREATE MACRO pg_make_date(y, m, d) AS list_transform([struct_pack(y := y, m := m, d := d)], lambda p: CASE
     WHEN (p).y = 0 OR (p).m < 1 OR (p).m > 12 OR (p).d < 1
@@ -270,7 +270,7 @@ CREATE MACRO pg_make_time_of(h, m, s) AS list_transform([struct_pack(h := h::BIG
     WHEN (p).h < 0 OR (p).m < 0 OR (p).m > 59 OR (p).s < 0 OR (p).s > 60 OR isnan((p).s) OR (p).h > 24 OR ((p).h = 24 AND ((p).m > 0 OR (p).s > 0))
     THEN pg_error('22008', 'time field value out of range: ' || (p).h || ':' || lpad((p).m::VARCHAR, 2, '0') || ':' || (p).s)::TIME
     ELSE pg_make_time((p).h * 3600000000 + (p).m * 60000000 + round_even((p).s * 1000000, 0)::BIGINT) END)[1];
--- PostgreSQL rounds the seconds since 2000.
+-- PostgreSQL rounds the seconds since 2000-01-01.
 CREATE MACRO pg_to_timestamp(s) AS CASE
     WHEN isnan(s) THEN pg_error('22008', 'timestamp cannot be NaN')::TIMESTAMPTZ
     WHEN isinf(s) THEN CASE WHEN s > 0 THEN 'infinity'::TIMESTAMPTZ ELSE '-infinity'::TIMESTAMPTZ END
@@ -305,7 +305,7 @@ CREATE MACRO pg_date_bin_tz(span, t, origin) AS list_transform([struct_pack(s :=
 CREATE MACRO pg_time_series(first, last, step) AS CASE
     WHEN first IS NULL OR last IS NULL THEN NULL
     WHEN step = to_seconds(0) THEN [pg_error('22023', 'step size cannot equal zero')::TIMESTAMP] ELSE generate_series(first, last, step) END;
--- (s1, e1) OVERLAPS (s2, e2): ends in any order, NULL where an unknown end could decide (overlaps_timestamp).
+-- (s1, e1) OVERLAPS (s2, e2): ends in any order; NULL if an unknown end could decide (overlaps_timestamp).
 CREATE MACRO pg_overlaps(s1, e1, s2, e2) AS list_transform([struct_pack(
         a := CASE WHEN s1 IS NULL THEN e1 WHEN s1 > e1 THEN e1 ELSE s1 END,
         b := CASE WHEN s1 IS NULL THEN NULL WHEN s1 > e1 THEN s1 ELSE e1 END,
@@ -318,14 +318,14 @@ CREATE MACRO pg_overlaps(s1, e1, s2, e2) AS list_transform([struct_pack(
 
 -- ---------------------------------------------------------------------------------------------- mathematics
 
--- A DECIMAL(38,20) at so many decimals, or whole tens where they are negative.
+-- Rounds a DECIMAL(38,20) to n decimals; a negative n rounds to tens, hundreds and so on.
 CREATE MACRO pg_round_to(v, n) AS list_transform([struct_pack(v := v, n := n)], lambda p: CASE
     WHEN (p).n >= 20 THEN (p).v WHEN (p).v IS NULL OR (p).n IS NULL THEN NULL
     ELSE CAST(pg_round_digits(CAST((p).v AS VARCHAR), (p).n) AS DECIMAL(38,20)) END)[1];
 CREATE MACRO pg_trunc_to(v, n) AS list_transform([struct_pack(v := v, n := n)], lambda p: CASE
     WHEN (p).n >= 20 THEN (p).v WHEN (p).v IS NULL OR (p).n IS NULL THEN NULL
     ELSE CAST(pg_trunc_digits(CAST((p).v AS VARCHAR), (p).n) AS DECIMAL(38,20)) END)[1];
--- How far x lies between two bounds, whose distance may be beyond a float.
+-- The relative position of x between two bounds, whose distance may overflow a float.
 CREATE MACRO pg_share(x, a, b) AS CASE WHEN isinf(b - a) THEN (x / 2 - a / 2) / (b / 2 - a / 2) ELSE (x - a) / (b - a) END;
 CREATE MACRO pg_width_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
     WHEN (p).x IS NULL OR (p).a IS NULL OR (p).b IS NULL OR (p).n IS NULL THEN NULL

@@ -1,4 +1,4 @@
-"""What a WHERE clause says of single columns, as ranges by which storage leaves out whole files."""
+"""Column ranges of a WHERE clause, by which storage prunes files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PRUNED = _INTEGERS | _TEXTS | {"numeric", "date", "timestamp", "timestamptz", "
 
 
 def column_ranges(where: Expr | None, rel: int, table: Table, parameters: Sequence[object]) -> list[ColumnRange]:
-    """Conditions on columns of relation `rel` that every row of the result meets."""
+    """Returns conditions on columns of relation `rel` that every result row satisfies."""
     return list(_ranges(where, rel, table, parameters)) if where is not None else []
 
 
@@ -51,7 +51,7 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
 
 
 def _plain(expr: Expr) -> Expr:
-    """The column under casts that change no value and no order; else the expression itself."""
+    """Returns the column below casts that preserve value and order; else the expression itself."""
     inner = expr
     while isinstance(inner, Cast) and (inner.relabels or (inner.arg.type.name, inner.type.name) in _WIDENED):
         inner = inner.arg
@@ -67,7 +67,7 @@ def _field(column: Column, table: Table) -> int:
 
 
 def _comparable(column: Column, other: Expr, rel: int, table: Table) -> bool:
-    """Whether a file's statistics of a column compare with the other side as the query compares them."""
+    """Returns whether a column's file statistics compare with the other side as the query compares them."""
     if not _own(column, rel, table) or not isinstance(other, Constant | Parameter):
         return False
     name, wanted = column.type.name, other.type.name
@@ -76,7 +76,7 @@ def _comparable(column: Column, other: Expr, rel: int, table: Table) -> bool:
 
 
 def _bound(expr: Expr, parameters: Sequence[object]) -> object:
-    """A constant in the form of a file's statistics; None where there is none such."""
+    """Returns a constant in the representation of file statistics; None if it has none."""
     value = expr.value if isinstance(expr, Constant) else None
     if isinstance(expr, Parameter):
         value = parameters[expr.number - 1] if expr.number <= len(parameters) else None

@@ -1,6 +1,6 @@
-"""A grouped query as one over its groups, where subqueries read keys whose equal values are held in several forms.
+"""Rewrites a grouped query as one over its groups, if subqueries read keys with several representations.
 
-DuckDB groups such a key by its common form, and knows nothing of the column itself in the subquery.
+DuckDB groups such a key by its canonical form, and cannot resolve the column itself in the subquery.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpudb.sql.traverse import children, mapped, walk
 
 
 def needs_regrouping(query: bound.Select) -> bool:
-    """Whether a subquery of the select list, HAVING or ORDER BY reads such a key."""
+    """Returns whether a subquery of the select list, HAVING or ORDER BY reads such a key."""
     keys = [key for key in query.group_by if several_forms(key.type)]
     if not keys:
         return False
@@ -23,7 +23,7 @@ def needs_regrouping(query: bound.Select) -> bool:
 
 
 def regrouped(query: bound.Select, rel: int) -> bound.Select:
-    """The query over a relation `rel` that holds the values of its keys and aggregates."""
+    """Returns the query over a derived table `rel` with the values of its keys and aggregates."""
     values: list[Any] = list(query.group_by)
     own = relations(query)
     direct = {id(each) for part in parts(query) for each in at_this_level(part)}
@@ -37,7 +37,7 @@ def regrouped(query: bound.Select, rel: int) -> bound.Select:
         if isinstance(node, bound.Constant):
             return None
         if isinstance(node, bound.Aggregate | bound.Grouping):
-            # one of a subquery's own stays there
+            # an aggregate of a subquery's own level stays in it
             inside = {each.rel for each in walk(node) if isinstance(each, bound.Column)}
             return column(node) if id(node) in direct or (inside and inside <= own) else None
         return column(node) if node in query.group_by else None
@@ -57,7 +57,7 @@ def regrouped(query: bound.Select, rel: int) -> bound.Select:
 
 
 def with_parts(query: bound.Select, change: Callable[[Any], Any]) -> bound.Select:
-    """The query with what stands over its groups changed: the select list, HAVING, DISTINCT ON and ORDER BY."""
+    """Applies a change to the clauses over groups: the select list, HAVING, DISTINCT ON and ORDER BY."""
     distinct = query.distinct
     return replace(
         query,
@@ -69,12 +69,12 @@ def with_parts(query: bound.Select, change: Callable[[Any], Any]) -> bound.Selec
 
 
 def relations(query: bound.Select) -> set[int]:
-    """The numbers of the relations that a query reads."""
+    """Returns the numbers of the relations that a query reads."""
     return {each.rel for each in walk(query.source) if hasattr(each, "rel")} if query.source is not None else set()
 
 
 def parts(query: bound.Select) -> Iterator[Any]:
-    """What stands over a query's groups."""
+    """Yields the expressions of the clauses over a query's groups."""
     yield from query.targets
     yield from query.order_by
     if query.having is not None:
@@ -84,7 +84,7 @@ def parts(query: bound.Select) -> Iterator[Any]:
 
 
 def at_this_level(node: Any) -> Iterator[Any]:
-    """A node and those below it that are in no subquery."""
+    """Yields a node and its descendants outside subqueries."""
     if not isinstance(node, bound.SUBQUERIES):
         yield node
         for child in children(node):

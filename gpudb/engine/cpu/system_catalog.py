@@ -1,9 +1,9 @@
-"""The system catalog in DuckDB: a schema of tables for each version of the catalog, beside what is the same for all.
+"""The system catalog in DuckDB: a schema of tables for each catalog version, and one that all versions share.
 
-`system_rows` holds PostgreSQL's own rows; `catalog_7` the relations that a catalog's objects have rows in, with both;
-`sizes_3` what changes with every commit. A statement's connection has them on its search path, so that relations and
-macros name them without a schema. A view of pg_catalog or information_schema is PostgreSQL's definition, bound and
-rendered as any other query.
+`system_rows` holds PostgreSQL's own rows; `catalog_7` the relations with rows of a catalog's objects, merged with
+PostgreSQL's; `sizes_3` what changes with every commit. A statement's connection has them on its search path, so that
+relations and macros refer to them without a schema. A view of pg_catalog or information_schema is PostgreSQL's
+definition, bound and rendered as any other query.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -36,6 +35,7 @@ from gpudb.catalog.postgres.rows import rows, sizes
 from gpudb.duckdb.literals import name as identifier
 from gpudb.duckdb.literals import quoted
 from gpudb.engine.protocol import Settings
+from gpudb.lru import ByIdentity, LruCache
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.dml.updatable_views import updatable_columns
 from gpudb.sql.bind.query.select import bind_query
@@ -44,7 +44,7 @@ from gpudb.sql.parse.parser import parse
 from gpudb.types import OID, SqlType
 
 KEPT_VERSIONS = 16
-# Between `prepare` and the end of planning; a statement that runs keeps what it reads by itself.
+# Covers the time from `prepare` to the end of planning; a running statement keeps what it reads alive itself.
 GRACE_S = 60.0
 _PAGE = 8192
 _FUNCTION = "fn "
@@ -53,19 +53,17 @@ Columns = tuple[tuple[str, SqlType], ...]
 
 
 class SystemCatalog:
-    """The system relations of one DuckDB database; its methods may be called from any thread."""
+    """The system relations of one DuckDB database. Thread-safe."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
         self._database = database
         self._lock = threading.Lock()
         self._ready = False
-        self._versions: OrderedDict[int, str] = OrderedDict()
+        self._versions: LruCache[int, str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._indexes: dict[int, pa.Table | None] = {}
-        # By identity: the catalog is held as long as its schema, so that no other takes its place.
-        self._sizes: OrderedDict[int, str] = OrderedDict()
-        self._catalogs: dict[str, Catalog] = {}
+        self._sizes: LruCache[ByIdentity[Catalog], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._stale: deque[tuple[float, str]] = deque()
-        self._paths: OrderedDict[tuple[int, tuple[int, ...]], str] = OrderedDict()
+        self._paths: LruCache[tuple[int, tuple[int, ...]], str] = LruCache(KEPT_VERSIONS, on_evict=self._retire)
         self._made = 0
         self._views: dict[str, Query] = {}
 
@@ -73,7 +71,7 @@ class SystemCatalog:
 
     @staticmethod
     def columns(schema: str, name: str) -> tuple[OutputColumn, ...] | None:
-        """The columns of a relation, or of the function `name()` where its rows come from the server's state."""
+        """Returns the columns of a relation, or of the function `name()` over the server's state."""
         if name.endswith("()") or (schema == "pg_catalog" and name in RELATIONS):
             found = function_columns(name.removesuffix("()"))
             return None if found is None else tuple(OutputColumn(each, item) for each, item in found)
@@ -83,7 +81,7 @@ class SystemCatalog:
         return tuple(OutputColumn(each, item) for each, item in made.stored_columns)
 
     def relation(self, qualified: str, render: Callable[[Query], str]) -> str:
-        """A relation for FROM, with its columns by name; `render` makes the SQL of a view's query."""
+        """Returns a relation for FROM, with its columns by name; `render` renders a view's query."""
         schema, _, name = qualified.partition(".")
         if name.endswith("()") or name in RELATIONS:
             return identifier(_FUNCTION + name.removesuffix("()"))
@@ -109,20 +107,20 @@ class SystemCatalog:
         return self._views[key]
 
     def warm(self) -> None:
-        """Loads what is the same for every catalog now, and not with the first statement that needs it."""
+        """Loads the rows that all catalogs share, before the first statement needs them."""
         with self._lock:
             if not self._ready:
                 self._build()
 
     @staticmethod
     def needed(text: str) -> bool:
-        """Whether a statement's SQL names system relations or functions that look into them."""
+        """Returns whether a statement's SQL refers to system relations or functions that read them."""
         return _MARK.search(text) is not None
 
     # -------------------------------------------------------------------------------------------- statements
 
     def prepare(self, cursor: duckdb.DuckDBPyConnection, text: str, catalog: Catalog, settings: Settings) -> None:
-        """Makes the relations of a catalog what `text` finds on a cursor."""
+        """Sets a cursor's search path to a catalog's relations, and registers what `text` refers to."""
         with self._lock:
             if not self._ready:
                 self._build()
@@ -144,11 +142,11 @@ class SystemCatalog:
             cursor.register(_FUNCTION + function, _arrow(columns, made))
 
     def _version(self, catalog: Catalog) -> str:
-        """The schema of a catalog's objects."""
+        """Returns the schema of a catalog's objects; creates it if necessary."""
         key = catalog.version
-        if key in self._versions:
-            self._versions.move_to_end(key)
-            return self._versions[key]
+        known = self._versions.get(key)
+        if known is not None:
+            return known
         self._made += 1
         schema = f"catalog_{self._made}"
         made = {**rows(catalog), "updatable_columns": _updatable(catalog)}
@@ -165,16 +163,16 @@ class SystemCatalog:
             cursor.execute("COMMIT")
         self._indexes[catalog.version] = made.get("index_definitions")
         self._indexes = {version: self._indexes[version] for version in list(self._indexes)[-KEPT_VERSIONS:]}
-        self._versions[key] = schema
-        self._shorten(self._versions)
+        self._versions.put(key, schema)
+        self._drop_stale()
         return schema
 
     def _names(self, catalog: Catalog, path: tuple[int, ...]) -> str:
-        """The schema of what depends on a search path too."""
+        """Returns the schema of the tables that also depend on a search path."""
         key = catalog.version, path
-        if key in self._paths:
-            self._paths.move_to_end(key)
-            return self._paths[key]
+        known = self._paths.get(key)
+        if known is not None:
+            return known
         self._made += 1
         schema = f"names_{self._made}"
         own = self._indexes.get(catalog.version)
@@ -188,16 +186,16 @@ class SystemCatalog:
                 cursor.register("pg_new_rows", made)
                 cursor.execute(f"CREATE TABLE {schema}.{name} AS FROM pg_new_rows")
             cursor.execute("COMMIT")
-        self._paths[key] = schema
-        self._shorten(self._paths)
+        self._paths.put(key, schema)
+        self._drop_stale()
         return schema
 
     def _size(self, catalog: Catalog, version: str) -> str:
-        """The schema of what a snapshot's files decide: sizes, and the counts in pg_class."""
-        key = id(catalog)
-        if key in self._sizes:
-            self._sizes.move_to_end(key)
-            return self._sizes[key]
+        """Returns the schema of the tables that depend on a snapshot's files: sizes, and the counts in pg_class."""
+        key = ByIdentity(catalog)
+        known = self._sizes.get(key)
+        if known is not None:
+            return known
         self._made += 1
         schema = f"sizes_{self._made}"
         made = sizes(catalog)
@@ -214,26 +212,25 @@ class SystemCatalog:
                     f" FROM {version}.pg_class AS c LEFT JOIN {schema}.relation_sizes AS s ON s.oid = c.oid"
                 )
             cursor.execute("COMMIT")
-        self._sizes[key] = schema
-        self._catalogs[schema] = catalog
-        self._shorten(self._sizes)
+        self._sizes.put(key, schema)
+        self._drop_stale()
         return schema
 
-    def _shorten(self, kept: OrderedDict[Any, str]) -> None:
-        """Drops what was used least lately, once no statement can be about to read it."""
+    def _retire(self, _: Hashable, schema: str) -> None:
+        self._stale.append((time.monotonic(), schema))
+
+    def _drop_stale(self) -> None:
+        """Evicts the least recently used schemas; drops them once no statement can be about to read them."""
         now = time.monotonic()
-        while len(kept) > KEPT_VERSIONS:
-            self._stale.append((now, kept.popitem(last=False)[1]))
         while self._stale and self._stale[0][0] < now - GRACE_S:
             _, schema = self._stale.popleft()
-            self._catalogs.pop(schema, None)
             with self._database.cursor() as cursor:
                 cursor.execute(f"DROP SCHEMA {schema} CASCADE")
 
-    # -------------------------------------------------------------------------------------------- what stays
+    # -------------------------------------------------------------------------------------------- shared rows
 
     def _build(self) -> None:
-        """PostgreSQL's own rows, and the macros over them."""
+        """Loads PostgreSQL's own rows, and creates the macros over them."""
         stored = [each.name for each in relations().values() if each.kind == "r"]
         with self._database.cursor() as cursor:
             cursor.execute("BEGIN; CREATE SCHEMA system_rows")
@@ -246,7 +243,7 @@ class SystemCatalog:
             )
             reserved = ", ".join(quoted(str(row[0])) for row in _rows("keywords") if row[1] != "U")
             text = files("gpudb.catalog.postgres").joinpath("macros.sql").read_text(encoding="utf-8")
-            # The first word that is looked up decides nothing yet: the macros only have to find their tables.
+            # The search path only has to let the macros find their tables.
             cursor.execute("SET search_path = 'system_rows,main'")
             cursor.execute(
                 "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
@@ -257,30 +254,30 @@ class SystemCatalog:
         self._ready = True
 
 
-# Passwords' verifiers are for superusers alone; the views over them do not show them.
+# Password verifiers are for superusers only; the views over them hide them.
 _GUARDED = {
     "pg_authid": " REPLACE (CASE WHEN rolpassword IS NULL OR getvariable('pg_superuser') THEN rolpassword"
     " ELSE pg_error('42501', 'permission denied for table pg_authid') END AS rolpassword)"
 }
 
-# Views over extended statistics objects, of which there are none; their definitions open values of any type.
+# Views over extended statistics objects, which do not exist; their definitions need values of any type.
 _EMPTY_VIEWS = frozenset({"pg_stats_ext", "pg_stats_ext_exprs"})
 
-# Rows of a new database that the catalog has its own of.
+# Rows of a new database that the catalog replaces.
 _REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
 
 _MARK = re.compile(rf'\b(?:sys_\w+|pg_reg(?!ex_)\w+|pg_to_reg\w+)\(|AS tableoid, |"{_FUNCTION}|pg_class AS u')
 
 
 def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:
-    """The OIDs of the schemas on a search path, and that of the session's temporary one, 0 for none."""
+    """Returns the OIDs of a search path's schemas, and that of the temporary schema (0 for none)."""
     known = schema_oids(catalog)
     temporary = next((each for each in names if each.startswith("pg_temp")), "")
     if temporary:
         known.setdefault(temporary, oids.schema(temporary))
     path = [known[each] for each in names if each in known]
     if "pg_catalog" not in names:
-        # PostgreSQL looks through it first where it is not listed, after a temporary schema.
+        # PostgreSQL searches it implicitly first, after a temporary schema.
         path.insert(1 if temporary and names[0] == temporary else 0, known["pg_catalog"])
     return tuple(dict.fromkeys(path)), known.get(temporary, 0)
 
@@ -291,7 +288,7 @@ def _rows(name: str) -> Sequence[Sequence[str | None]]:
 
 
 def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
-    """A table of PostgreSQL's rows of one relation, or an empty one."""
+    """Creates the table of a relation with PostgreSQL's rows, or an empty one."""
     columns = columns_of(name)
     target = f"system_rows.{identifier(name)}"
     read = pgdata.system(name)
@@ -325,7 +322,7 @@ def _definitions() -> tuple[list[str], list[list[str | None]]]:
 
 
 def _function_tables(text: str) -> list[tuple[str, Columns]]:
-    """The functions of the server's state that a statement reads."""
+    """Returns the functions over the server's state that a statement reads."""
     found: dict[str, Columns] = {}
     for part in text.split(f'"{_FUNCTION}')[1:]:
         function = part.partition('"')[0]
@@ -336,7 +333,7 @@ def _function_tables(text: str) -> list[tuple[str, Columns]]:
 
 
 def _updatable(catalog: Catalog) -> pa.Table:
-    """The columns of views that can be changed through them; 0 stands for such a view without any."""
+    """Returns the columns that can be changed through views; 0 marks an updatable view without any."""
     made = []
     for each in catalog.relations.values():
         numbers = updatable_columns(catalog, each) if isinstance(each, View) else None
@@ -351,7 +348,7 @@ def _arrow(columns: Columns, made: Sequence[Mapping[str, object]]) -> pa.Table:
 
 
 def _adapted(definition: str) -> str:
-    """A view's definition without whole rows as arguments: the two functions that take them are spelled out."""
+    """Replaces the two functions that take whole rows as arguments in a view's definition."""
     text = definition
     for (function, short), made in _ROW_FUNCTIONS.items():
         text = text.replace(f"information_schema.{function}({short}.*, t.*)", made.format(a=short))

@@ -1,4 +1,4 @@
-"""Long lists of VALUES as Arrow tables: as text a row costs DuckDB some 100 µs, in a parser that nothing stops."""
+"""Long VALUES lists as Arrow tables: as SQL, a row costs DuckDB's uninterruptible parser some 100 µs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HELD = PLAIN | {"timestamp", "timestamptz"}
 
 
 def table_of(query: Values, parameters: Sequence[object]) -> pa.Table | None:
-    """The rows as a table with columns c1, c2, …, if they are many, and constants or parameters of plain types."""
+    """Returns many rows of constants or parameters of plain types as a table with columns c1, c2, …; else None."""
     if len(query.rows) < MANY_ROWS or any(column.type.name not in _HELD for column in query.columns):
         return None
     arrays = []
@@ -39,4 +39,4 @@ def _array(cells: Iterable[Expr], kind: pa.DataType, parameters: Sequence[object
     try:
         return pa.array(values, kind)
     except pa.ArrowException:
-        return None  # infinity, or a year that Python has no date for: DuckDB reads them
+        return None  # infinity, or a year that Python dates lack: DuckDB parses them

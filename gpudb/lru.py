@@ -48,7 +48,7 @@ class LruCache(Generic[K, V]):
             return value
 
     def put(self, key: K, value: V) -> None:
-        """Caches a value as the most recently used, in place of the key's old one, and evicts what exceeds the bounds."""
+        """Caches a value as the most recently used, replacing the old one, and evicts what exceeds the bounds."""
         with self._lock:
             self._remove(key)
             self._entries[key] = value

@@ -24,12 +24,12 @@ from gpudb.catalog.model import Catalog
 from gpudb.engine.gpu.backend.base import Held, HostFrames
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Share
-from gpudb.engine.gpu.fused import numpy_backend
-from gpudb.engine.gpu.fused.matching import scan_of
-from gpudb.engine.gpu.fused.packed_column import PackedColumn
-from gpudb.engine.gpu.fused.prepare import prepare
-from gpudb.engine.gpu.fused.prepared_pipeline import Known
-from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
+from gpudb.engine.gpu.fused.numpy_backend import executor
+from gpudb.engine.gpu.fused.planning.matching import scan_of
+from gpudb.engine.gpu.fused.planning.prepare import prepare
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import Known
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.engine.protocol import Request
@@ -88,11 +88,11 @@ class _Source:
         dictionary = Dictionary(pl.Series(list(spec.texts))) if spec.texts else None
         return Known((spec.low, spec.high), spec.nulls > 0, dictionary)
 
-    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[numpy_backend.Segment]:
+    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[executor.Segment]:
         self.asked = tuple(self._names[column] for column in columns)
         specs = [self._spec(column) for column in columns]
         packed = tuple(PackedColumn(each.form, each.base, self.rows, None, None, each.low, each.high) for each in specs)
-        return [numpy_backend.Segment(self.rows, packed)]
+        return [executor.Segment(self.rows, packed)]
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -162,7 +162,7 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
             return None
         source = _Source(scan.table.name, scan.names)
         prepared = prepare(node, source, builds, parameters)
-        pipeline = numpy_backend.in_forms(prepared.pipeline, prepared.segments[0])
+        pipeline = executor.in_forms(prepared.pipeline, prepared.segments[0])
         made = Case(name, scan.table.name, source.asked, pipeline, prepared.lookups, prepared.tables, prepared.top)
         raise _Found(made)
 

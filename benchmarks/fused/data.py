@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.packed_column import DAY, ROWS, Form, PackedColumn, packed_texts
-from gpudb.engine.gpu.fused.text_columns import texts_of
+from gpudb.engine.gpu.fused.columns.packed_column import DAY, ROWS, Form, PackedColumn, packed_texts
+from gpudb.engine.gpu.fused.columns.text_columns import texts_of
 
 SEED = 20_261_122
 CHUNK = 1 << 26

@@ -22,11 +22,11 @@ def main() -> None:
     import cupy as cp
     import numpy as np
 
-    from gpudb.engine.gpu.fused.launch import Launcher
-    from gpudb.engine.gpu.fused.numpy_backend import Segment
-    from gpudb.engine.gpu.fused.packed_column import pack
-    from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
-    from gpudb.engine.gpu.fused.result_buffers import Target
+    from gpudb.engine.gpu.fused.columns.packed_column import pack
+    from gpudb.engine.gpu.fused.cuda.launch import Launcher
+    from gpudb.engine.gpu.fused.cuda.result_buffers import Target
+    from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
+    from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 
     launcher, speed = Launcher(), bandwidth(cp)
     draws = cp.random.RandomState(7)

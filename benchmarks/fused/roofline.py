@@ -64,7 +64,7 @@ def timed(cp: Any, run: Any, runs: int = RUNS) -> list[float]:
 
 class _Bench:
     def __init__(self, cp: Any) -> None:
-        from gpudb.engine.gpu.fused.launch import Launcher
+        from gpudb.engine.gpu.fused.cuda.launch import Launcher
 
         self.cp = cp
         self.launcher = Launcher()
@@ -73,7 +73,7 @@ class _Bench:
     def segment(self, case: Any, rows: int | None = None) -> Any:
         """The case's columns on the GPU; made once."""
         from benchmarks.fused import data
-        from gpudb.engine.gpu.fused.numpy_backend import Segment
+        from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 
         for name in case.columns:
             if (case.table, name) not in self.columns:
@@ -89,18 +89,18 @@ class _Bench:
         """Whether the kernel and its twin agree on the first rows."""
         from benchmarks.fused import data
         from benchmarks.fused.outcomes import same
-        from gpudb.engine.gpu.fused import numpy_backend
+        from gpudb.engine.gpu.fused.numpy_backend import executor
 
         rows = min(CHECKED, segment.rows)
-        some = numpy_backend.Segment(rows, segment.columns)
-        host = numpy_backend.Segment(rows, tuple(data.first_rows(each, rows, self.cp) for each in segment.columns))
-        wanted = numpy_backend.run(case.pipeline, [host], case.lookups, case.tables)
+        some = executor.Segment(rows, segment.columns)
+        host = executor.Segment(rows, tuple(data.first_rows(each, rows, self.cp) for each in segment.columns))
+        wanted = executor.run(case.pipeline, [host], case.lookups, case.tables)
         given = self.launcher.run(case.pipeline, [some], case.lookups, case.tables)
         return same(wanted, given)
 
     def measured(self, case: Any, segment: Any, options: Any) -> tuple[list[float], Any, Any]:
         """Times of one way to make the kernel, what it gave, and the kernel."""
-        from gpudb.engine.gpu.fused.result_buffers import Target
+        from gpudb.engine.gpu.fused.cuda.result_buffers import Target
 
         cp = self.cp
         loaded = self.launcher.loaded(case.pipeline, options)
@@ -138,8 +138,8 @@ def _measure() -> None:
     import numpy as np
 
     from benchmarks.fused.outcomes import same
-    from gpudb.engine.gpu.fused.codegen import Options, options_for
-    from gpudb.engine.gpu.fused.pipeline import Lookup
+    from gpudb.engine.gpu.fused.codegen.kernel import Options, options_for
+    from gpudb.engine.gpu.fused.ir.pipeline import Lookup
 
     found = pickle.loads(lzma.decompress(Path(sys.argv[1]).read_bytes()))
     out = Path(sys.argv[2]) if len(sys.argv) > 2 else None

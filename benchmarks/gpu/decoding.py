@@ -26,7 +26,7 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
     from gpudb.catalog.model import DataFile
     from gpudb.engine.gpu.cache.host_columns import pieces_of
     from gpudb.engine.gpu.cudf.reader import footer
-    from gpudb.engine.gpu.fused import read_batches
+    from gpudb.engine.gpu.fused.packed_cache import read_batches
 
     rows = [pq.read_metadata(path).num_rows for path in paths]
     most = 1 << 25

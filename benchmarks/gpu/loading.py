@@ -36,23 +36,23 @@ from benchmarks.harness import Row, row_of, save
 RUNS = 2
 _PLACES = "gpudb.engine.gpu."
 _PACKING = {
-    "dictionaries": "fused.growing:Growing.codes",
+    "dictionaries": "fused.packed_cache.dictionaries:Growing.codes",
 }
 _ON_HOST = {
-    "decoding": "fused.pieces:stored_lanes",
-    "texts as they are": "fused.pieces:texts_of",
-    "bounds and zones": "fused.packed:zones_of",
-    "packing": "fused.pieces:pack",
-    "joining pieces": "fused.pieces:joined",
+    "decoding": "fused.packed_cache.column_chunks:stored_lanes",
+    "texts as they are": "fused.packed_cache.column_chunks:texts_of",
+    "bounds and zones": "fused.columns.packed_column:zones_of",
+    "packing": "fused.packed_cache.column_chunks:pack",
+    "joining pieces": "fused.packed_cache.column_chunks:joined",
 }
 _ON_GPU = {
-    "footers": "cudf.read:footer",
-    "decoding": "cudf.pieces:read",
-    "coding texts": "cudf.pieces:coded_places",
-    "looking at values": "fused.packing:Packing._look",
-    "packing": "fused.packing:Packing._written",
-    "joining pieces": "fused.packing:Packing.joined",
-    "codes": "fused.packing:Packing.coded",
+    "footers": "cudf.reader:footer",
+    "decoding": "cudf.column_chunks:read",
+    "coding texts": "cudf.column_chunks:coded_places",
+    "looking at values": "fused.packed_cache.packing:Packing._look",
+    "packing": "fused.packed_cache.packing:Packing._written",
+    "joining pieces": "fused.packed_cache.packing:Packing.joined",
+    "codes": "fused.packed_cache.packing:Packing.coded",
 }
 
 
@@ -93,7 +93,7 @@ def kept(
 
 def where_it_goes(packed: Callable[[], None], gpu: bool, done: Callable[[], None]) -> str:
     """What takes how many seconds (and calls) of packing."""
-    from gpudb.engine.gpu.fused import read_batches
+    from gpudb.engine.gpu.fused.packed_cache import read_batches
 
     places = {name: _PLACES + place for name, place in (_PACKING | (_ON_GPU if gpu else _ON_HOST)).items()}
     told = []

@@ -1,7 +1,8 @@
-"""The plan: a bound query as typed nodes, optimised, and cut into the stages that workers run.
+"""Plans queries for the workers: from a bound query to the stages that the workers run.
 
-`carry` writes a bound query as the text that the planner reads, subqueries as joins (`unnest`), `planner` (dask-sql)
-makes a relational plan of it and `restore` nodes of that, `optimize/` improves them, `stages` cuts them at exchanges,
-`display` tells them. A query that no worker can run is refused here, before anything runs, by `NotCarried`. May import
-`sql` and what lies below it.
+`logical` builds a plan of typed nodes (`tree`) block by block, with dask-sql as its planner (`dask`). `optimize`
+rewrites the plan by rules. `physical` adds exchanges and cuts the plan at them into stages. `cost` estimates rows.
+
+A query that no worker can run is refused here, before anything runs, with `NotCarried`. May import `sql` and the rooms
+below it. Inside the room: errors, tree → cost, dask → logical → optimize → physical.
 """

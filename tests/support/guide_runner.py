@@ -24,8 +24,8 @@ import gpudb
 from gpudb import config
 from gpudb.api import Connection
 from gpudb.cli.output import error_text, notice_text
+from gpudb.cli.sql import written_statements
 from gpudb.errors import GpudbError
-from gpudb.sql.parse.parser import parse
 from tests.support.command_line import here
 from tests.support.guide_blocks import Block, blocks
 from tests.support.server_program import running_server
@@ -76,9 +76,9 @@ class Page:
             self._session = self._stack.enter_context(gpudb.connect(self._url))
         lines: list[str] = []
         failed = False
-        for statement in parse(block.text):
+        for _, statement in written_statements(block.text):
             try:
-                rows = self._session.execute(statement.text)
+                rows = self._session.execute(statement)
             except GpudbError as error:
                 failed = True
                 lines.append(error_text(error) + "\n")

@@ -1,6 +1,10 @@
-"""The engine on a cluster of workers: stages of a plan as Polars lazy frames, on GPUs by cudf-polars, or on CPUs.
+"""The engine that runs plans on a cluster of GPU or CPU workers.
 
-`lower/` turns a stage into a lazy frame, `resident` keeps tables' columns on the workers, `worker` runs stages,
-`coordinator` sends them and moves what they give, `engine` is the face that sessions see. The twin engine is the same
-on CPU workers, with Polars' own engine in the place of cudf-polars.
+A plan is cut into stages. Each worker lowers a stage to a Polars lazy frame and computes it with cudf-polars on a GPU,
+or with Polars on the host. The twin engine is the same code on CPU workers.
+
+`engine` implements the engine protocol for sessions. `planning`, `coordinator` and `cluster` run in the server's
+process; `worker`, `exchange` and `cache` in each worker's; `fastpath` and `finalize` serve small results; `backend`,
+`lower`, `fused` and `cudf` compute. The package imports from the rooms below `engine`, from `engine.protocol` and
+from `engine.cpu`; import-linter keeps the order of its own layers.
 """

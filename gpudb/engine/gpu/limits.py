@@ -1,8 +1,8 @@
-"""What counts as few rows, wherever they are; of no other module, so that kernels alone can know it."""
+"""Limits below which rows count as few. A module without imports, so that kernels can read it alone."""
 
 from __future__ import annotations
 
 FEW = 1 << 16
-"""So many rows are looked at on the host."""
+"""Row limit for host execution."""
 FEW_BYTES = 1 << 16
-"""Fewer bytes of rows that go from stage to stage are the host's, where few rows take less than on a GPU."""
+"""Byte limit for host execution of rows that go from stage to stage; a GPU takes longer for fewer bytes."""

@@ -1,6 +1,6 @@
-"""How many values an expression over one column has at most, by the column's range: fields of dates, integers of casts.
+"""Upper bound of an expression's distinct values by its column's range: fields of dates, integers of casts.
 
-Groups are estimated by it: three years of timestamps are three groups, however many timestamps there are.
+The number of groups is estimated by it: timestamps over three years have three years, however many timestamps exist.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ _DAYS = {
     "minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 28.0, "quarter": 90.0, "year": 365.0,
     "isoyear": 364.0, "decade": 3652.0, "century": 36524.0, "millennium": 365_242.0,
 }  # fmt: skip
-"""How long a unit is at least."""
+"""Minimum length of a unit in days."""
 _CYCLES = {
     "minute": 60, "hour": 24, "day": 31, "week": 53, "month": 12, "quarter": 4, "dow": 7, "isodow": 7, "doy": 366,
 }  # fmt: skip
-"""How many values a field has that begins anew."""
+"""Number of values of a field that repeats."""
 _PER_DAY = {"date": 1.0, "timestamp": 86_400e6, "timestamptz": 86_400e6}
-"""What a day is in a column's range."""
+"""Length of a day in the units of a column's range."""
 _INTEGERS = {"int2", "int4", "int8"}
 _NUMBERS = _INTEGERS | {"numeric", "float4", "float8"}
 
 
 def most_values(expr: Any, columns: Sequence[ColumnProfile]) -> float:
-    """The most values, not counting NULL, of an expression over columns; infinite where nothing is known."""
+    """Returns the maximum number of distinct non-NULL values of an expression over columns; infinite if unknown."""
     match expr:
         case bound.Column(index=index):
             return columns[index].distinct
         case bound.Cast(arg=arg, type=kind):
             found = most_values(arg, columns)
             between = _range(arg, columns) if kind.name in _INTEGERS and arg.type.name in _NUMBERS else None
-            # Rounding may reach the next integer on both sides.
+            # Rounding may reach the next integer at both ends.
             return found if between is None else min(found, math.floor(between[1]) - math.floor(between[0]) + 2)
         case bound.Call(args=(bound.Constant(value=str(unit)), arg)) if expr.function.name in {"extract", "date_part"}:
             return min(_CYCLES.get(unit.lower(), math.inf), _units(unit.lower(), arg, columns))
@@ -45,7 +45,7 @@ def most_values(expr: Any, columns: Sequence[ColumnProfile]) -> float:
 
 
 def _units(unit: str, arg: Any, columns: Sequence[ColumnProfile]) -> float:
-    """How many of a unit of time the values of a column are in."""
+    """Returns how many of a unit of time the values of a column span."""
     between, a_day, days = _range(arg, columns), _PER_DAY.get(arg.type.name), _DAYS.get(unit)
     if between is None or a_day is None or days is None:
         return math.inf

@@ -1,6 +1,6 @@
-"""How many rows a node is thought to give, and of what kind: from tables' statistics up to the node.
+"""Estimates a node's rows and their profile, from tables' statistics upwards.
 
-A node's profile is kept with the node, which never changes.
+A node's profile is cached on the node, which never changes.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from gpudb.plan.tree.traversal import used
 from gpudb.sql import bound
 
 _KEYLIKE = 0.9
-"""A column of that many distinct values a row is taken for a key."""
+"""A column with at least this many distinct values per row is taken for a key."""
 _KEPT = "profile"
 Leaf = TypeVar("Leaf", Receive, Built)
 _SET = 10.0
-"""Rows that a set-returning function is thought to give."""
+"""Assumed number of rows of a set-returning function."""
 _ROUNDS = 100.0
-"""How often a recursion is thought to go round."""
+"""Assumed number of iterations of a recursion."""
 
 
 def estimate(node: Node) -> int:
-    """The estimated rows, at least 1."""
+    """Returns the estimated number of rows, at least 1."""
     if isinstance(node, nodes.Scan) and node.filter is None:
         return max(node.table.rows, 1)
     return max(int(profile(node).rows), 1)
 
 
 def size(node: Node) -> int:
-    """The estimated bytes."""
+    """Returns the estimated size in bytes."""
     return estimate(node) * width(node.types)
 
 
 def profile(node: Node) -> Profile:
-    """What is thought of a node's rows."""
+    """Returns the profile of a node's rows."""
     found: Profile | None = node.__dict__.get(_KEPT)
     if found is None:
         found = _profile(node)
@@ -52,18 +52,18 @@ def profile(node: Node) -> Profile:
 
 
 def like(leaf: Leaf, given: Node) -> Leaf:
-    """Rows from elsewhere, of which is thought what is thought of the node that gives them."""
+    """Copies to a leaf the profile of the node that produces its rows elsewhere."""
     leaf.__dict__[_KEPT] = profile(given)
     return leaf
 
 
 def groups(keys: tuple[Any, ...], over: Profile) -> float:
-    """How many groups rows have by some keys."""
+    """Estimates the number of groups of rows by some keys."""
     return min(prod(distinct(key, over) for key in keys), over.rows) if keys else 1.0
 
 
 def distinct(expr: Any, over: Profile) -> float:
-    """How many values an expression over rows is thought to have."""
+    """Estimates the number of distinct values of an expression."""
     inner = bare(expr)
     if isinstance(inner, bound.Column):
         return over.columns[inner.index].distinct
@@ -72,7 +72,7 @@ def distinct(expr: Any, over: Profile) -> float:
 
 
 def _narrows(expr: Any) -> bool:
-    """Whether an expression has fewer values than its arguments, as a rule: a year of a date, a part of a text."""
+    """Returns whether an expression usually has fewer values than its arguments: a year of a date, a part of a text."""
     return isinstance(expr, bound.Call) and expr.function.name in {
         "extract",
         "date_part",
@@ -126,7 +126,7 @@ def _(node: nodes.Join) -> Profile:
 def join_profile(
     kind: str, left: Profile, right: Profile, keys: tuple[tuple[Any, Any], ...], condition: Any | None
 ) -> Profile:
-    """What a join of two inputs gives."""
+    """Returns the profile of a join of two inputs."""
     share = 1.0
     matched = 1.0
     for a, b in keys:
@@ -134,7 +134,7 @@ def join_profile(
         share /= domain
         matched *= min(distinct(b, right) / domain, 1.0)
     if len(keys) > 1:
-        # Keys of several columns: no more values than the smaller table has rows.
+        # Keys of several columns have no more values than the smaller table has rows.
         share = max(share, 1 / max(min(left.base, right.base), 1.0))
     both = left.columns + right.columns
     share *= share_of(condition, both)
@@ -163,10 +163,10 @@ def _narrowed(columns: list[ColumnProfile], a: Any, b: Any, width: int) -> None:
 
 
 def _domain(a: Any, b: Any, left: Profile, right: Profile) -> float:
-    """Of how many values the two sides of a key are thought to be drawn."""
+    """Estimates the size of the value domain that the two sides of a key share."""
     one, other = _column(a, left), _column(b, right)
     keyed = [each.domain for each, over in ((one, left), (other, right)) if each.domain >= _KEYLIKE * over.base]
-    # What refers to a key has no other values than it.
+    # A foreign key has no other values than the key that it references.
     return max(min(keyed) if keyed else max(one.domain, other.domain), 1.0)
 
 
@@ -183,7 +183,7 @@ def _grouped(node: nodes.Aggregate, below: Profile) -> Profile:
     rows = groups(node.keys, below)
     columns = [_expr(key, below) for key in node.keys] + [unknown(rows) for _ in node.calls]
     if len(node.keys) == 1:
-        # The one key of groups is theirs alone.
+        # A single grouping key is unique among the groups.
         columns[0] = ColumnProfile(rows, columns[0].low, columns[0].high, 0.0, columns[0].domain)
     return Profile(rows, tuple(columns), max(rows, 1.0)).among(rows)
 

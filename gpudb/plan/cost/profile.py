@@ -1,26 +1,25 @@
-"""What is thought of a node's rows: how many, and of each column its distinct values, its range and its NULLs.
+"""Profile of a node's rows: their number, and each column's distinct values, range and share of NULLs.
 
-Tables' files say rows, minima, maxima and NULLs, ANALYZE distinct values; without it they follow from keys and
-ranges, else from a sample of the column's values, else they are guessed.
+Tables' files have rows, minima, maxima and NULLs; ANALYZE counts distinct values. Without ANALYZE they follow from keys
+and ranges, else from a sample of the column's values, else from a default.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from gpudb.catalog.model import Column, Table
+from gpudb.lru import ByIdentity, LruCache
 from gpudb.plan.cost.sampling import sampled
 from gpudb.types import SqlType
 from gpudb.values.calendar import days_of, microseconds_of
 
 DISTINCT = 200.0
-"""How many distinct values a column has of which nothing is known: PostgreSQL's guess."""
+"""Default number of distinct values of a column about which nothing is known, as in PostgreSQL."""
 _WIDTHS = {"bool": 1, "int2": 2, "int4": 4, "float4": 4, "date": 4, "numeric": 16, "interval": 16, "uuid": 36}
 _WIDTH, _TEXT_WIDTH = 8, 24
 _TEXTS = {"text", "varchar", "bpchar", "bytea", "json", "jsonb", "name"}
@@ -28,9 +27,9 @@ _TEXTS = {"text", "varchar", "bpchar", "bytea", "json", "jsonb", "name"}
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """`distinct` values between `low` and `high` (None: not known), `nulls` a share of the rows.
+    """`distinct` values between `low` and `high` (None: unknown); `nulls` is a share of the rows.
 
-    `domain` is how many distinct values the table's column has, of which conditions have left `distinct`.
+    `domain` is the number of distinct values of the table's column, of which conditions have left `distinct`.
     """
 
     distinct: float
@@ -40,7 +39,7 @@ class ColumnProfile:
     domain: float = DISTINCT
 
     def among(self, rows: float) -> ColumnProfile:
-        """The column where only so many rows are left."""
+        """Returns the column's profile where only `rows` rows remain."""
         if self.distinct <= rows:
             return self
         return ColumnProfile(max(rows, 1.0), self.low, self.high, self.nulls, self.domain)
@@ -48,14 +47,14 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Rows, and what is thought of each column; `base` is how many rows there were before any condition."""
+    """Number of rows and the profile of each column; `base` is the number of rows before any condition."""
 
     rows: float
     columns: tuple[ColumnProfile, ...]
     base: float
 
     def among(self, rows: float) -> Profile:
-        """The same where only so many rows are left."""
+        """Returns the profile where only `rows` rows remain."""
         rows = max(rows, 1.0)
         columns = [each if each.distinct <= rows else each.among(rows) for each in self.columns]
         return Profile(rows, tuple(columns), self.base)
@@ -65,27 +64,25 @@ UNKNOWN = ColumnProfile(DISTINCT)
 
 
 def unknown(rows: float) -> ColumnProfile:
-    """A column of so many rows of which nothing else is known."""
+    """Returns the profile of a column of `rows` rows about which nothing else is known."""
     distinct = min(DISTINCT, max(rows, 1.0))
     return ColumnProfile(distinct, domain=distinct)
 
 
 _SAMPLED = 100
-"""Of tables of fewer rows no samples are taken: a guess does no harm."""
-_KEPT = 512
-# By identity, since a table's hash is that of all its files: what has been found of its columns, by position.
-_known: OrderedDict[int, tuple[Table, dict[int, ColumnProfile]]] = OrderedDict()
-_lock = threading.Lock()
+"""Tables of fewer rows are not sampled: there a default does no harm."""
+# Column profiles by position, per table. Keyed by identity, since hashing a table hashes all its files.
+_known: LruCache[ByIdentity[Table], dict[int, ColumnProfile]] = LruCache(512)
 
 
 def table_profile(table: Table, columns: Sequence[int]) -> Profile:
-    """Of some columns of a table, by their positions."""
+    """Returns the profile of some columns of a table, by their positions."""
     rows = float(max(table.rows, 1))
-    with _lock:
-        _, known = _known.setdefault(id(table), (table, {}))
-        _known.move_to_end(id(table))
-        while len(_known) > _KEPT:
-            _known.popitem(last=False)
+    key = ByIdentity(table)
+    known = _known.get(key)
+    if known is None:
+        known = {}
+        _known.put(key, known)
     missing = [index for index in columns if index not in known]
     if missing:
         single = {key.columns[0] for key in table.keys if len(key.columns) == 1}
@@ -117,7 +114,7 @@ def _column(table: Table, column: Column, rows: float, unique: set[str], counted
     elif column.field_id in counted:
         distinct = max(min(counted[column.field_id], there, there if spread is None else spread), 1.0)
     else:
-        # A range of fewer values than there are rows tells enough.
+        # A range of fewer values than rows is precise enough.
         found = sampled(table, column) if rows >= _SAMPLED and (spread is None or spread >= there) else None
         guess = min(there, DISTINCT if spread is None else spread)
         distinct = guess if found is None else found.distinct_among(there)
@@ -125,7 +122,7 @@ def _column(table: Table, column: Column, rows: float, unique: set[str], counted
 
 
 def _spread(kind: SqlType, low: float | None, high: float | None) -> float | None:
-    """How many values there are between two bounds; None if that is not known."""
+    """Returns how many values lie between two bounds; None if unknown."""
     if kind.name == "bool":
         return 2.0
     if low is None or high is None:
@@ -138,7 +135,7 @@ def _spread(kind: SqlType, low: float | None, high: float | None) -> float | Non
 
 
 def number_of(value: object) -> float | None:
-    """A constant in the form of the statistics' bounds; None for what has no place on a line of numbers: NaN, too."""
+    """Converts a constant to the numeric form of the statistics' bounds; None if it has none, as NaN."""
     match value:
         case bool() | int() | float() | Decimal():
             return float(value) if math.isfinite(value) else None
@@ -151,5 +148,5 @@ def number_of(value: object) -> float | None:
 
 
 def width(types: Sequence[SqlType]) -> int:
-    """The bytes that a row of these types takes, about."""
+    """Returns the approximate width in bytes of a row of these types."""
     return sum(_TEXT_WIDTH if kind.name in _TEXTS else _WIDTHS.get(kind.name, _WIDTH) for kind in types) or 1

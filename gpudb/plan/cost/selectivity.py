@@ -1,4 +1,4 @@
-"""Which share of rows a condition keeps, by what is thought of the columns; the usual guesses for all else."""
+"""Selectivity of conditions by column profiles, with the usual defaults where these do not help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudb.sql import bound
 from gpudb.types import SqlType
 
 RANGE = 1 / 3
-"""The share that a comparison keeps of which only its direction is known."""
+"""Default selectivity of a range comparison whose bounds are unknown."""
 LIKE = 0.1
 _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _MOMENTS = {"date", "timestamp", "timestamptz"}
@@ -23,7 +23,7 @@ _DAY = 86_400e6
 
 @dataclass
 class _Range:
-    """What conditions together say of one column."""
+    """Range of one column that several conditions define together."""
 
     low: float | None = None
     high: float | None = None
@@ -31,7 +31,7 @@ class _Range:
 
 
 def kept(profile: Profile, condition: Any | None) -> Profile:
-    """What a filter leaves of rows: fewer of them, and narrower columns where it compares one with constants."""
+    """Applies a filter to a profile: fewer rows, and narrower columns where it compares them with constants."""
     if condition is None:
         return profile
     ranges: dict[int, _Range] = {}
@@ -62,7 +62,7 @@ def kept(profile: Profile, condition: Any | None) -> Profile:
 
 
 def share_of(condition: Any | None, columns: Sequence[ColumnProfile]) -> float:
-    """The share of rows for which a condition is true."""
+    """Returns the share of rows for which a condition is true."""
     share = 1.0
     for part in conjuncts(condition):
         share *= _share(part, columns)
@@ -70,7 +70,9 @@ def share_of(condition: Any | None, columns: Sequence[ColumnProfile]) -> float:
 
 
 def _comparison(part: Any) -> tuple[int, str, float | None] | None:
-    """The column, the operator and the constant of `column op constant`; the constant None if only a run tells it."""
+    """Matches `column op constant`; returns column, operator and constant, the constant None if it is known at run time
+    only.
+    """
     if not isinstance(part, bound.Call) or len(part.args) != 2:
         return None
     symbol = comparison_of(part.function)
@@ -85,7 +87,7 @@ def _comparison(part: Any) -> tuple[int, str, float | None] | None:
 
 
 def _number(constant: bound.Constant, kind: SqlType) -> float | None:
-    """A constant where a column of a type has its bounds: dates in days, other moments in microseconds."""
+    """Converts a constant to the unit of a column's bounds: days for dates, microseconds for other moments."""
     found, given = number_of(constant.value), constant.type.name
     if found is None or given == kind.name or not {given, kind.name} <= _MOMENTS:
         return found
@@ -114,7 +116,7 @@ def _between(column: ColumnProfile, at: _Range) -> tuple[float, ColumnProfile]:
 
 
 def _narrowed(column: ColumnProfile, distinct: float) -> ColumnProfile:
-    """A column of which a condition on itself leaves so many values: of those it is drawn now."""
+    """Returns the column's profile after a condition on itself leaves `distinct` values, which become its domain."""
     left = max(min(distinct, column.distinct), 1.0)
     return replace(column, distinct=left, domain=max(column.domain * left / max(column.distinct, 1.0), 1.0))
 
@@ -159,7 +161,7 @@ def _share(part: Any, columns: Sequence[ColumnProfile]) -> float:
 
 
 def _listed(part: Any) -> tuple[int, int] | None:
-    """The column that a condition says to have one of so many values: by IN, or by several equalities under OR."""
+    """Matches a condition that a column has one of several values, by IN or by equalities under OR."""
     match part:
         case bound.InList(arg=arg, items=items, negated=False) if isinstance(column := bare(arg), bound.Column):
             return column.index, len(items)

@@ -1,4 +1,4 @@
-"""Which columns of a node tell its rows apart, and which table's column one is: by declared keys, which hold always."""
+"""Derives unique columns and column origins of nodes from declared keys, which always hold."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpudb.sql import bound
 
 Columns = frozenset[int]
 Origin = tuple[nodes.Scan, int]
-"""A scan, and the position of one of its columns among those that it gives."""
+"""A scan, and the position of one of its output columns."""
 
 
 def table_keys(table: Table) -> Iterator[tuple[str, ...]]:
-    """Columns of which no two rows of a table have the same values, and none is NULL."""
+    """Yields the keys of a table: columns that are unique together and never NULL."""
     required = {column.name for column in table.columns if column.not_null} | set(table.primary_key)
     for key in table.keys:
         if required.issuperset(key.columns):
@@ -24,7 +24,7 @@ def table_keys(table: Table) -> Iterator[tuple[str, ...]]:
 
 
 def unique_columns(node: Node) -> list[Columns]:
-    """Sets of a node's columns, of each of which no two rows have the same values, NULLs taken for equal."""
+    """Returns the unique column sets of a node, where NULLs count as equal."""
     match node:
         case nodes.Scan():
             names = {name: place for place, name in enumerate(node.names)}
@@ -66,7 +66,7 @@ def _plain(exprs: tuple[Any, ...]) -> Columns:
 
 
 def origin(node: Node, place: int) -> Origin | None:
-    """The scan's column that a node's column is, row by row; None for what is computed, or filled up with NULLs."""
+    """Returns the scan column that a node's column is, row by row; None for computed or NULL-extended columns."""
     match node:
         case nodes.Scan():
             return node, place
@@ -84,7 +84,7 @@ def origin(node: Node, place: int) -> Origin | None:
 
 
 def equal_columns(node: Node) -> Iterator[tuple[Origin, Origin]]:
-    """Columns of scans that are equal in every row of a node, by the keys of its inner joins."""
+    """Yields pairs of scan columns that are equal in every row of a node, by the keys of its inner joins."""
     match node:
         case nodes.Filter() | nodes.Sort() | nodes.Project():
             yield from equal_columns(node.input)

@@ -1,4 +1,4 @@
-"""LIMIT 0 reads nothing, as clients ask for a query's columns; nor does a join on a condition that is never true."""
+"""LIMIT 0 reads nothing, as when clients ask for a query's columns; nor does a join whose condition is never true."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudb.types import BOOL
 
 
 def nothing_wanted(root: Node) -> Node:
-    """No rows, of which no table is asked, where none of a node's are wanted."""
+    """Replaces nodes that return no rows by an empty input, so that no table is read for them."""
     return rebuild(root, _without_unwanted)
 
 
@@ -27,12 +27,12 @@ def _without_unwanted(node: Node) -> Node:
 
 
 def _nothing(node: Node) -> Node:
-    """No row of a node's types."""
+    """Returns an empty input with a node's types."""
     row = tuple(bound.Constant(None, kind) for kind in node.types)
     return Filter(Values((row,), node.types), bound.Constant(False, BOOL))
 
 
 def _count(expr: object) -> int | None:
-    """The number of rows that a LIMIT or OFFSET is, where that is one."""
+    """Returns the number of rows of a constant LIMIT or OFFSET, else None."""
     value = expr.value if isinstance(expr, bound.Constant) else None
     return value if isinstance(value, int) and value >= 0 else None

@@ -1,7 +1,7 @@
-"""Expressions over constants are computed once, by the embedded engine, which knows all of PostgreSQL's functions.
+"""Computes constant expressions once, on the embedded engine, which has all of PostgreSQL's functions.
 
-What fails is left as it is: it may stand where no row gets to it. A strict function of NULL is NULL, whatever its other
-operands are.
+An expression that fails stays as it is: it may stand where no row reaches it. A strict function of NULL is NULL,
+whatever its other operands are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpudb.plan.tree.traversal import flat, holding, parts, rebuild, transform, 
 from gpudb.sql import bound
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[bound.Constant | None]]
-"""The constants that expressions over nothing give; None for one that fails or whose type no constant has."""
+"""Evaluates expressions over no input; None for one that fails or whose type has no constants."""
 
 _FOLDED = (
     bound.Call, bound.Cast, bound.InList, bound.Choice, bound.Case, bound.DistinctFrom, bound.AnyArray, bound.BoolOp,
@@ -27,8 +27,10 @@ _NOT_CONSTANT = (
 
 
 def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -> Node:
-    """The plan with every largest constant expression replaced by its value; with `immutable` only such as have one
-    value always, under all settings."""
+    """Replaces the largest constant expressions of a plan by their values.
+
+    With `immutable` only expressions whose value is the same under all settings are folded.
+    """
     finding = _Finding(immutable)
     finding.look(root)
     if finding.types:
@@ -47,7 +49,7 @@ def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -
 
 
 class _Finding:
-    """The largest constant expressions of a plan, in `found`; `types` tells whether pg_typeof is called."""
+    """Collects the largest constant expressions of a plan in `found`; `types` is set if pg_typeof is called."""
 
     def __init__(self, immutable: bool) -> None:
         self._immutable = immutable
@@ -55,7 +57,7 @@ class _Finding:
         self.types = False
 
     def look(self, root: Node) -> None:
-        """Looks through a plan."""
+        """Collects from a plan."""
         for node in walk_nodes(root):
             for name in holding(node.__class__):
                 value = getattr(node, name)
@@ -64,7 +66,7 @@ class _Finding:
                         self._add(each)
 
     def _is_constant(self, expr: Any) -> bool:
-        """Whether an expression is one; of one that is not, the largest parts that are have been added."""
+        """Returns whether an expression is constant; of one that is not, adds its largest constant parts."""
         if expr.__class__ is bound.Column:
             return False
         self.types = self.types or _asks_type(expr)
@@ -78,7 +80,7 @@ class _Finding:
         return False
 
     def _may_be(self, expr: Any) -> bool:
-        """Whether an expression over constants is one."""
+        """Returns whether an expression over constants is constant itself."""
         if isinstance(expr, _NOT_CONSTANT):
             return False
         if isinstance(expr, bound.Call) and (expr.function.volatile or expr.function.returns_set):
@@ -90,19 +92,19 @@ class _Finding:
             for each in parts(expr):
                 self._add(each)
         elif expr not in self.found:
-            # Constants may hold lists, which do not hash.
+            # Constants may hold lists, which are not hashable.
             self.found.append(expr)
 
 
 def _asks_type(expr: Any) -> bool:
-    """Whether an expression is pg_typeof of more than a constant."""
+    """Returns whether an expression is pg_typeof of more than a constant."""
     if not isinstance(expr, bound.Call) or expr.function.name != "pg_typeof":
         return False
     return not isinstance(expr.args[0], bound.Constant)
 
 
 def _type_alone(expr: Any) -> Any:
-    """pg_typeof looks at no value, but computing it may end in an error."""
+    """Drops the argument of pg_typeof, whose value is not used and whose evaluation may fail."""
     if not _asks_type(expr):
         return None
     (arg,) = expr.args
@@ -113,7 +115,7 @@ def _type_alone(expr: Any) -> Any:
 
 
 def _null_alone(expr: Any) -> Any:
-    """NULL for a strict function of NULL, whose other operands may end in an error."""
+    """Returns NULL for a strict function of NULL, whose other operands may fail."""
     return bound.Constant(None, expr.type) if isinstance(expr, bound.Call) and _is_null(expr) else None
 
 
@@ -129,12 +131,12 @@ def _is_null(expr: Any) -> bool:
 
 
 def _is_immutable(expr: Any) -> bool:
-    """Whether an expression over values that never change has one, under all settings."""
+    """Returns whether an expression over unchanging values has one value under all settings."""
     if isinstance(expr, bound.Parameter | bound.SortKey | bound.Frame):
         return False
     if isinstance(expr, bound.Call) and not expr.function.immutable:
         return False
-    # Time zones and what a text says of now stand in settings.
+    # Time zones and the meaning of texts such as 'now' depend on settings.
     if expr.type.name not in _PLAIN:
         return False
     return not (isinstance(expr, bound.Cast) and expr.arg.type.name in _TEXTS and expr.type.name not in _TEXTS)

@@ -1,8 +1,8 @@
-"""Rows that a LEFT JOIN adds to each row of a relation, and that are counted for it, are counted before the join.
+"""Aggregates the right side of a LEFT JOIN before the join, where the aggregates are over that side alone.
 
-`SELECT k, count(b.x) FROM a LEFT JOIN b ON a.k = b.k GROUP BY k`, where k is a key of a: each group is one row of a and
-its partners, so it is that row beside one row of b's own groups. These are fewer than b's rows, and no group is made of
-what was joined. (Yan and Larson, "Eager Aggregation and Lazy Aggregation", 1995.)
+In `SELECT k, count(b.x) FROM a LEFT JOIN b ON a.k = b.k GROUP BY k`, where k is a key of a, each group is one row of a
+with its matches, so it is that row beside one of b's own groups. There are fewer of these than rows of b, and joined
+rows need no grouping. (Yan and Larson, "Eager Aggregation and Lazy Aggregation", 1995.)
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from gpudb.plan.tree.traversal import moved, rebuild, substituted, used
 from gpudb.sql import bound
 
 _CALLS = frozenset({"count", "min", "max"})
-"""Of rows that find no partner these fail no more than of those that do."""
+"""Aggregates that fail for unmatched rows no more than for matched ones."""
 _FEWER = 2
-"""So many times fewer groups than joined rows there have to be."""
+"""Minimum ratio of joined rows to groups."""
 
 
 def group_before_joins(root: Node) -> Node:
-    """The plan with the right sides of left joins grouped before them."""
+    """Groups the right sides of left joins before the joins, where that pays."""
     return rebuild(root, _grouped)
 
 
 def _grouped(node: Node) -> Node:
-    # Without keys there is a group of no rows, too.
+    # Without keys there is one group even of no rows.
     if not isinstance(node, Aggregate) or not node.keys or not node.calls:
         return node
     keys, calls, join = node.keys, node.calls, node.input
@@ -57,8 +57,7 @@ def _grouped(node: Node) -> Node:
 
 
 def _counts(call: bound.Aggregate, width: int) -> bool:
-    """Whether a call is of the right side's rows alone, fails for none of them, and of a row without a partner leaves
-    the NULLs out."""
+    """Returns whether a call reads the right side alone, cannot fail, and ignores the NULLs of an unmatched row."""
     if call.function.name not in _CALLS or any(index < width for index in used(call)) or _may_fail(call):
         return False
     if call.star and call.filter is None:
@@ -67,19 +66,19 @@ def _counts(call: bound.Aggregate, width: int) -> bool:
 
 
 def _filled(_: int) -> bool:
-    """Without a partner every column of the right side is NULL."""
+    """Without a match every column of the right side is NULL."""
     return True
 
 
 def _may_fail(call: bound.Aggregate) -> bool:
-    """Whether what a call computes of a row may fail."""
+    """Returns whether what a call computes from a row may fail."""
     return any(map(may_fail, call.args)) or (call.filter is not None and may_fail(call.filter))
 
 
 def _value(call: bound.Aggregate, value: bound.Column) -> Any:
-    """A group's value beside a row that may have no partner."""
+    """Returns a group's value beside a row that may have no match."""
     if call.function.name != "count":
         return value
-    # Without a partner count(*) has the row itself, without a value.
+    # For an unmatched row count(*) counts the row itself.
     nothing = 1 if call.star and call.filter is None else 0
     return bound.Choice("COALESCE", (value, bound.Constant(nothing, call.type)), call.type)

@@ -1,4 +1,4 @@
-"""A shared subplan that is used once stands where it is used: nothing has to be kept for it."""
+"""Inlines shared subplans that have one use, so that no result is kept for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudb.plan.tree.traversal import rebuild
 
 
 def inline_shared(root: Node) -> Node:
-    """Shared subplans of one use inlined."""
+    """Inlines shared subplans that have one use."""
     uses: Counter[int] = Counter()
     seen: set[int] = set()
 

@@ -1,8 +1,8 @@
-"""Columns that a group's other keys determine are fetched once ORDER BY … LIMIT has left few groups.
+"""Fetches columns that other grouping keys determine after ORDER BY … LIMIT has left few groups.
 
-`GROUP BY c.id, c.name, c.address … ORDER BY sum(x) LIMIT 20`, where id is a key of c: rows are grouped by id alone,
-and the names of the twenty that are left come from c, by its key. So do columns of what c refers to by another's key.
-Only texts are worth it, and where there are many groups.
+In `GROUP BY c.id, c.name, c.address … ORDER BY sum(x) LIMIT 20`, where id is a key of c, rows are grouped by id alone,
+and the names of the remaining twenty are joined from c by its key. The same holds for columns of tables that c
+references by their keys. It pays for texts alone, and where there are many groups.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gpudb.plan.tree.traversal import moved, rebuild, used, walk_nodes
 from gpudb.sql import bound
 
 _MOST, _WORTH = 10_000, 100_000
-"""Rows of LIMIT at most, and groups at least."""
+"""Maximum rows of the LIMIT, and minimum groups."""
 _TEXT = frozenset({"text", "varchar", "bpchar"})
 
 
 def late_columns(root: Node) -> Node:
-    """The plan with texts that keys determine fetched after the limit of an order of groups."""
+    """Fetches texts that keys determine above the LIMIT of an order of groups."""
     return rebuild(root, _late)
 
 
@@ -50,8 +50,10 @@ def _late(node: Node) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A scan whose columns are determined: `by` are its key's columns, by name, and the group's keys, or the columns of
-    another source, that they equal; `columns` are the group's keys that are fetched from it, and what they are there.
+    """A scan whose columns are determined by the grouping keys.
+
+    `by` pairs the columns of its key, by name, with the grouping keys or the columns of another source that they equal.
+    `columns` maps the grouping keys that are fetched from it to the scan's columns.
     """
 
     scan: Scan
@@ -60,12 +62,12 @@ class _Source:
 
 
 class _Determined:
-    """What the keys of groups determine of each other."""
+    """Functional dependencies among grouping keys."""
 
     def __init__(self, groups: Aggregate) -> None:
         self._groups = groups
         self._origins: dict[int, Origin] = {}
-        # A scan that stands twice in a plan has two rows beside each other: it tells neither apart.
+        # A scan that occurs twice in a plan contributes two rows to each joined row, so it determines neither.
         self._times = Counter(id(node) for node in walk_nodes(groups.input))
         for place, key in enumerate(groups.keys):
             held = origin(groups.input, key.index) if isinstance(key, bound.Column) else None
@@ -74,7 +76,7 @@ class _Determined:
         self._sources: dict[int, _Source] = {}
 
     def found(self, free: set[int]) -> list[_Source]:
-        """The sources from which some of the `free` keys are fetched, each after those that it needs."""
+        """Returns the sources from which some of the `free` keys are fetched, each after those that it depends on."""
         self._by_keys()
         self._by_references()
         kept = {number for each in self._sources.values() for _, number in each.by if isinstance(number, int)}
@@ -93,7 +95,7 @@ class _Determined:
         return [each for number, each in self._sources.items() if number in wanted]
 
     def _by_keys(self) -> None:
-        """Scans of which a whole key is among the groups' keys."""
+        """Adds scans that have a whole key among the grouping keys."""
         for scan in {id(scan): scan for scan, _ in self._origins.values()}.values():
             held = {scan.names[at]: place for place, (each, at) in self._origins.items() if each is scan}
             key = next((key for key in table_keys(scan.table) if held.keys() >= set(key)), None)
@@ -101,7 +103,7 @@ class _Determined:
                 self._sources[id(scan)] = _Source(scan, tuple((name, held[name]) for name in key))
 
     def _by_references(self) -> None:
-        """Scans of which a key of one column equals a column of a source."""
+        """Adds scans whose single-column key equals a column of a source."""
         pairs = list(equal_columns(self._groups.input))
         pairs += [(b, a) for a, b in pairs]
         changed = True
@@ -117,15 +119,15 @@ class _Determined:
 
 
 class _Made:
-    """An order of groups with what is fetched above it."""
+    """Builds an order of groups with the late columns joined above it."""
 
     def __init__(self, order: Sort, groups: Aggregate, places: list[int], sources: list[_Source]) -> None:
         self._order, self._groups, self._places, self._sources = order, groups, places, sources
-        # Where each of the groups' columns lies, and those of the sources.
+        # Positions of the groups' columns and of the sources' columns.
         self._at: dict[int | tuple[int, str], int] = {}
 
     def node(self) -> Node:
-        """The rows that the order gave."""
+        """Returns a node with the rows of the original order."""
         order, groups = self._order, self._groups
         fetched = {place for source in self._sources for place in source.columns}
         kept = [place for place in range(len(groups.keys)) if place not in fetched]
@@ -165,7 +167,7 @@ class _Made:
         return Join("INNER", made, scan, pairs)
 
     def _asked(self, source: _Source) -> Iterator[Any]:
-        """The columns of a source by which others are found."""
+        """Yields the columns of a source that other sources are joined by."""
         for other in self._sources:
             for _, by in other.by:
                 if isinstance(by, tuple) and by[0] == id(source.scan):

@@ -1,7 +1,7 @@
-"""Semi-joins and anti-joins go below the joins that would multiply the rows that they remove.
+"""Moves semi-joins and anti-joins below joins that would multiply the rows that they remove.
 
-They keep rows of one relation by its own columns, as a filter does: so they may stand right above it. One whose keys or
-condition may fail stays where it is, since below it would meet rows that a join had removed.
+Like a filter they keep rows of one relation by its own columns, so they may stand directly above it. One whose keys or
+condition may fail stays in place, since further down it would see rows that a join removes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpudb.sql import bound
 
 
 def lower_semi_joins(root: Node) -> Node:
-    """The plan with each semi-join and anti-join above the fewest rows that it can filter."""
+    """Moves each semi-join and anti-join down to the input with the fewest rows that it can filter."""
     return rebuild(root, _lowered)
 
 
@@ -29,7 +29,7 @@ def _lowered(node: Node) -> Node:
 
 
 def _below(node: Join) -> Node | None:
-    """The semi-join inside its left input; None where it is best where it is."""
+    """Returns the semi-join inside its left input; None where it is best in place."""
     given = node.left
     match given:
         case Project(exprs=exprs) if all(isinstance(expr, bound.Column) for expr in exprs):
@@ -55,13 +55,13 @@ def _below(node: Join) -> Node | None:
 
 
 def _reads(node: Join) -> set[int]:
-    """The left input's columns that a semi-join reads."""
+    """Returns the columns of the left input that a semi-join reads."""
     found = {index for a, _ in node.keys for index in used(a)}
     return found | {index for index in used(node.condition) if index < len(node.left.types)}
 
 
 def _over(node: Join, exprs: tuple[Any, ...], width: int) -> tuple[tuple[tuple[Any, Any], ...], Any | None]:
-    """A semi-join's keys and condition over the input of a projection that was its left one."""
+    """Rewrites a semi-join's keys and condition from a projection, its left input, to that projection's input."""
     keys = tuple((substituted(a, exprs), b) for a, b in node.keys)
     if node.condition is None:
         return keys, None
@@ -71,7 +71,7 @@ def _over(node: Join, exprs: tuple[Any, ...], width: int) -> tuple[tuple[tuple[A
 
 
 def _beside(condition: Any | None, before: int, now: int) -> Any | None:
-    """A condition whose left input has fewer columns now: the right one's follow sooner."""
+    """Rewrites a condition for a left input with fewer columns: the right input's columns follow earlier."""
     if condition is None:
         return None
     return moved(condition, lambda index: index if index < before else index - before + now)

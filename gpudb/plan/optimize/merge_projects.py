@@ -1,4 +1,4 @@
-"""A projection of a projection is one, and one that changes nothing is none."""
+"""Merges nested projections and removes projections that change nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpudb.sql import bound
 
 
 def merge_projects(root: Node) -> Node:
-    """Projections merged where no expression is computed twice for it."""
+    """Merges projections where no expression is computed twice as a result."""
 
     def merge(node: Node) -> Node:
         if not isinstance(node, Project):

@@ -1,9 +1,9 @@
-"""Inner joins in the order that is thought to give the fewest rows in between, the smaller side of each on the right.
+"""Orders inner joins by estimated intermediate rows, the smaller side of each join on the right.
 
-A tree of inner joins is taken apart into its relations, equalities (with those that follow from them) and conditions;
-dynamic programming over connected sets orders up to TEN relations, and beyond it the two that give the fewest rows are
-joined first. Other joins keep their place: each is a relation of the tree above it. (Moerkotte and Neumann, "Dynamic
-Programming Strikes Back", 2008; Fegaras, "A New Heuristic for Optimizing Large Queries", 1998.)
+A tree of inner joins is split into relations, equalities (with those that they imply) and conditions. Dynamic
+programming over connected sets orders up to TEN relations; with more, the pair with the fewest result rows is joined
+first, repeatedly. Other joins keep their place: each is a relation of the tree above it. (Moerkotte and Neumann,
+"Dynamic Programming Strikes Back", 2008; Fegaras, "A New Heuristic for Optimizing Large Queries", 1998.)
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from gpudb.types import BOOL
 
 TEN = 10
 BUILD = 2.0
-"""What a row of a join's smaller side costs, of which a table is built, beside one of its result."""
+"""Cost of a row of a join's smaller side, which goes into the hash table, relative to a result row."""
 
 
 def order_joins(root: Node) -> Node:
-    """The plan with every tree of inner joins put in order."""
+    """Orders every tree of inner joins of a plan."""
     if _is_inner(root):
         tree = _Tree()
         outputs = tree.take(root)
@@ -43,7 +43,7 @@ def _is_inner(node: Node) -> bool:
 
 
 def _over_inner(node: Node) -> bool:
-    """Whether a node only chooses columns or rows of an inner join."""
+    """Returns whether a node only selects columns or rows of an inner join."""
     if isinstance(node, Project):
         return all(isinstance(expr, bound.Column) for expr in node.exprs) and _over_inner(node.input)
     if isinstance(node, Filter):
@@ -52,7 +52,7 @@ def _over_inner(node: Node) -> bool:
 
 
 def _without_null_tests(leaf: Node, keys: set[int]) -> Node:
-    """A relation without the conditions that a key is not NULL, which its join tests again."""
+    """Removes IS NOT NULL conditions on keys from a relation; the join on those keys tests them again."""
     if isinstance(leaf, Project) and all(isinstance(expr, bound.Column) for expr in leaf.exprs):
         below = {
             expr.index for place, expr in enumerate(leaf.exprs) if place in keys and isinstance(expr, bound.Column)
@@ -76,9 +76,9 @@ def _tests_null(part: Any, keys: set[int]) -> bool:
 
 @dataclass
 class _Part:
-    """Some of the relations joined: where each of the tree's columns lies in it, and what is thought of it.
+    """A join of some of the relations: the position of each of the tree's columns in it, and its profile.
 
-    Of most no node is ever made: `sides` are the two that are joined, by which keys and condition.
+    For most of them no node is ever built: `sides` are the two joined parts, the keys and the condition.
     """
 
     mask: int
@@ -90,7 +90,7 @@ class _Part:
 
     @property
     def node(self) -> Node:
-        """The node."""
+        """The node, built on first use."""
         if self.relation is None:
             assert self.sides is not None
             left, right, keys, condition = self.sides
@@ -100,7 +100,7 @@ class _Part:
 
 @dataclass
 class _Tree:
-    """The tree's columns are numbered through; masks have a bit for each relation."""
+    """A tree of inner joins. Its columns are numbered consecutively; bit masks denote sets of relations."""
 
     leaves: list[Node] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
@@ -108,10 +108,10 @@ class _Tree:
     conditions: list[Any] = field(default_factory=list)
     width: int = 0
 
-    # ------------------------------------------------------------------------------------------ taking apart
+    # ------------------------------------------------------------------------------------------ splitting
 
     def take(self, node: Node) -> tuple[bound.Column, ...]:
-        """Adds a subtree's relations and conditions; its output's columns, by the tree's numbers."""
+        """Adds the relations and conditions of a subtree; returns its output columns in the tree's numbering."""
         if isinstance(node, Join) and node.kind == "INNER":
             left, right = self.take(node.left), self.take(node.right)
             for one, other in node.keys:
@@ -132,7 +132,7 @@ class _Tree:
         return tuple(column(start + index, kind) for index, kind in enumerate(node.types))
 
     def _add_equal(self, one: Any, other: Any) -> None:
-        """Two values that are equal: with all that either is equal to already."""
+        """Adds an equality: merges the equivalence classes of both sides."""
         if self._mask(one).bit_count() != 1 or self._mask(other).bit_count() != 1:
             self.conditions.append(bound.Call(equals(one.type), (one, other), BOOL))
             return
@@ -163,7 +163,7 @@ class _Tree:
     # ------------------------------------------------------------------------------------------ ordering
 
     def ordered(self, outputs: Sequence[bound.Column]) -> Node:
-        """The relations joined anew, with the columns that the tree gave."""
+        """Joins the relations in the new order and returns a node with the original columns."""
         self._masks = [[self._mask(each) for each in equal] for equal in self.equal]
         everything = (1 << len(self.leaves)) - 1
         late = [each for each in self.conditions if may_fail(each) or self._mask(each) == 0]
@@ -183,7 +183,7 @@ class _Tree:
         return Project(node, exprs)
 
     def _implied(self, early: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
-        """What conditions on several relations say of one alone."""
+        """Returns what conditions on several relations imply for one of them."""
         found: list[tuple[int, Any]] = []
         for mask, each in early:
             if mask.bit_count() > 1:
@@ -193,7 +193,7 @@ class _Tree:
         return found
 
     def _followed(self, early: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
-        """What conditions on one column alone, of scans too, say of those that equal it."""
+        """Returns conditions implied through equalities by conditions on a single column, those of scans included."""
         given = [each for _, each in early]
         for start, leaf in zip(self.starts, self.leaves, strict=True):
             given += [shifted(part, start) for part in conjuncts(leaf.filter)] if isinstance(leaf, Scan) else []
@@ -209,7 +209,7 @@ class _Tree:
         return found
 
     def _equal_columns(self, index: int) -> list[tuple[bound.Column, bound.Column]]:
-        """A column, and each of its type that equals it."""
+        """Returns pairs of a column and each equal column of its type."""
         columns = [[each for each in equal if isinstance(each, bound.Column)] for equal in self.equal]
         return [
             (one, other)
@@ -231,7 +231,7 @@ class _Tree:
         return filtered(node, parts)
 
     def _single(self, number: int, early: list[tuple[int, Any]]) -> _Part:
-        """A relation, with the conditions on it alone and what follows for it from equalities."""
+        """Returns a relation with the conditions on it alone and those that equalities imply for it."""
         start, leaf = self.starts[number], self.leaves[number]
         parts = [each for mask, each in early if mask == 1 << number]
         for equal, masks in zip(self.equal, self._masks, strict=True):
@@ -245,11 +245,11 @@ class _Tree:
         return _Part(1 << number, places, profile(leaf), 0.0, leaf)
 
     def linked(self, one: int, other: int) -> bool:
-        """Whether an equality joins two sets of relations."""
+        """Returns whether an equality links two sets of relations."""
         return any(any(mask & one for mask in masks) and any(mask & other for mask in masks) for masks in self._masks)
 
     def _conditions(self, one: _Part, other: _Part) -> tuple[list[tuple[Any, Any]], list[Any]]:
-        """The values of two parts that are equal, and the conditions that both together meet first."""
+        """Returns the equal values of two parts, and the conditions that become applicable when they are joined."""
         keys: list[tuple[Any, Any]] = []
         for equal, masks in zip(self.equal, self._masks, strict=True):
             mine = [each for each, mask in zip(equal, masks, strict=True) if mask & one.mask]
@@ -265,7 +265,7 @@ class _Tree:
         return keys, parts
 
     def join(self, one: _Part, other: _Part) -> _Part:
-        """Two parts joined, the smaller on the right."""
+        """Joins two parts, the smaller one on the right."""
         if one.profile.rows < other.profile.rows:
             one, other = other, one
         equal, parts = self._conditions(one, other)
@@ -279,7 +279,9 @@ class _Tree:
         return _Part(mask, places, made, one.cost + other.cost, sides=(one, other, every, condition))
 
     def _put_together(self, parts: list[_Part]) -> _Part:
-        """The two parts that give the fewest rows joined, until there is one; those that an equality joins first."""
+        """Joins the pair with the fewest result rows until one part remains; pairs that an equality links come
+        first.
+        """
         made: dict[tuple[int, int], _Part] = {}
         while len(parts) > 1:
             for i, one in enumerate(parts):
@@ -296,7 +298,7 @@ class _Tree:
 
 
 def _grown(tree: _Tree, singles: list[_Part]) -> list[_Part]:
-    """The best join of each connected set of relations that no other is joined to, by dynamic programming."""
+    """Returns the best join of each maximal connected set of relations, by dynamic programming."""
     count = len(singles)
     best = {part.mask: part for part in singles}
     near = {1 << i: sum(1 << j for j in range(count) if i != j and tree.linked(1 << i, 1 << j)) for i in range(count)}

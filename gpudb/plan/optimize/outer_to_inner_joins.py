@@ -1,4 +1,4 @@
-"""Outer joins that need not be: where a condition above is true of no row that a side was filled up for with NULLs."""
+"""Narrows outer joins where a condition above them is true of no NULL-extended row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudb.plan.tree.traversal import conjuncts
 
 
 def inner(join: Join, condition: Any) -> Join:
-    """A LEFT or FULL join under a condition as the narrower one that gives the same rows, or itself."""
+    """Returns a LEFT or FULL join under a condition as the narrowest join with the same rows, or itself."""
     width = len(join.left.types)
     without_right = any(is_not_true(part, lambda index: index >= width) for part in conjuncts(condition))
     if join.kind == "LEFT":

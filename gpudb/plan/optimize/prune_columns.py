@@ -1,4 +1,4 @@
-"""Columns that nothing above reads are not computed, moved or read."""
+"""Removes columns that nothing above reads, so that they are not computed, moved or read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpudb.plan.tree.traversal import moved, used
 
 
 def prune_columns(root: Node) -> Node:
-    """The plan with the columns that it needs."""
+    """Returns the plan with only the columns that it needs."""
     every = range(len(root.types))
     pruning = _Pruning()
     made, places = pruning.node(root, every)
     if pruning.asked:
-        # What is shared gives what any of its uses wants, which is known once all have asked.
+        # A shared subplan returns the columns that any use reads, which are known after all uses have been visited.
         made, places = _Pruning(pruning.asked).node(root, every)
     return _exactly(made, places, every)
 
@@ -27,7 +27,7 @@ Wanted = Sequence[int]
 
 
 def _exactly(node: Node, places: dict[int, int], wanted: Wanted) -> Node:
-    """A node that gives just the wanted columns, in their order."""
+    """Projects a node to just the required columns, in their order."""
     order = [places[index] for index in wanted]
     if order == list(range(len(node.types))):
         return node
@@ -36,7 +36,7 @@ def _exactly(node: Node, places: dict[int, int], wanted: Wanted) -> Node:
 
 
 class _Pruning:
-    """Gives for a node and the columns wanted of it a node that gives them, and where in it each lies."""
+    """Maps a node and its required columns to a node that returns them, and their positions in it."""
 
     def __init__(self, wanted: dict[int, set[int]] | None = None) -> None:
         self.asked: dict[int, set[int]] = {}
@@ -47,14 +47,16 @@ class _Pruning:
         return _pruned(node, sorted(set(wanted)), self)
 
     def below(self, node: Node, wanted: Wanted, *exprs: Any) -> tuple[Node, dict[int, int]]:
-        """A node's input with what is wanted of it and what expressions read."""
+        """Prunes a node's input to the required columns and those that expressions read."""
         every = set(wanted)
         for each in exprs:
             every |= used(each)
         return self.node(node, sorted(every))
 
     def shared(self, node: nodes.Shared, wanted: Wanted) -> tuple[Node, dict[int, int]]:
-        """A shared part with the columns that all its uses want; without those, only what this one wants is noted."""
+        """Prunes a shared subplan to the columns that all uses require; in the first pass only records what this use
+        requires.
+        """
         if self._wanted is None:
             self.asked.setdefault(node.number, set()).update(wanted)
             below, places = self.node(node.input, wanted)
@@ -72,7 +74,7 @@ def _same(wanted: Wanted) -> dict[int, int]:
 
 @singledispatch
 def _pruned(node: Any, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
-    """A node without a rule of its own keeps everything."""
+    """Keeps all columns of a node without a rule of its own."""
     inputs = []
     for each in node.inputs:
         made, places = pruning.node(each, range(len(each.types)))
@@ -86,7 +88,7 @@ def _(node: nodes.Scan, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[i
     places = _same(read)
     condition = moved(node.filter, places.__getitem__) if node.filter is not None else None
     made = replace(node, columns=tuple(node.columns[index] for index in read), filter=condition)
-    # What the filter alone reads goes no further.
+    # Columns that the filter alone reads are dropped above it.
     return _exactly(made, places, wanted), _same(wanted)
 
 

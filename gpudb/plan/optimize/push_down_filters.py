@@ -1,4 +1,4 @@
-"""Conditions go down to scans: below projections, groups, sets and semi-joins, into inner joins as keys or a side's."""
+"""Pushes conditions down to scans: below projections, groups and semi-joins, and into inner joins."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, rebuild, su
 
 
 def filters_into_joins(root: Node) -> Node:
-    """Every filter moved as far down as inner joins and scans let it."""
+    """Moves every filter as far down as joins and scans allow."""
     return rebuild(root, _lowered)
 
 
 def filtered(node: Node, parts: list[Any]) -> Node:
-    """A node under more conditions, each as far down as it goes."""
+    """Adds conditions to a node, each as far down as possible."""
     condition = conjunction(tuple(parts))
     return node if condition is None else _lowered(Filter(node, condition))
 
@@ -53,7 +53,9 @@ def _columns(node: Node) -> tuple[Any, ...]:
 
 
 def _first(node: Filter, below: Node, values: tuple[Any, ...]) -> Node:
-    """Conditions over a node whose first columns are `values` over its first input: those of them alone go there."""
+    """Pushes down the conditions that read only the first columns of `below`, which are `values` over its first
+    input.
+    """
     parts = conjuncts(node.condition)
     lower = [part for part in parts if (places := used(part)) and max(places) < len(values)]
     if not lower:

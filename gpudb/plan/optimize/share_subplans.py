@@ -1,7 +1,7 @@
-"""Subplans that stand in a plan more than once are computed once: joins, groups and what is made of them.
+"""Computes subplans that occur in a plan several times once: joins, aggregates and what is built on them.
 
-Two are the same if their nodes are, field by field, whatever their columns are called; none with a volatile function in
-it is shared, nor a plain scan, which is resident anyway.
+Two subplans are equal if their nodes are equal field by field, apart from column names. A subplan with a volatile
+function is not shared, nor is a plain scan, whose columns are resident anyway.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from gpudb.plan.tree.traversal import transform, walk_nodes
 from gpudb.sql import bound
 
 WORTH = 20_000
-"""Rows that a subplan reads at least: for fewer, another stage costs more."""
+"""Minimum rows that a subplan reads; below that another stage costs more than it saves."""
 _COSTLY = (nodes.Join, nodes.Aggregate, nodes.Window, nodes.DistinctOn, nodes.SetOperation)
 
 
 def share_subplans(root: Node) -> Node:
-    """The plan with a `Shared` node, under one number, in the place of each subplan that occurs again."""
+    """Replaces each repeated subplan by a `Shared` node, with one number per subplan."""
     every = list(walk_nodes(root))
     if sum(isinstance(node, _COSTLY) for node in every) < 2:
         return root
-    # What is worth it reads a table, and reads it again.
+    # Only subplans that read a table, and read it again, are worth sharing.
     if max(Counter(node.table.oid for node in every if isinstance(node, nodes.Scan)).values(), default=0) < 2:
         return root
     known = _Known()
@@ -38,7 +38,7 @@ def share_subplans(root: Node) -> Node:
 
 
 def _count(node: Node, known: _Known, counts: Counter[int]) -> None:
-    """How often each subplan is read, were those that are the same one."""
+    """Counts the uses of each subplan, as if equal ones were shared."""
     number = known.number(node)
     counts[number] += 1
     if counts[number] == 1:
@@ -47,11 +47,11 @@ def _count(node: Node, known: _Known, counts: Counter[int]) -> None:
 
 
 class _Known:
-    """Numbers that equal subplans have in common."""
+    """Numbers subplans; equal subplans have one number."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
-        # Beside the number its node, so that the id stays its own.
+        # The node is kept beside its number so that its id stays valid.
         self._of: dict[int, tuple[Node, int]] = {}
         self._fresh = 0
 
@@ -87,7 +87,7 @@ class _Known:
 
 
 def _plain(value: Any) -> Any | None:
-    """A node's field without the names of columns; None for one whose value is another each time."""
+    """Returns a node's field without column names; None if its value changes with each evaluation."""
     volatile = False
 
     def change(each: Any) -> Any:
@@ -110,7 +110,7 @@ class _Sharing:
         self._made: dict[int, Shared] = {}
 
     def node(self, node: Node) -> Node:
-        """A node with what it shares put under `Shared` nodes."""
+        """Returns a node with its repeated subplans under `Shared` nodes."""
         number = self._known.number(node)
         if number in self._made:
             return self._made[number]

@@ -1,10 +1,11 @@
-"""Aggregates of DISTINCT values over groups of more rows than a worker holds: the values are made first, wherever they
-are, and each call is over them.
+"""Splits DISTINCT aggregates over groups of more rows than a worker holds: distinct values first, then each call over
+them.
 
     count(DISTINCT a), count(DISTINCT b), sum(c)
-    → the one rows of count(a) over (… GROUP BY a), of count(b) over (… GROUP BY b), and of sum(c), side by side
+    → one row each of count(a) over (… GROUP BY a), count(b) over (… GROUP BY b), and sum(c), joined side by side
 
-What is grouped by the values goes by their hash, and what is over them has a small state: no group's rows meet.
+Grouping by the values is distributed by their hash, and the calls over them have a small state, so the rows of a group
+never meet on one worker.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ from gpudb.sql import bound
 _TYPES = frozenset(
     "bool int2 int4 int8 numeric float4 float8 text varchar bpchar date timestamp timestamptz uuid".split()
 )
-"""Of values that are equal to a DISTINCT aggregate just if they are one group's."""
+"""Types whose values are equal to a DISTINCT aggregate exactly if GROUP BY puts them into one group."""
 
 
 def apart(
     node: nodes.Aggregate, mergeable: Callable[[bound.Aggregate], bool], again: Callable[[Node], Node]
 ) -> Node | None:
-    """The same rows by aggregates that are all `mergeable`; None for calls of other kinds, and for groups by keys whose
-    calls are not all over the same values. `again` gives the input to the several that read it."""
+    """Returns the same rows by aggregates that are all `mergeable`, else None.
+
+    None for calls of other kinds, and for groups by keys whose calls are not all over the same values. `again` returns
+    the input for several readers.
+    """
     plain: list[int] = []
     over: dict[tuple[Any, Any], list[int]] = {}
     for place, call in enumerate(node.calls):
@@ -62,9 +66,9 @@ def _is_over_values(call: bound.Aggregate) -> bool:
 def _over_values(
     node: nodes.Aggregate, source: Node, value: bound.Expr, chosen: bound.Expr | None, places: list[int]
 ) -> Node:
-    """The calls at some places, over the values that they have in common."""
+    """Returns the calls at some positions, over their common distinct values."""
     rows = source if chosen is None else nodes.Filter(source, chosen)
-    # Nothing else of the rows is to be moved.
+    # No other columns of the rows have to be moved.
     read = nodes.Project(rows, (*node.keys, value))
     columns = tuple(column(n, kind) for n, kind in enumerate(read.types))
     calls = tuple(replace(node.calls[place], args=columns[-1:], distinct=False, filter=None) for place in places)

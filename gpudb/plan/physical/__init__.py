@@ -1,3 +1,6 @@
-"""Where rows are computed: distributions, exchanges, stages, and the rules that need them."""
+"""Plans where rows are computed: distributions, exchanges and stages.
+
+May import all of the plan but `dask`.
+"""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where a subplan's rows lie: on one worker, anywhere, or by the hash of some of their columns.
+"""Distribution of a subplan's rows: all on one worker, on any worker, or by the hash of some columns.
 
-Stages leave out an exchange where rows that must meet lie together already: groups after a join on the same keys, two
+No exchange is needed where rows that must meet are on one worker already: groups after a join on the same keys, two
 joins on one key, an aggregate on the key that a table is distributed by.
 """
 
@@ -23,11 +23,11 @@ Keys = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """`one`: all rows on the first worker. `hash`: rows of equal `keys` on one worker, by the hash of them; several
-    such keys hold at once, as both sides' of a join do. `any`: rows lie anywhere.
+    """`one`: all rows on the first worker. `hash`: rows of equal `keys` on one worker. `any`: rows on any worker.
 
-    Rows that were moved lie by the exchanges' hash, those of a table that is distributed by hash by the buckets of a
-    class of types: `by` says which, and only what lies by the same one lies alike.
+    Several `keys` may hold at once, as those of both sides of a join do. Exchanged rows are distributed by the
+    exchanges' hash, rows of a table that is distributed by hash by the buckets of a class of types. `by` names the
+    hash; only rows with the same `by` are co-located.
     """
 
     kind: Literal["one", "any", "hash"]
@@ -36,19 +36,19 @@ class Distribution:
 
     @property
     def alone(self) -> bool:
-        """Whether all rows are the first worker's."""
+        """Whether all rows are on the first worker."""
         return self.kind == "one"
 
     def meets(self, keys: Sequence[Any]) -> bool:
-        """Whether rows of equal `keys` lie on one worker."""
+        """Returns whether rows of equal `keys` are on one worker."""
         if self.alone:
             return True
-        # Constants may hold lists, which do not hash.
+        # Constants may hold lists, which are not hashable.
         given = [_plain(each) for key in keys for each in (key, bare(key))]
         return any(all(part in given or _plain(bare(part)) in given for part in each) for each in self.keys)
 
     def matching(self, keys: Sequence[Any]) -> tuple[int, ...] | None:
-        """Which of `keys`, in which order, the rows are hashed by; None for none of them."""
+        """Returns which of `keys`, in which order, the rows are hashed by; None if they are not."""
         given = [self.read(key) for key in keys]
         for each in self.keys:
             if all(part in given for part in each):
@@ -56,7 +56,7 @@ class Distribution:
         return None
 
     def read(self, key: Any) -> Any:
-        """A key as `keys` have it: equal values of all types of a class are of one bucket."""
+        """Normalises a key as in `keys`: equal values of all types of a class have one bucket."""
         if self.by:
             key = bare(key)
             while isinstance(key, bound.Cast) and _rescaled(key.arg.type, key.type):
@@ -64,19 +64,19 @@ class Distribution:
         return _plain(key)
 
     def lies(self, keys: Sequence[Any], by: str) -> bool:
-        """Whether rows lie by the hash of just these keys."""
+        """Returns whether rows are distributed by the hash of exactly these keys."""
         return self.by == by and tuple(map(self.read, keys)) in self.keys
 
 
 def _rescaled(old: SqlType, new: SqlType) -> bool:
-    """Whether a cast is of numerics that stay of one class and lose no digit."""
+    """Returns whether a cast is between numerics of one hash class and loses no digit."""
     if old.name != "numeric" or new.name != "numeric" or hash_class(old) is None or hash_class(old) != hash_class(new):
         return False
     return old.numeric_digits[0] <= new.numeric_digits[0]
 
 
 def scanned(scan: nodes.Scan, *, whole: bool = True) -> Distribution:
-    """Of a table's rows, as its files have them, where shares are of `whole` buckets."""
+    """Returns the distribution of a table's scan by its files, if workers' shares are `whole` buckets."""
     column_of = scan.table.hashed_by
     if column_of is None or not scan.table.bucketed or not whole:
         return ANY
@@ -87,7 +87,7 @@ def scanned(scan: nodes.Scan, *, whole: bool = True) -> Distribution:
 
 
 def buckets_of(kind: SqlType) -> str:
-    """By what a table lies whose rows go by the buckets of a column of a type: "" for a type without buckets."""
+    """Returns the hash name of a table that is bucketed by a column of this type; "" for a type without buckets."""
     found = hash_class(kind)
     return "" if found is None else f"{BUCKETS} buckets of {found}"
 
@@ -97,13 +97,13 @@ ANY = Distribution("any")
 
 
 def hashed(*keys: Sequence[Any], by: str = "") -> Distribution:
-    """Rows that lie by the hash of these keys, each of which holds."""
+    """Returns the distribution by the hash of these keys, each of which holds."""
     given = Distribution("hash", (), by)
     return replace(given, keys=tuple(tuple(map(given.read, each)) for each in keys)) if keys else ANY
 
 
 def _plain(expr: Any) -> Any:
-    """An expression without the names that its columns are shown under."""
+    """Removes display names from an expression's columns."""
 
     def change(each: Any) -> Any:
         return column(each.index, each.type) if isinstance(each, bound.Column) and each.name else None
@@ -112,14 +112,14 @@ def _plain(expr: Any) -> Any:
 
 
 def shifted(given: Distribution, by: int) -> Distribution:
-    """Of rows whose columns have all moved to the right."""
+    """Shifts the keys to the right by `by` columns."""
     if given.kind != "hash":
         return given
     return replace(given, keys=tuple(moved(each, lambda index: index + by) for each in given.keys))
 
 
 def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:
-    """Of rows that are made of these expressions alone."""
+    """Returns the distribution after a projection to these expressions."""
     if given.kind != "hash":
         return given
     places = [None if isinstance(expr, bound.Constant) else given.read(expr) for expr in exprs]
@@ -128,14 +128,16 @@ def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:
     for turn in _turns(places):
         for each in given.keys:
             made = _placed(each, turn, kinds)
-            # A constant among them may be a list, which has no hash.
+            # One of them may be a constant list, which is not hashable.
             if made is not None and made not in kept:
                 kept.append(made)
     return replace(given, keys=tuple(kept)) if kept else ANY
 
 
 def _turns(places: list[Any]) -> Iterator[list[Any]]:
-    """Expressions by their places; what stands at several stands at the first of them at first, then at the next."""
+    """Yields the expressions by position; a repeated expression counts at its first position first, then at the
+    next.
+    """
     while any(each is not None for each in places):
         yield places
         places = [each if each is not None and each in places[:n] else None for n, each in enumerate(places)]
@@ -160,20 +162,20 @@ def _placed(keys: Keys, places: Sequence[Any], kinds: Sequence[SqlType]) -> Keys
 
 
 def joined(node: nodes.Join, left: Distribution, right: Distribution) -> Distribution:
-    """Of a join whose sides lie alike, by keys."""
+    """Returns the distribution of a join whose sides are co-located by its keys."""
     other = shifted(right, len(node.left.types))
     if node.kind == "INNER":
         return replace(left, keys=left.keys + other.keys) if left.keys or other.keys else ANY
-    # The rows that an outer join fills up with NULLs lie where their own side does.
+    # NULL-extended rows of an outer join stay with their own side.
     return ANY if node.kind == "FULL" else left
 
 
 def grouped(node: nodes.Aggregate, given: Distribution) -> Distribution:
-    """Of groups whose rows lay together."""
+    """Returns the distribution of groups whose rows were on one worker each."""
     return given if given.alone else over(given, node.keys)
 
 
 def both(left: Distribution, right: Distribution) -> Distribution:
-    """Of the rows of either of two inputs."""
+    """Returns the distribution of the rows of two inputs together."""
     kept = tuple(each for each in left.keys if each in right.keys and left.by == right.by)
     return replace(left, keys=kept) if kept else ANY

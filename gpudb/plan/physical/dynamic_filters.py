@@ -1,7 +1,7 @@
-"""Which scans can leave out rows by what the other side of a join has; they do once that side's rows are there.
+"""Dynamic filters: scans leave out rows by the join keys that another stage has sent.
 
-A stage starts once it has received all that it reads. A scan under an inner or semi-join with received rows then needs
-no more of its own than those between the least and the greatest key, or of the keys themselves where they are few.
+A stage starts once it has received all its inputs. A scan under an inner or semi-join with received rows then needs
+only its rows between the least and the greatest key, or with the keys themselves where they are few.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from gpudb.sql import bound
 from gpudb.types import SqlType
 
 WORTH = 100_000
-"""Rows that a table has at least: fewer are joined in less time than keys are looked at."""
+"""Minimum rows of a table; fewer are joined faster than keys are inspected."""
 SHARE = 0.5
-"""Of a column's values no more than this share may be thought to be among the keys."""
+"""Maximum estimated share of a column's values among the keys."""
 _ORDERED = frozenset({"int2", "int4", "int8", "date", "timestamp", "timestamptz", "numeric"})
 LISTED = frozenset({"text", "varchar"})
-"""Types whose order is a collation's: only their very values leave rows out."""
+"""Types ordered by a collation: only exact values leave rows out."""
 
 
 def narrowed(stages: Sequence[Stage]) -> list[Stage]:
-    """The stages, told which of their scans which of their inputs narrow."""
+    """Adds to the stages which of their inputs narrow which of their scans."""
     return [_narrowed(stage) if stage.inputs else stage for stage in stages]
 
 
@@ -43,7 +43,7 @@ def _narrowed(stage: Stage) -> Stage:
         return stage
     times = Counter(map(id, scans))
     found: list[Narrowing] = []
-    # What is below a kernel makes tables that stay: they are to be the same the next time.
+    # Subplans below a kernel build tables that are cached, so they must be the same the next time.
     kept = {id(below) for node in every if isinstance(node, Fused) for below in walk_nodes(node)}
     for node in every:
         if not isinstance(node, nodes.Join) or node.kind not in {"INNER", "SEMI"} or id(node) in kept:
@@ -57,7 +57,7 @@ def _narrowed(stage: Stage) -> Stage:
 
 
 def _by(scanned: _Column, received: _Column, scans: Sequence[Scan], times: Counter[int]) -> list[Narrowing]:
-    """How one side of a key narrows the other, if that is a scan worth it."""
+    """Returns the narrowing of one side of a key by the other, if that side is a scan worth narrowing."""
     (scan, index, grouped), (receive, key, _) = scanned, received
     if not isinstance(scan, Scan) or not isinstance(receive, Receive) or scan.table.rows < WORTH:
         return []
@@ -78,7 +78,7 @@ _Column = tuple[Node, int, bool]
 
 
 def _origin(node: Node, key: Any) -> _Column | None:
-    """The scan's or the received rows' column whose values a key has; all rows without them may be left out."""
+    """Returns the scan's or received column that a key reads; rows whose value matches no key may be left out."""
     inner = bare(key)
     while isinstance(inner, bound.Cast) and _same_digits(inner.arg.type, inner.type):
         inner = inner.arg
@@ -86,7 +86,7 @@ def _origin(node: Node, key: Any) -> _Column | None:
 
 
 def _same_digits(old: SqlType, new: SqlType) -> bool:
-    """Whether a cast is of numerics that stay as they are."""
+    """Returns whether a cast is between numerics and keeps the scale and all digits."""
     if old.name != "numeric" or new.name != "numeric" or old.carried or new.carried:
         return False
     (digits, scale), (more, same) = old.numeric_digits, new.numeric_digits

@@ -1,8 +1,8 @@
-"""Puts exchanges into a plan, where rows have to meet and do not lie together already.
+"""Adds exchanges to a plan where rows have to meet and are not on one worker already.
 
-A join's sides: one goes to every worker, or both go by the hash of the keys, whichever moves less. An aggregate's
-groups, after each worker has made a part of them, unless there are nearly as many groups as rows. A window's
-partitions, a set operation's rows, a result's order.
+A join's sides: one is broadcast, or both are partitioned by the hash of the keys, whichever moves less. An aggregate's
+groups: after each worker's partial aggregation, unless there are nearly as many groups as rows. A window's partitions,
+a set operation's rows, a result's order.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ from gpudb.sql import bound
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What choices go by: the number of `workers`, and in bytes what an `exchange` costs beside what it moves. With
-    `chunks` each is one of so many shares of a worker, which it runs one after the other.
+    """Parameters of exchange planning; sizes are in bytes.
 
-    No side of a join of more than `broadcast` bytes goes to every worker, unless there is no other way. An order of at
-    least `range` rows is made by all workers, each a range of it. Groups of at least `groups` rows are made without
-    partial ones where there are more than `share` as many; of no more than `gathered` partial ones, on all workers, one
-    worker makes whole ones, and goes on with them. Rows of a table of at least `scan` are worth a kernel. Where a table
-    of fewer than `small` rows is joined, in files of no more than SMALL_BYTES, every worker reads all of it.
+    `workers` is their number, `exchange` the fixed cost of an exchange beside what it moves. With `chunks` each worker
+    is that many shares of a worker, which runs one after the other.
+
+    A join side of more than `broadcast` bytes is not broadcast unless there is no other way. An order of at least
+    `range` rows is computed by all workers, each a range of it. At least `groups` groups are computed without partial
+    ones where they are more than `share` of the rows. No more than `gathered` partial groups, on all workers, are
+    merged by one worker, which continues with them. A table of at least `scan` rows is worth a kernel. A joined table
+    of fewer than `small` rows, in files of no more than SMALL_BYTES, is read whole by every worker.
     """
 
     workers: int = 4
@@ -53,14 +55,14 @@ class Costs:
 
 SMALL_BYTES = 1 << 28
 _FRESH = 1 << 40
-"""Shared parts that are made here have numbers from this one on: those of plans are relations'."""
+"""First number of the shared subplans that are added here; those of plans have relations' numbers."""
 Mergeable = Callable[[bound.Aggregate], bool]
 
 
 def placed(root: Node, mergeable: Mergeable, costs: Costs) -> tuple[Node, bool]:
-    """The plan with its exchanges, and whether its rows come from the first worker alone.
+    """Returns the plan with its exchanges, and whether its rows come from the first worker alone.
 
-    `mergeable` says of an aggregate's call whether workers' parts of it can be put together.
+    `mergeable` returns whether workers' partial states of an aggregate's call can be merged.
     """
     node, where = _Placing(mergeable, costs).top(root)
     return node, where.alone
@@ -77,7 +79,9 @@ class _Placing:
         self._fresh = itertools.count(_FRESH)
 
     def top(self, node: Node) -> Placed:
-        """The result's own nodes: its order may be made by ranges, which workers give one after the other."""
+        """Plans the nodes above the result: its order may be computed by ranges, which workers return one after the
+        other.
+        """
         if isinstance(node, nodes.Project):
             below, where = self.top(node.input)
             return replace(node, input=below), distribution.over(where, node.exprs)
@@ -98,13 +102,13 @@ class _Placing:
         over = profile(node.input)
         if over.rows < self._costs.range:
             return False
-        # Rows that are equal by all keys are one worker's: there must be enough of them for all.
+        # Rows with equal keys go to one worker: there must be enough distinct keys for all workers.
         values = (over.columns[each.expr.index].distinct for each in node.keys if isinstance(each.expr, bound.Column))
         computed = any(not isinstance(each.expr, bound.Column) for each in node.keys)
         return computed or prod(values) >= 4 * self._costs.workers
 
     def place(self, node: Node) -> Placed:
-        """A node with what it needs below it, and where its rows lie."""
+        """Returns a node with the exchanges below it, and the distribution of its rows."""
         match node:
             case nodes.Scan():
                 return node, distribution.scanned(node, whole=self._costs.chunks == 1 or self._costs.workers <= BUCKETS)
@@ -134,7 +138,7 @@ class _Placing:
             case nodes.SetOperation():
                 return self._set_operation(node)
             case nodes.Recursive():
-                # Each time round waits for the last: one worker goes round, over rows that have come to it before.
+                # Iterations run one after the other, so one worker runs them, over rows that are gathered before.
                 left, right = _gathered(*self.place(node.left)), self._looped(node.right)
                 return node.with_inputs(left, right), ONE
             case nodes.Shared():
@@ -148,7 +152,7 @@ class _Placing:
                 return node.with_inputs(made), where
 
     def _looped(self, node: Node) -> Node:
-        """A recursion's second term on one worker: what is the same each time round comes from outside."""
+        """Plans a recursion's second term on one worker; subplans that do not change come from outside."""
         if not any(isinstance(each, nodes.Working) for each in walk_nodes(node)):
             return _gathered(*self.place(node))
         if isinstance(node, nodes.Shared):
@@ -156,7 +160,7 @@ class _Placing:
         return node.with_inputs(*map(self._looped, node.inputs))
 
     def _met(self, node: Node, keys: tuple[Any, ...]) -> Placed:
-        """A node's rows, equal keys on one worker; all on the first without keys."""
+        """Brings rows of equal keys to one worker; all rows to the first without keys."""
         below, where = self.place(node)
         return self._meeting(below, where, keys)
 
@@ -175,7 +179,7 @@ class _Placing:
     # ------------------------------------------------------------------------------------------ joins
 
     def _fused(self, node: Fused) -> Placed:
-        """A kernel's part; every worker has all of a build side, or those of its rows that have partners there."""
+        """Plans a kernel: each build side is broadcast, or partitioned as its matching rows are."""
         builds: list[Node] = []
         near, where = self._spine(node.root)
         for number, each in enumerate(node.builds):
@@ -193,8 +197,11 @@ class _Placing:
         return node.with_inputs(*builds), where
 
     def _spine(self, node: Node) -> tuple[dict[int, tuple[distribution.Keys, str]], Distribution]:
-        """Of the build sides whose rows' partners lie by a hash, by their numbers, the keys and that hash; and where
-        the rows lie that a kernel makes."""
+        """Walks down a kernel's probe side.
+
+        Returns, for build sides whose matching rows are distributed by a hash, their number with keys and hash, and the
+        distribution of the kernel's rows.
+        """
         match node:
             case nodes.Scan():
                 single = self._costs.workers == 1
@@ -250,7 +257,7 @@ class _Placing:
         return min(ways, key=lambda way: way[0])[1]()
 
     def _to_all(self, size: int) -> float:
-        """What it costs to send a side to every worker: each builds the whole table of it."""
+        """Returns the cost of broadcasting a side: every worker builds the whole hash table."""
         return float("inf") if size > self._costs.broadcast else 2.0 * size + self._costs.exchange
 
     @staticmethod
@@ -266,7 +273,7 @@ class _Placing:
 
     @staticmethod
     def _hashed(node: nodes.Join, left: Placed, right: Placed) -> tuple[Placed, tuple[str, ...]]:
-        """The join of sides that lie alike, and which of them was moved for it."""
+        """Returns the join of co-located sides, and which of them were moved for it."""
         mine, theirs = (tuple(pair[side] for pair in node.keys) for side in (0, 1))
         for number, (placed_side, keys) in enumerate(((left, mine), (right, theirs))):
             order = placed_side[1].matching(keys)
@@ -279,7 +286,7 @@ class _Placing:
             moved: tuple[str, ...] = ()
             if not other[1].lies(wanted, by):
                 if by and not _of_buckets(wanted, by):
-                    continue  # equal values would be of other buckets
+                    continue  # equal values would be in other buckets
                 other = Exchange(other[0], "hash", wanted, by=by), hashed(wanted, by=by)
                 moved = ("right",) if number == 0 else ("left",)
             else:
@@ -290,7 +297,7 @@ class _Placing:
         one, two = Exchange(left[0], "hash", mine), Exchange(right[0], "hash", theirs)
         return (node.with_inputs(one, two), distribution.joined(node, hashed(mine), hashed(theirs))), ("left", "right")
 
-    # ------------------------------------------------------------------------------------------ the others
+    # ------------------------------------------------------------------------------------------ other nodes
 
     def _aggregate(self, node: nodes.Aggregate) -> Placed:
         below, where = self.place(node.input)
@@ -307,32 +314,33 @@ class _Placing:
         return self._merged(Partial(below, node), node)
 
     def _values_apart(self, node: nodes.Aggregate) -> Node | None:
-        """An aggregate over DISTINCT values, of which a group may be more than a chunk, as one of other calls."""
+        """Splits DISTINCT aggregates where a group may exceed a chunk; None where they need not be split."""
         known = node.keys and all(isinstance(key, bound.Column) for key in node.keys)
         if self._fits(node.input) or (known and estimate(node) >= 4 * self._costs.workers):
             return None
         return apart(node, self._mergeable, self._again)
 
     def _fits(self, node: Node) -> bool:
-        """Whether all of a node's rows may come together on a worker: they may unless it goes chunk by chunk."""
+        """Returns whether all rows of a node may be on one worker: always, unless it works chunk by chunk."""
         return self._costs.chunks == 1 or size(node) <= self._costs.broadcast
 
     def _again(self, node: Node) -> Node:
-        """A part of the plan for several readers: of a table's rows each reads what it needs."""
+        """Returns a subplan for several readers: plain reads of a table are repeated, all else is shared."""
         if all(isinstance(each, nodes.Scan | nodes.Filter | nodes.Project) for each in walk_nodes(node)):
             return node
         return nodes.Shared(node, next(self._fresh))
 
     def _merged(self, partial: Node, node: nodes.Aggregate) -> Placed:
-        """The end of an aggregate of which every worker has a part, and the only one all of it.
+        """Merges partial aggregates of all workers, or of the single worker.
 
-        A kernel's groups are given to another stage even there: they can be finished on the host, where they are few.
+        A kernel's groups go to another stage even with a single worker: where they are few they are finished on the
+        host.
         """
         keys = self._final_keys(node, estimate(partial))
         return Final(_moved(partial, keys), node, whole=self._costs.workers == 1), _lying(keys)
 
     def _final_keys(self, node: nodes.Aggregate, rows: int) -> tuple[Any, ...]:
-        """By what so many partial groups are brought together: few of them are all one worker's."""
+        """Returns the keys by which partial groups are partitioned; few groups go to one worker."""
         few = self._costs.chunks == 1 and rows * self._costs.workers <= self._costs.gathered
         return () if few else tuple(column(index, key.type) for index, key in enumerate(node.keys))
 
@@ -354,7 +362,7 @@ class _Placing:
         if one.alone and other.alone:
             return node.with_inputs(left, right), ONE
         if node.op == "UNION":
-            # Rows on one worker stay there: the others have none of them.
+            # Gathered rows stay on their worker; the others have none of them.
             left = Exchange(left, "gather") if one.alone else left
             right = Exchange(right, "gather") if other.alone else right
             return node.with_inputs(left, right), distribution.both(one, other)
@@ -368,20 +376,22 @@ class _Placing:
 
 
 def _of_buckets(keys: distribution.Keys, by: str) -> bool:
-    """Whether equal values of keys are of the buckets that rows lie by."""
+    """Returns whether equal values of keys are in the buckets that rows are distributed by."""
     return bool(by) and [distribution.buckets_of(key.type) for key in keys] == [by]
 
 
 def whole(node: Node, small: int = 0) -> Node | None:
-    """A part over tables that are replicated, or have fewer than `small` rows, as every worker makes all of it; None
-    for any other part."""
+    """Returns a subplan over replicated tables, or tables of fewer than `small` rows, that every worker computes whole.
+
+    None for any other subplan.
+    """
     match node:
         case nodes.Scan():
             few = node.part is None and node.table.rows < small
             few = few and sum(file.bytes for file in node.table.files) <= SMALL_BYTES
             return replace(node, part=nodes.WHOLE) if few or node.table.replicated else None
         case nodes.Filter() | nodes.Project() | nodes.Aggregate() | nodes.Join():
-            # Sums of floats differ from worker to worker, and a join of small tables need not be small.
+            # Sums of floats differ between workers, and a join of small tables need not be small.
             apart = isinstance(node, nodes.Aggregate) or (isinstance(node, nodes.Join) and estimate(node) >= small)
             inputs = [whole(each, 0 if apart else small) for each in node.inputs]
             made = [each for each in inputs if each is not None]
@@ -390,7 +400,7 @@ def whole(node: Node, small: int = 0) -> Node | None:
 
 
 def _near(node: nodes.Join, left: Placed, right: Placed, small: int = 0) -> Placed | None:
-    """A join for which no row is moved, since every worker has all of a side."""
+    """Returns a join that moves no rows, since every worker has all of one side; None if there is none."""
     if node.kind == "FULL":
         return None
     side = whole(node.right, small)
@@ -401,12 +411,12 @@ def _near(node: nodes.Join, left: Placed, right: Placed, small: int = 0) -> Plac
 
 
 def _moved(node: Node, keys: tuple[Any, ...]) -> Node:
-    """A node's rows, equal keys on one worker; all on the first without keys."""
+    """Brings rows of equal keys to one worker; all rows to the first without keys."""
     return Exchange(node, "hash", keys) if keys else Exchange(node, "gather")
 
 
 def _lying(keys: tuple[Any, ...]) -> Distribution:
-    """Where they lie then."""
+    """Returns the resulting distribution."""
     return hashed(keys) if keys else ONE
 
 
@@ -415,7 +425,7 @@ def _gathered(node: Node, where: Distribution) -> Node:
 
 
 def _first_rows(node: nodes.Sort) -> Any | None:
-    """How many of each worker's first rows there may be among a sort's; None for all of them."""
+    """Returns how many first rows of each worker a sort needs; None for all of them."""
     if node.limit is None:
         return None
     if node.offset is None:

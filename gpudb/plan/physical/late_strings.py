@@ -1,10 +1,10 @@
-"""Strings that a stage's filters and joins only pass on are fetched above them, where these keep few rows.
+"""Late materialisation of strings that a stage's filters and joins pass on, where few rows remain.
 
-A `Defer` over the scan gives the place of each row in the strings' stead; a `Fetch` above the last node that passes
-them on takes them from there. It is worth it where a filter or a join before the last one would copy strings of many
-more rows: a single join copies those of its own rows alone. A million rows with four strings, of which a filter left
-six in seven and a join one in a hundred, took a fifth less so; at one in ten nothing was gained. Rows that leave their
-worker carry their strings, and the first rows of an order are found before the others' strings are copied anyway.
+A `Defer` over the scan returns each row's position in place of the strings; a `Fetch` above the last node that passes
+them on reads them by that position. It pays where a filter or a join before the last one would copy strings of many
+more rows: a single join copies only those of its own rows. A million rows with four strings, of which a filter kept one
+in seven and a join one in a hundred, took a fifth less time; at one in ten nothing was gained. Rows that leave their
+worker carry their strings, and the first rows of an order are found before the other rows' strings are copied anyway.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from gpudb.plan.tree.traversal import used, walk_nodes
 from gpudb.sql import bound
 
 WORTH = 50_000
-"""Rows whose strings the nodes would copy, all together, at least."""
+"""Minimum rows whose strings the nodes would copy, in total."""
 SHARE = 0.05
-"""Of those, no more than this share may be thought to be left."""
+"""Maximum estimated share of them that remains."""
 _STRINGS = frozenset({"text", "varchar", "bpchar"})
 
 
 def late_strings(stages: Sequence[Stage]) -> list[Stage]:
-    """The stages, with strings fetched late where that is worth it."""
+    """Fetches strings late in the stages where that pays."""
     return [_late(stage) for stage in stages]
 
 
@@ -55,8 +55,11 @@ def _is_worth(copied: int, left: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Strings:
-    """A scan's strings that a node passes on: by their places among its columns the scan's columns that they are, at
-    which of the places the rows' places are, and how many rows' strings the nodes so far would have copied."""
+    """A scan's strings that a node passes on.
+
+    `columns` maps positions in the node to the scan's columns, `at` is the position that holds the row's position, and
+    `copied` counts the rows whose strings the nodes so far would have copied.
+    """
 
     columns: dict[int, int]
     at: int
@@ -64,23 +67,27 @@ class _Strings:
 
 
 _Passed = tuple[Node, dict[int, _Strings]]
-"""A node as it passes strings on, and those, by the scan's id."""
+"""A node that passes strings on, and those strings, by the scan's id."""
 
 
 class _Deferring:
-    """Defers the strings of some scans, by id, under their numbers; `ends` has, for each, the rows whose strings would
-    have been copied before they are fetched, and those that are left then."""
+    """Defers the strings of some scans, by id, under their numbers.
+
+    `ends` has for each scan the rows whose strings would have been copied before the fetch, and the rows that remain.
+    """
 
     def __init__(self, scans: dict[int, int]) -> None:
         self._scans = scans
         self.ends: dict[int, tuple[int, int]] = {}
 
     def root(self, node: Node) -> Node:
-        """A stage's nodes; its rows have all their columns."""
+        """Rewrites a stage's root, whose rows have all their columns."""
         return self._read(node)[0]
 
     def _read(self, node: Node, places: set[int] | None = None) -> _Passed:
-        """A node with the strings fetched of each scan of which some are read: those at some places, or any."""
+        """Rewrites a node and fetches the strings of each scan of which some are read: those at some positions, or
+        any.
+        """
         made, passed = self._node(node)
         left: dict[int, _Strings] = {}
         for scan, strings in passed.items():
@@ -142,6 +149,6 @@ class _Deferring:
 
 
 def _copied(passed: dict[int, _Strings], node: Node) -> dict[int, _Strings]:
-    """Strings that a node has copied once more."""
+    """Counts one more copy of the strings."""
     rows = estimate(node)
     return {scan: replace(strings, copied=strings.copied + rows) for scan, strings in passed.items()}

@@ -1,10 +1,10 @@
-"""A window over one partition of more rows than a worker holds: by ranges of its order, each with what is before it.
+"""Windows over one partition of more rows than a worker holds, by ranges of its order.
 
     rows by ranges → each range's calls by themselves ─┬→ its rows and totals → those of all ranges before it ─┐
                                                        └────────────────────────────────────────── join ───────┴→ calls
 
-A rank is its range's, and the rows before it; a running sum what the ranges before it add up to besides. What lag and
-lead take from another range is among the rows at the ranges' ends, which go to all.
+A rank is the rank within the range plus the rows before the range; a running sum adds the sums of the ranges before it.
+Rows that lag and lead take from another range are among the rows at the ranges' ends, which are broadcast.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gpudb.sql import bound
 from gpudb.types import INT4, INT8, SqlType
 
 FAR = 1000
-"""How far lag and lead may reach: so many rows of each range's ends go to all."""
+"""Maximum offset of lag and lead: that many rows at each range's ends are broadcast."""
 _NUMBERED = 1 << 48
-"""A row's number by this is its range's."""
+"""A row's number divided by this is the number of its range."""
 _WIDE = SqlType("numeric", digits=(38, 0))
 _RANKS, _MOVED = {"row_number", "rank", "dense_rank"}, {"lag", "lead"}
 _RUNNING = {"count", "sum", "min", "max"}
@@ -31,7 +31,7 @@ _TO_HERE = bound.Frame("ROWS", "UNBOUNDED PRECEDING", None, "PRECEDING", bound.C
 
 
 def goes_in_ranges(node: nodes.Window) -> bool:
-    """Whether all calls are over one order of one partition, and each can be put together of its ranges'."""
+    """Returns whether all calls share one order of one partition and can be combined from their ranges."""
     order = node.calls[0].order_by
     return bool(order) and all(not call.partition_by and call.order_by == order and _fits(call) for call in node.calls)
 
@@ -49,7 +49,7 @@ def _fits(call: bound.Window) -> bool:
 
 
 def _reach(call: bound.Window) -> int:
-    """How many rows lag or lead goes; -1 where that is not known."""
+    """Returns the offset of lag or lead; -1 if it is not constant."""
     if len(call.args) < 2:
         return 1
     given = call.args[1]
@@ -64,7 +64,7 @@ def _is_running(frame: bound.Frame | None) -> bool:
 
 
 def _has_peers(call: bound.Window) -> bool:
-    """Whether rows that the order does not tell apart have one value, which wants them in one range."""
+    """Returns whether peers (rows equal by the order) have one value, which requires them in one range."""
     name = call.function.name
     if name in _RUNNING:
         return call.frame is None or call.frame.unit != "ROWS"
@@ -72,17 +72,16 @@ def _has_peers(call: bound.Window) -> bool:
 
 
 def in_ranges(node: nodes.Window, below: Node, fresh: Callable[[], int]) -> Node:
-    """The rows of a window that goes in ranges, `below` being its input with its exchanges; `fresh` numbers shared
-    parts."""
+    """Computes a window by ranges; `below` is its input with exchanges, `fresh` numbers shared subplans."""
     order, width = node.calls[0].order_by, len(node.input.types)
-    # A row's number is its place, which all of them need.
+    # row_number is the row's position, which all calls need.
     calls = tuple(call for call in node.calls if call.function.name != "row_number")
     rows = nodes.Numbered(Exchange(below, "range", order=order, together=any(map(_has_peers, calls))))
     first = bound.Window(function("row_number"), (), INT8, order_by=order)
     local = nodes.Window(rows, (first, *calls))
     every = _columns(local)
     range_of = _call("int8div", every[width], bound.Constant(_NUMBERED, INT8))
-    # The input's columns, the range, the place in it, and the calls there.
+    # The input's columns, the range, the position in it, and the calls over the range.
     own = nodes.Shared(nodes.Project(local, (*every[:width], range_of, *every[width + 1 :])), fresh())
     before = nodes.Shared(_before(calls, own, width), fresh())
     joined = nodes.Join("INNER", own, Exchange(before, "broadcast"), ((column(width, INT8), column(0, INT8)),))
@@ -100,12 +99,14 @@ def in_ranges(node: nodes.Window, below: Node, fresh: Callable[[], int]) -> Node
 
 
 def _before(calls: Sequence[bound.Window], own: Node, width: int) -> Node:
-    """Of each range its number, its rows, those before it, and of each call what the ranges before it have."""
+    """Returns for each range its number, its rows, the rows before it, and for each call the total of the ranges
+    before it.
+    """
     totals = tuple(_total(call, column(width + 2 + n, call.type)) for n, call in enumerate(calls))
     groups = nodes.Aggregate(own, (column(width, INT8),), (count(), *totals))
     share, *held = _columns(groups)
     each_of = (None, *calls)
-    # Counts of a range's rows are of 32 bits, so that their sum is of 64.
+    # Counts of a range's rows are cast to 32 bits, so that their sum has 64.
     given = nodes.Project(groups, (share, *(_counted(each, call) for each, call in zip(held, each_of, strict=True))))
     order = (bound.SortKey(column(0, INT8), descending=False, nulls_first=False),)
     _, *held = _columns(given)
@@ -127,7 +128,7 @@ def _counted(held: Any, call: bound.Window | None) -> Any:
 
 
 def _total(call: bound.Window, local: Any) -> bound.Aggregate:
-    """Of a range, what the ranges after it want to know for a call."""
+    """Returns the aggregate of a range that later ranges need for a call."""
     name = call.function.name
     if name in _RUNNING:
         return bound.Aggregate(call.function, call.args, call.type, filter=call.filter, star=call.star)
@@ -137,7 +138,7 @@ def _total(call: bound.Window, local: Any) -> bound.Aggregate:
 
 
 def _so_far(held: Any, call: bound.Window | None, order: tuple[bound.SortKey, ...]) -> bound.Window:
-    """A total over the ranges before each."""
+    """Returns a total over the ranges before each range."""
     if call is not None and call.function.name in {"min", "max"}:
         return bound.Window(call.function, (held,), call.type, order_by=order, frame=_TO_HERE)
     kind = INT8 if held.type.name == "int4" else call.type if held.type.name == "numeric" and call else _WIDE
@@ -146,14 +147,14 @@ def _so_far(held: Any, call: bound.Window | None, order: tuple[bound.SortKey, ..
 
 
 def _as_call(held: Any, call: bound.Window) -> Any:
-    """What is before a range, of the call's own type: of a sum NULL for nothing, else 0."""
+    """Casts the total before a range to the call's own type: NULL for an empty sum, else 0."""
     if not _is_counted(call):
         return as_type(held, call.type)
     return bound.Choice("COALESCE", (held, bound.Constant(0, INT8)), INT8)
 
 
 def _added(call: bound.Window, local: Any, before: Any, passed: Any) -> Any:
-    """A call's value: its range's, and what is before that; of lag and lead the range's."""
+    """Returns a call's value: its range's combined with the total before it; lag and lead keep the range's."""
     name = call.function.name
     if name == "rank":
         return _call("int8pl", local, passed)
@@ -171,8 +172,11 @@ def _added(call: bound.Window, local: Any, before: Any, passed: Any) -> Any:
 def _moved(
     calls: Sequence[bound.Window], rows: Node, width: int, fresh: Callable[[], int]
 ) -> tuple[nodes.Join, Any, list[Any]]:
-    """Rows, a row's place among all, and the calls' values, of lag and lead those from other ranges too. The `rows`
-    given have so many columns of the input, the place among all, that in the range, the range's rows, and the calls."""
+    """Adds the values of lag and lead that come from other ranges.
+
+    Returns the rows, a row's position among all, and the calls' values. `rows` has the input's `width` columns, the
+    position among all rows, the position in the range, the range's rows, and the calls.
+    """
     moved = [(n, call) for n, call in enumerate(calls) if call.function.name in _MOVED]
     every = _columns(rows)
     whole, place, size = every[width : width + 3]
@@ -205,7 +209,7 @@ def _columns(node: Node) -> tuple[bound.Column, ...]:
 
 
 def _call(name: str, left: Any, right: Any) -> bound.Call:
-    """An operator over two values of one type, which its value has too."""
+    """Returns an operator over two values of one type, which its result also has."""
     kind = SqlType(left.type.name)
     return bound.Call(function(name, kind, kind), (left, right), left.type)
 

@@ -1,4 +1,4 @@
-"""Cutting a plan at its exchanges: stages, each of which every worker runs over what it holds and receives."""
+"""Cuts a plan at its exchanges into stages, which every worker runs over its own and received rows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from gpudb.plan.tree.stage_nodes import Receive, Sample
 from gpudb.sql import bound
 
 SAMPLED, LEAST_SAMPLED = 1000, 100
-"""The rows of each worker by which an order's ranges are found, shared by its chunks, each of which has a few."""
+"""Sampled rows per worker for the ranges of an order, divided among its chunks, and the minimum per chunk."""
 
 
 @dataclass(frozen=True)
 class Narrowing:
-    """Of the scan at a place among the stage's, the rows whose `column` has no value of column `key` of the rows that
-    were received of a stage are wanted by nobody; `grouped` says that they are grouped before they meet those."""
+    """Narrows a scan by received keys.
+
+    Rows of scan number `scan` of the stage are not needed unless their `column` has a value of column `key` of the rows
+    received of `stage`. `grouped`: they are grouped before they are joined.
+    """
 
     stage: int
     key: int
@@ -31,13 +34,12 @@ class Narrowing:
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a plan without exchanges, and where its rows go.
+    """A part of a plan without exchanges, and the destination of its rows.
 
-    `output` is the exchange's kind; `result` rows go to the client, `stay` ones to the same worker's later stages.
-    `hash` rows go by the hash of `keys`, or with `by` to the worker that has their bucket. `range` rows go by the order
-    of `keys`, which `order` tells, between the values of them that stage `sample` gives, equal ones all `together` or
-    spread over ranges.
-    `alone` stages run on the first worker only. `rows` is how many the stage is thought to give.
+    `output` is the exchange's kind; `result` rows go to the client, `stay` rows to later stages of the same worker.
+    `hash` rows are partitioned by the hash of `keys`, or with `by` by bucket. `range` rows are partitioned by `keys` in
+    the order `order`, between the key values that stage `sample` returns; equal ones stay `together` or are spread over
+    ranges. `alone` stages run on the first worker only. `rows` is the estimated number of rows.
     """
 
     number: int
@@ -55,7 +57,7 @@ class Stage:
 
 
 def stages_of(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:
-    """The stages of a plan, each after those that it reads; the last one gives the result."""
+    """Returns the stages of a plan, each after its inputs; the last one returns the result."""
     costs = costs or Costs()
     made, alone = placed(root, mergeable, costs)
     cut = _Cutting(single=costs.workers == 1, sampled=max(SAMPLED // costs.chunks, LEAST_SAMPLED))
@@ -64,8 +66,11 @@ def stages_of(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> l
 
 
 class _Cutting:
-    """Cuts a plan. Where there is a `single` worker, what only goes on with received rows is no stage of its own. For
-    the ranges of an order so many rows of each share are `sampled`."""
+    """Cuts a plan into stages.
+
+    With a `single` worker, a subplan that only continues with received rows is no stage of its own. `sampled` rows of
+    each share define the ranges of an order.
+    """
 
     def __init__(self, *, single: bool, sampled: int) -> None:
         self.stages: list[Stage] = []
@@ -75,7 +80,7 @@ class _Cutting:
     def add(
         self, root: Node, output: str, keys: tuple[bound.Expr, ...], alone: bool | None = None, by: str = ""
     ) -> int:
-        """Adds the stage that a subplan is, after those below it; its number."""
+        """Adds a subplan as a stage, after the stages below it; returns its number."""
         inputs: list[int] = []
         cut = self._cut(root, inputs)
         number = len(self.stages)
@@ -99,7 +104,7 @@ class _Cutting:
                 self._shared[node.number] = self.add(node.input, "stay", ())
             number = self._shared[node.number]
         else:
-            # A kernel's build sides are stages: they need not run again for one that is bound.
+            # A kernel's build sides are stages, so that a cached hash table spares their run.
             return node.with_inputs(*(self._cut(each, inputs, built=isinstance(node, Fused)) for each in node.inputs))
         if number not in inputs:
             inputs.append(number)
@@ -110,7 +115,7 @@ class _Cutting:
         return like(Receive(number, tuple(zip(node.names, node.types, strict=True)), given.rows), given.root)
 
     def _ranges(self, node: Exchange) -> int:
-        """Rows by the ranges of an order: computed, sampled for where the ranges end, and then sent."""
+        """Adds the stages of a range exchange: the rows, a sample that defines the ranges, and the exchange."""
         rows = self.add(node.input, "stay", ())
         receive = self._received(rows, node)
         keys = tuple(key.expr for key in node.order)
@@ -123,14 +128,14 @@ class _Cutting:
 
 
 def _goes_on(node: Node) -> bool:
-    """Whether all that a subplan reads has been received: nothing of it is read from a table, or by a kernel."""
+    """Returns whether a subplan reads received rows alone, and neither a table nor a kernel."""
     if isinstance(node, Exchange | Receive | nodes.Shared):
         return True
     return not isinstance(node, nodes.Scan | Fused) and all(map(_goes_on, node.inputs))
 
 
 def _is_alone(node: Node, stages: list[Stage]) -> bool:
-    """Whether a stage's rows come from the first worker alone: from constants, or from what was gathered there."""
+    """Returns whether a stage's rows come from the first worker alone: from constants or from gathered rows."""
     match node:
         case nodes.Scan(part=nodes.WHOLE):
             return True

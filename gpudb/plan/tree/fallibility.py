@@ -1,4 +1,7 @@
-"""Whether an expression may fail: one that may is not moved to where it would meet rows that something had removed."""
+"""Decides whether an expression may fail.
+
+One that may fail is not moved below an operator that removes rows: there it would see those rows.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from gpudb.sql import bound
 
 
 def may_fail(expr: Any) -> bool:
-    """True unless the expression is known to have a value, or NULL, for every row."""
+    """Returns True unless the expression is known to have a value, or NULL, for every row."""
     match expr:
         case bound.Column() | bound.Constant() | bound.Parameter():
             return False

@@ -1,4 +1,4 @@
-"""Nodes of what runs as one kernel: a part of a plan over one table, and the build sides that it looks up."""
+"""Nodes of a fused kernel: a part of a plan over one table, and the build sides that it probes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gpudb.types import SqlType
 
 @dataclass(frozen=True)
 class Built(Named):
-    """In a fused part, the rows of its build side `number`, thought to be so many, of a table that has `base` rows."""
+    """The rows of build side `number` inside a fused part; `rows` is their estimate, `base` the row count of their
+    table.
+    """
 
     number: int
     columns: tuple[tuple[str, SqlType], ...]
@@ -22,9 +24,9 @@ class Built(Named):
 
 @dataclass(frozen=True)
 class Fused(Node):
-    """One pass over a table: `root` is the part of the plan that it computes, down to one Scan and the Builts.
+    """One pass over a table. `root` is the part of the plan that it computes, down to one Scan and the Builts.
 
-    `builds` are the nodes whose rows the Builts are; every worker has all of them.
+    `builds` are the nodes that produce the rows of the Builts. Every worker has all of those rows.
     """
 
     root: Node

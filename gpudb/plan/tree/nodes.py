@@ -1,8 +1,8 @@
-"""The plan's nodes: immutable, typed, each column known by its position in the node's output.
+"""Nodes of plans: immutable and typed; a column is known by its position in the node's output.
 
 Expressions are those of the bound statement (`gpudb.sql.bound`), with one difference: a `Column` has relation `INPUT`
-and names a position in the node's input; of a join, the left columns come first and the right ones follow. There are no
-subqueries in them, and aggregates and window calls stand only in `Aggregate` and `Window`.
+and names a position in the node's input. In a join the left columns come first and the right columns follow.
+Expressions hold no subqueries. Aggregates and window calls occur only in `Aggregate` and `Window`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from gpudb.sql.bound import Expr
 from gpudb.types import INT8, SqlType
 
 INPUT = 0
-"""The relation of every column of a plan's expressions."""
+"""Relation of every column in a plan's expressions."""
 WHOLE = (0, 1)
-"""The part of a scan that is all of it: the rows of the one worker of one."""
+"""Part of a scan that covers all rows: part 0 of 1."""
 
 JoinKind = Literal["INNER", "LEFT", "FULL", "SEMI", "ANTI"]
 
 
 def column(index: int, kind: SqlType, name: str = "") -> bound.Column:
-    """The input's column at a position."""
+    """Returns a reference to the input's column at a position."""
     return bound.Column(INPUT, index, kind, name)
 
 
@@ -34,7 +34,7 @@ _FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
 
 def _field_names(kind: type[Node]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of a kind's fields, and of those among them that are its inputs, left first."""
+    """Returns the names of a node class's fields, and those of them that are inputs, left first."""
     found = _FIELDS.get(kind)
     if found is None:
         every = tuple(each.name for each in fields(kind))
@@ -44,26 +44,26 @@ def _field_names(kind: type[Node]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Node:
-    """What every node has: the nodes that it reads, and the types and names of the columns that it gives."""
+    """Base of all nodes: the nodes that it reads, and the types and names of its output columns."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process gets: the fields alone, without what was found out of them."""
+        """Returns the fields alone, for other processes; cached values are left out."""
         return {name: self.__dict__[name] for name in _field_names(self.__class__)[0]}
 
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
-        """The nodes that it reads, left first."""
+        """The nodes that this node reads, left first."""
         held = self.__dict__
         return tuple([held[name] for name in _field_names(self.__class__)[1]])
 
     def with_inputs(self, *inputs: Node) -> Self:
-        """The same node over other inputs, which give the same columns."""
+        """Returns the same node over other inputs that have the same columns."""
         assert len(inputs) == len(self.inputs)
         if all(map(is_, inputs, self.inputs)):
             return self
         every, changed = _field_names(self.__class__)
         held = self.__dict__
-        # A quarter of what `replace` takes, and plans are rebuilt all the time.
+        # Takes a quarter of the time of `replace`; plans are rebuilt often.
         made: Self = object.__new__(self.__class__)
         made.__dict__.update({name: held[name] for name in every})
         made.__dict__.update(zip(changed, inputs, strict=True))
@@ -71,21 +71,21 @@ class Node:
 
     @cached_property
     def types(self) -> tuple[SqlType, ...]:
-        """The types of the output's columns: the first input's, where a node gives its columns on."""
+        """Types of the output columns: by default those of the first input."""
         return self.inputs[0].types
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The output's columns as EXPLAIN names them."""
+        """Names of the output columns, as EXPLAIN shows them."""
         return self.inputs[0].names
 
 
 @dataclass(frozen=True)
 class Scan(Node):
-    """Some columns of a table, by their positions in it. `filter` is over the scan's own output.
+    """Columns of a table, by their positions in it. `filter` is over the scan's own output.
 
-    A worker reads its share of the rows, or `part`: those of one worker of so many, WHOLE being all of them. Rows for
-    which `wanted`, like `filter`, is not true may be left out, but need not be.
+    A worker reads its share of the rows, or `part` (number, count) of them; WHOLE is all of them. Rows for which
+    `wanted` is not true may be left out but need not be; rows for which `filter` is not true are always left out.
     """
 
     table: Table
@@ -105,7 +105,7 @@ class Scan(Node):
 
 @dataclass(frozen=True)
 class Values(Node):
-    """Rows of expressions over nothing: constants, parameters and what is computed from them."""
+    """Rows of expressions over no input: constants, parameters and what is computed from them."""
 
     rows: tuple[tuple[Expr, ...], ...]
     columns: tuple[SqlType, ...]
@@ -121,7 +121,7 @@ class Values(Node):
 
 @dataclass(frozen=True)
 class Filter(Node):
-    """The input's rows for which `condition` is true."""
+    """The input rows for which `condition` is true."""
 
     input: Node
     condition: Expr
@@ -129,7 +129,7 @@ class Filter(Node):
 
 @dataclass(frozen=True)
 class Project(Node):
-    """Expressions over each row of the input."""
+    """Expressions over each input row."""
 
     input: Node
     exprs: tuple[Expr, ...]
@@ -153,9 +153,9 @@ class Project(Node):
 class Join(Node):
     """Pairs of rows whose `keys` are equal (NULLs never are) and for which `condition` is true.
 
-    Of a key the left expression is over the left input's columns alone, the right one over the right's alone; both
-    are of one type. `condition` sees both inputs. SEMI and ANTI give left columns only. `null_aware` is NOT IN's
-    anti-join on its one key: a row is kept only if the comparison with no right row is true or unknown.
+    The left expression of a key reads the left input's columns alone, the right one the right input's; both have one
+    type. `condition` reads both inputs. SEMI and ANTI return left columns only. `null_aware` marks the anti-join of NOT
+    IN, which has one key: it keeps a row unless the comparison with some right row is true or unknown.
     """
 
     kind: JoinKind
@@ -176,7 +176,7 @@ class Join(Node):
 
 @dataclass(frozen=True)
 class Aggregate(Node):
-    """The input's groups by `keys`: the keys' values, then `calls`. Without keys there is one row always."""
+    """Groups of the input by `keys`: the key values, then `calls`. Without keys there is always one row."""
 
     input: Node
     keys: tuple[Expr, ...]
@@ -213,7 +213,7 @@ class Window(Node):
 
 @dataclass(frozen=True)
 class Numbered(Node):
-    """The input's columns, then a bigint that differs from row to row, over all workers."""
+    """The input's columns, then a bigint that is unique to each row across all workers."""
 
     input: Node
 
@@ -228,8 +228,11 @@ class Numbered(Node):
 
 @dataclass(frozen=True)
 class ProjectSet(Node):
-    """For each row of the input, its columns beside the rows of sets: as many as the longest has, NULLs after shorter
-    ones; with `numbered` the last column counts them from 1."""
+    """Each input row's columns beside the rows of set-returning calls.
+
+    There are as many rows as the longest set has; shorter sets are filled with NULLs. With `numbered` the last column
+    counts the rows from 1.
+    """
 
     input: Node
     calls: tuple[bound.SetReturning, ...]
@@ -247,7 +250,7 @@ class ProjectSet(Node):
 
 @dataclass(frozen=True)
 class Sort(Node):
-    """The input's rows in order; with `limit` or `offset` (expressions over nothing) some of them."""
+    """The input rows in order; `limit` and `offset` (expressions over no input) restrict them."""
 
     input: Node
     keys: tuple[bound.SortKey, ...]
@@ -276,7 +279,7 @@ class SetOperation(Node):
 
 @dataclass(frozen=True)
 class Shared(Node):
-    """A subplan that is used more than once: equal numbers are one result."""
+    """A subplan with several uses; equal numbers denote one result."""
 
     input: Node
     number: int
@@ -284,8 +287,11 @@ class Shared(Node):
 
 @dataclass(frozen=True)
 class Recursive(Node):
-    """WITH RECURSIVE: the left input's rows, then again and again the right input's over the rows of the last time
-    (`Working` of the same number), until it gives none; with `distinct` only rows that have not been there."""
+    """WITH RECURSIVE: the left input's rows, then repeatedly the right input's over the previous iteration's rows.
+
+    The right input reads those rows through `Working` of the same number. Iteration ends when the right input returns
+    no rows. With `distinct` only rows that are new are kept.
+    """
 
     left: Node
     right: Node
@@ -294,7 +300,7 @@ class Recursive(Node):
 
 
 class Named(Node):
-    """A leaf that is told its columns, by name and type."""
+    """Leaf whose columns are declared by name and type."""
 
     columns: tuple[tuple[str, SqlType], ...]
 
@@ -309,7 +315,7 @@ class Named(Node):
 
 @dataclass(frozen=True)
 class Working(Named):
-    """In the right input of a Recursive, the rows of the last time."""
+    """The rows of the previous iteration, in the right input of a Recursive."""
 
     number: int
     columns: tuple[tuple[str, SqlType], ...]
@@ -319,9 +325,9 @@ class Working(Named):
 class Exchange(Node):
     """Rows moved between workers.
 
-    hash: by the values of `keys`, equal ones to one worker; with `by` the one that has their bucket (see
-    `distribution.Distribution`). broadcast: all rows to every worker. gather: all rows to
-    one. range: by the order of `order`, worker by worker, equal rows `together` where they have to be.
+    hash: by the values of `keys`, equal ones to one worker; with `by` to the worker that has their bucket (see
+    `distribution.Distribution`). broadcast: all rows to every worker. gather: all rows to one. range: by `order`,
+    worker by worker; equal rows stay `together` where that is required.
     """
 
     input: Node
@@ -334,7 +340,7 @@ class Exchange(Node):
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole query: its root and the columns that it gives."""
+    """A whole query: its root and its output columns."""
 
     root: Node
     columns: tuple[bound.OutputColumn, ...]

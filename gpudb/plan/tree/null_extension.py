@@ -1,4 +1,4 @@
-"""What an expression is where some of its columns are NULL: as in rows that an outer join has filled up."""
+"""Evaluates expressions where some columns are NULL, as in rows that an outer join extends with NULLs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from gpudb.sql import bound
 
 Nulls = Callable[[int], bool]
-"""Whether the column at a place is NULL."""
+"""Returns whether the column at a position is NULL."""
 
 
 def is_not_true(expr: Any, nulls: Nulls) -> bool:
-    """Whether a condition is known to be false or NULL where some columns are NULL."""
+    """Returns whether a condition is known to be false or NULL where some columns are NULL."""
     match expr:
         case bound.BoolOp(op="AND", args=args):
             return any(is_not_true(each, nulls) for each in args)
@@ -27,7 +27,7 @@ def is_not_true(expr: Any, nulls: Nulls) -> bool:
 
 
 def is_null(expr: Any, nulls: Nulls) -> bool:
-    """Whether an expression is known to be NULL where some columns are."""
+    """Returns whether an expression is known to be NULL where some columns are NULL."""
     match expr:
         case bound.Column(index=index):
             return nulls(index)

@@ -1,4 +1,4 @@
-"""What the planner may look into: equalities that can be join keys, and queries that need no node of their own."""
+"""Predicates that planning looks into: equalities that can be join keys, ORs with common parts, plain queries."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ EQUALITIES = frozenset(
     "booleq int2eq int4eq int8eq int24eq int42eq int28eq int82eq int48eq int84eq float4eq float8eq float48eq float84eq"
     " texteq bpchareq byteaeq date_eq time_eq timestamp_eq timestamptz_eq uuid_eq numeric_eq oideq nameeq".split()
 )
-"""Functions of `=` under which equal values hash alike once both are of one type (`key_type`)."""
+"""Functions of `=` under which equal values hash alike once both have one type (`key_type`)."""
 _WIDENED = {("int2", "int4"), ("int2", "int8"), ("int4", "int8"), ("varchar", "text")}
 _INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
 
 
 def equality(expr: Any) -> tuple[Any, Any] | None:
-    """The two sides of an equality that could be a join's key: each reads columns, and they have a type in common."""
+    """Returns the sides of an equality that could be a join key: both read columns and have a common type."""
     if not isinstance(expr, bound.Call) or expr.function.name not in EQUALITIES or len(expr.args) != 2:
         return None
     left, right = expr.args
@@ -33,7 +33,7 @@ def equality(expr: Any) -> tuple[Any, Any] | None:
 
 
 def plain_equality(expr: Any) -> tuple[bound.Column, bound.Column] | None:
-    """The two columns of an equality: the only join key that the planner can tell us of."""
+    """Returns the two columns of an equality between relations, the only join key that the planner reports."""
     sides = equality(expr)
     if sides is None:
         return None
@@ -44,7 +44,7 @@ def plain_equality(expr: Any) -> tuple[bound.Column, bound.Column] | None:
 
 
 def factored(expr: Any) -> tuple[Any, ...]:
-    """A condition as several, all of which it needs: what every arm of an OR has stands beside it."""
+    """Splits a condition into conjuncts: parts common to all arms of an OR become conditions beside it."""
     first, *others = _arms(expr)
     if not others:
         return (expr,)
@@ -58,13 +58,15 @@ def factored(expr: Any) -> tuple[Any, ...]:
 
 
 def implied(expr: Any, concerns: Callable[[Any], bool]) -> Any | None:
-    """What an OR says of some rows alone: of each arm the parts that concern them; None if an arm has none."""
+    """Returns what an OR implies for some rows alone: the parts of each arm that concern them; None if an arm has
+    none.
+    """
     arms = [tuple(filter(concerns, arm)) for arm in _arms(expr)]
     return bound.BoolOp("OR", tuple(map(_all, arms))) if len(arms) > 1 and all(arms) else None
 
 
 def _arms(expr: Any) -> list[tuple[Any, ...]]:
-    """The arms of an OR, each as its conditions; one for all else."""
+    """Returns the arms of an OR, each as its conjuncts; any other expression is one arm."""
     if isinstance(expr, bound.BoolOp) and expr.op == "OR":
         return [arm for each in expr.args for arm in _arms(each)]
     return [conjuncts(expr)]
@@ -75,7 +77,7 @@ def _all(parts: tuple[Any, ...]) -> Any:
 
 
 def bare(expr: Any) -> Any:
-    """A column under casts that change no value."""
+    """Strips casts that change no value from a column."""
     while (
         isinstance(expr, bound.Cast) and (expr.arg.type.name, expr.type.name) in _WIDENED and expr.type.modifier == -1
     ):
@@ -84,7 +86,9 @@ def bare(expr: Any) -> Any:
 
 
 def key_type(left: SqlType, right: SqlType) -> SqlType | None:
-    """The type to which both sides of an equality are brought, so that equal values are the same; None for none."""
+    """Returns the type to which both sides of an equality are cast, so that equal values are identical; None if none
+    exists.
+    """
     if left.carried or right.carried or "jsonb" in {left.name, right.name}:
         return None
     if left.name == right.name == "numeric":
@@ -103,7 +107,7 @@ def key_type(left: SqlType, right: SqlType) -> SqlType | None:
 
 
 def equals(kind: SqlType) -> Function:
-    """The function of `=` between two values of one type."""
+    """Returns the function of `=` between two values of one type."""
     names = {
         "bool": "booleq",
         "text": "texteq",
@@ -120,7 +124,9 @@ def equals(kind: SqlType) -> Function:
 
 
 def is_plain_core(query: bound.Query) -> bool:
-    """Whether a query is joins, conditions, groups and DISTINCT alone: what the planner's text itself can say."""
+    """Returns whether a query has joins, conditions, groups and DISTINCT alone, which the planner's text can
+    express.
+    """
     if not isinstance(query, bound.Select) or query.grouping_sets is not None:
         return False
     if query.limit is not None or query.offset is not None or not isinstance(query.distinct, bool):

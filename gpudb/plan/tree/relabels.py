@@ -1,4 +1,4 @@
-"""Casts that leave out what is declared of a type and change no value: a plan has none of them."""
+"""Removes casts that drop type modifiers and change no value; plans have no such casts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudb.sql.traverse import mapped
 
 
 def without_relabels(query: bound.Query) -> bound.Query:
-    """The query with what such casts are of in their place, so that a column is a column to all that looks at plans."""
+    """Returns the query with each such cast replaced by its argument, so that plan analysis sees plain columns."""
 
     def change(node: Any) -> Any:
         return mapped(node.arg, change) if isinstance(node, bound.Cast) and node.relabels else None

@@ -1,4 +1,4 @@
-"""The nodes that stages have beside the plan's own: aggregates in two parts, samples, and what is received."""
+"""Nodes that occur in stages alone: aggregates in two phases, samples, and received rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudb.types import BOOL, INT8, SqlType
 
 
 class _Part(Node):
-    """A half of an aggregate, which shows the whole one's columns."""
+    """One phase of an aggregate; it has the columns of the whole aggregate."""
 
     aggregate: nodes.Aggregate
 
@@ -26,7 +26,7 @@ class _Part(Node):
 
 @dataclass(frozen=True)
 class Partial(_Part):
-    """Each worker's part of an aggregate: a row of keys and states a group."""
+    """Each worker's part of an aggregate: per group a row of keys and states."""
 
     input: Node
     aggregate: nodes.Aggregate
@@ -34,8 +34,10 @@ class Partial(_Part):
 
 @dataclass(frozen=True)
 class Final(_Part):
-    """The groups that partial ones make together; where these are `whole`, each group one of them, only their values
-    are made of their states."""
+    """Merges partial groups and computes their values.
+
+    Where the partial groups are `whole`, each is one group already and only its values are computed from its states.
+    """
 
     input: Node
     aggregate: nodes.Aggregate
@@ -44,7 +46,7 @@ class Final(_Part):
 
 @dataclass(frozen=True)
 class Sample(Node):
-    """At most so many of the input's rows, evenly spaced."""
+    """At most `rows` of the input's rows, evenly spaced."""
 
     input: Node
     rows: int
@@ -52,7 +54,7 @@ class Sample(Node):
 
 @dataclass(frozen=True)
 class Kept(Node):
-    """A shared part within a recursion, which is computed once each time round; equal numbers are one."""
+    """A shared subplan inside a recursion, computed once per iteration; equal numbers denote one result."""
 
     input: Node
     number: int
@@ -60,8 +62,11 @@ class Kept(Node):
 
 @dataclass(frozen=True)
 class Defer(Node):
-    """A scan's rows; the first of its `strings`, by their places, is the place of the row among those that are read,
-    the others are NULL. A `Fetch` of the same number takes them from there."""
+    """A scan's rows without their strings.
+
+    The first of its `strings` (column positions) holds the row's position among the rows that are read, the others are
+    NULL. A `Fetch` of the same number takes the strings from there.
+    """
 
     input: nodes.Scan
     number: int
@@ -75,8 +80,11 @@ class Defer(Node):
 
 @dataclass(frozen=True)
 class Fetch(Node):
-    """The input's rows with the strings that a `Defer` put off: at some places those of the scan's columns, of the row
-    whose place is in the input's column `at`. Its columns are of these `kinds`."""
+    """The input's rows with the strings that a `Defer` left out.
+
+    `columns` pairs output positions with the scan's columns; the row is the one whose position is in input column `at`.
+    The output columns have types `kinds`.
+    """
 
     input: Node
     number: int
@@ -92,7 +100,7 @@ class Fetch(Node):
 
 @dataclass(frozen=True)
 class Receive(Named):
-    """What a worker gets of another stage's rows; `rows` is how many there are thought to be on all workers."""
+    """Rows that a worker receives of another stage; `rows` estimates their number on all workers."""
 
     stage: int
     columns: tuple[tuple[str, SqlType], ...]

@@ -1,4 +1,4 @@
-"""Walking and rebuilding plans and their expressions."""
+"""Traverses and rebuilds plans and their expressions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HELD: dict[type, tuple[str, ...]] = {}
 
 
 def holding(kind: type) -> tuple[str, ...]:
-    """The fields of a plan's node, or of an expression, that hold expressions: a subquery's query is none."""
+    """Returns the fields of a node or expression class that hold expressions; a subquery's query is not one."""
     found = _HELD.get(kind)
     if found is None:
         held = (each.name for each in fields(kind) if any(name in str(each.type) for name in _HOLDING))
@@ -31,17 +31,17 @@ _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NODES}
 
 
 def parts(expr: Any) -> list[Any]:
-    """The expressions, sort keys and frames directly below one."""
+    """Returns the expressions, sort keys and frames directly below one."""
     return below(expr, _PARTS)
 
 
 def flat(values: tuple[Any, ...]) -> list[Any]:
-    """The expressions of a tuple, and of tuples in it."""
+    """Returns the expressions of a tuple and of the tuples nested in it."""
     return among(values, _PARTS)
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:
-    """A node and all below it, outermost first."""
+    """Yields a node and all nodes below it, outermost first."""
     waiting = [node]
     while waiting:
         each = waiting.pop()
@@ -50,16 +50,15 @@ def walk_nodes(node: Node) -> Iterator[Node]:
 
 
 def rebuild(node: Node, change: Callable[[Node], Node]) -> Node:
-    """The plan with `change` applied to every node, inputs first."""
+    """Returns the plan with `change` applied to every node, inputs first."""
     inputs = node.inputs
     return change(node.with_inputs(*[rebuild(each, change) for each in inputs]) if inputs else node)
 
 
 def transform(expr: Any, change: Callable[[Any], Any]) -> Any:
-    """An expression, or several in a tuple, rebuilt from the top: where `change` gives something other than None for an
-    expression, that takes its place.
+    """Rebuilds an expression, or several in a tuple, from the top.
 
-    Subqueries are left as they are.
+    Where `change` returns something other than None for an expression, that replaces it. Subqueries are left unchanged.
     """
     kind = expr.__class__
     if kind is tuple:
@@ -83,17 +82,17 @@ def transform(expr: Any, change: Callable[[Any], Any]) -> Any:
                 changes[name] = after
     if not changes:
         return expr
-    # Half of what `replace` takes.
+    # Takes half the time of `replace`.
     return kind(*[changes[name] if name in changes else getattr(expr, name) for name in _FIELDS[kind]])
 
 
 def shifted(expr: Any, by: int) -> Any:
-    """An expression whose input's columns all moved to the right by some places."""
+    """Shifts an expression's input columns to the right by `by` positions."""
     return moved(expr, lambda index: index + by)
 
 
 def moved(expr: Any, place: Callable[[int], int]) -> Any:
-    """An expression over an input whose columns have other positions now."""
+    """Remaps an expression's input columns to other positions."""
 
     def change(each: Any) -> Any:
         if each.__class__ is bound.Column and each.rel == INPUT:
@@ -105,7 +104,9 @@ def moved(expr: Any, place: Callable[[int], int]) -> Any:
 
 
 def substituted(expr: Any, values: tuple[Any, ...]) -> Any:
-    """An expression over a projection's output as one over its input: each column becomes what it was made from."""
+    """Rewrites an expression over a projection's output as one over its input: a column becomes its defining
+    expression.
+    """
 
     def change(each: Any) -> Any:
         return values[each.index] if each.__class__ is bound.Column and each.rel == INPUT else None
@@ -114,7 +115,7 @@ def substituted(expr: Any, values: tuple[Any, ...]) -> Any:
 
 
 def used(expr: Any) -> set[int]:
-    """The positions of the input's columns that an expression, or several in a tuple, read."""
+    """Returns the positions of the input columns that an expression, or several in a tuple, reads."""
     found: set[int] = set()
     waiting = [expr]
     while waiting:
@@ -131,7 +132,7 @@ def used(expr: Any) -> set[int]:
 
 
 def conjuncts(expr: Any | None) -> tuple[Any, ...]:
-    """The conditions that an AND joins."""
+    """Returns the conditions that an AND joins."""
     if expr is None:
         return ()
     if isinstance(expr, bound.BoolOp) and expr.op == "AND":
@@ -140,7 +141,7 @@ def conjuncts(expr: Any | None) -> tuple[Any, ...]:
 
 
 def conjunction(parts: tuple[Any, ...]) -> Any | None:
-    """Conditions joined by AND; None for none."""
+    """Joins conditions by AND; None for none."""
     if len(parts) < 2:
         return parts[0] if parts else None
     return bound.BoolOp("AND", tuple(parts))

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 from gpudb import pgdata
 from gpudb.errors import GpudbError
+from gpudb.lru import ByIdentity, LruCache
 from gpudb.server.wire.messages import PROTOCOL_3_0
 from gpudb.session.results import Notice, ResultColumn
 from gpudb.types import SqlType
@@ -83,27 +84,24 @@ def parameter_description(types: Sequence[SqlType]) -> bytes:
     return message(b"t", struct.pack(f"!H{len(types)}I", len(types), *(type_.oid for type_ in types)))
 
 
-_descriptions: dict[tuple[int, tuple[int, ...]], tuple[tuple[ResultColumn, ...], bytes]] = {}
-_KEPT = 1000
+_descriptions: LruCache[tuple[ByIdentity[tuple[ResultColumn, ...]], tuple[int, ...]], bytes] = LruCache(1000)
 
 
 def row_description(columns: tuple[ResultColumn, ...], formats: tuple[int, ...]) -> bytes:
     """RowDescription; the formats are by column."""
     # Kept by identity: a statement's columns are the same object every time, and hashing them costs more than all else.
-    key = id(columns), formats
-    kept = _descriptions.get(key)
-    if kept is not None:
-        return kept[1]
+    key = ByIdentity(columns), formats
+    cached = _descriptions.get(key)
+    if cached is not None:
+        return cached
     fields = [struct.pack("!H", len(columns))]
     for column, form in zip(columns, formats):
         type_ = column.type
         numbers = (column.table_oid, column.number, type_.oid, _type_length(type_.name), type_.typmod, form)
         fields.append(_text(column.name) + struct.pack("!IhIhih", *numbers))
-    made = message(b"T", b"".join(fields))
-    if len(_descriptions) >= _KEPT:
-        _descriptions.clear()
-    _descriptions[key] = columns, made
-    return made
+    encoded = message(b"T", b"".join(fields))
+    _descriptions.put(key, encoded)
+    return encoded
 
 
 @cache

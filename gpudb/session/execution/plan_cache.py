@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gpudb.lru import LruCache
 from gpudb.session.results import ResultColumn
 from gpudb.sql.bound import Statement
 from gpudb.sql.parse.parser import RawStatement
@@ -46,29 +45,21 @@ class PlanCache:
     """The most recently used plans of a database. Thread-safe."""
 
     def __init__(self, size: int = SIZE) -> None:
-        self._size = size
-        self._plans: OrderedDict[Key, Plan] = OrderedDict()
-        self._lock = threading.Lock()
+        self._plans: LruCache[Key, Plan] = LruCache(size)
         self.hits = 0
         self.misses = 0
 
     def get(self, key: Key) -> Plan | None:
         """The plan of a key, now the most recently used."""
-        with self._lock:
-            plan = self._plans.get(key)
-            if plan is None:
-                self.misses += 1
-                return None
-            self._plans.move_to_end(key)
+        plan = self._plans.get(key)
+        if plan is None:
+            self.misses += 1
+        else:
             self.hits += 1
-            return plan
+        return plan
 
     def put(self, key: Key, plan: Plan) -> None:
         """Keeps a plan; the least recently used one goes."""
         if len(key.text) > LONGEST:
             return
-        with self._lock:
-            self._plans[key] = plan
-            self._plans.move_to_end(key)
-            while len(self._plans) > self._size:
-                self._plans.popitem(last=False)
+        self._plans.put(key, plan)

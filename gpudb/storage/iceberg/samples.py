@@ -7,8 +7,6 @@ leave of them stays. Only the one column is read; of a chunk that takes much spa
 from __future__ import annotations
 
 import logging
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.lru import LruCache
 from gpudb.plan.cost.sampling import Sample
 from gpudb.storage.iceberg.column_layout import names_by_id
 
@@ -27,29 +26,23 @@ FILES, PLACES = 4, 8
 WHOLE_BYTES = 4 << 20
 """A column's chunk of a row group of no more bytes is read whole, so that it is seen at several places."""
 _BUFFER = 1 << 17
-_KEPT = 4096
 _log = logging.getLogger(__name__)
-_known: OrderedDict[tuple[int, tuple[str, ...]], Sample | None] = OrderedDict()
-_lock = threading.Lock()
+_known: LruCache[tuple[int, tuple[str, ...]], tuple[Sample | None]] = LruCache(4096)
 
 
 def sample(table: Table, column: Column) -> Sample | None:
     """A sample of a column's values; None for one that lies as structs or lists, or whose files cannot be read."""
     files = _spread(table.files, [file.rows for file in table.files], FILES)
     key = column.field_id, tuple(file.path for file in files)
-    with _lock:
-        if key in _known:
-            _known.move_to_end(key)
-            return _known[key]
+    known = _known.get(key)
+    if known is not None:
+        return known[0]
     try:
         found = _sampled(files, column)
     except (OSError, pa.ArrowException) as error:
         _log.warning('no sample of column "%s" of table "%s": %s', column.name, table.name, error)
         return None
-    with _lock:
-        _known[key] = found
-        while len(_known) > _KEPT:
-            _known.popitem(last=False)
+    _known.put(key, (found,))
     return found
 
 

@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.harness import RESULTS, described, written
 from gpudb.engine.gpu.backend.base import Frames, HostFrames
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Kernels, Twin
 from gpudb.engine.gpu.worker.stage_executor import Tables
 from gpudb.engine.protocol import Request

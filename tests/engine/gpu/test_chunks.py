@@ -20,7 +20,7 @@ from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.coordinator import coordinator
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.lower.nodes import Lowering
 from gpudb.engine.gpu.planning import planner

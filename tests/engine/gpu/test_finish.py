@@ -15,8 +15,8 @@ from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.exchange.state_codec import Sent, sent
 from gpudb.engine.gpu.fastpath import two_phase
 from gpudb.engine.gpu.finalize.merge import OfFrame
-from gpudb.engine.gpu.fused.result_columns import Lane
-from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute, finished
 from gpudb.plan.physical.exchange_planning import Costs

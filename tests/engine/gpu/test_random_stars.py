@@ -14,7 +14,7 @@ from functools import partial
 
 import pytest
 
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError

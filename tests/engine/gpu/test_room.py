@@ -17,7 +17,7 @@ from gpudb.engine.gpu.backend.base import HostFrames, HostHeld
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.exchange.result_codec import to_batch
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.planning.planner import Planned, Planner
 from gpudb.engine.gpu.worker.device import Device

@@ -14,7 +14,7 @@ from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.exchange.routing import runners
 from gpudb.engine.gpu.fastpath.two_phase import finished, scattered
 from gpudb.engine.gpu.finalize.merge import OfFrame
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.column_chunks import Bits
-from gpudb.engine.gpu.fused.packed_column import DAY, UNITS, PackedColumn
+from gpudb.engine.gpu.fused.columns.packed_column import DAY, UNITS, PackedColumn
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import Bits
 from gpudb.engine.gpu.fused.unsupported import NotFused
 
 Array = np.ndarray[Any, Any]

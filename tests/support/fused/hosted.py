@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.codegen import Kernel, Options, generated, headers, options_for
-from gpudb.engine.gpu.fused.launch import arguments, grid_of
-from gpudb.engine.gpu.fused.numpy_backend import Outcome, Segment, in_forms
-from gpudb.engine.gpu.fused.pipeline import Pipeline
-from gpudb.engine.gpu.fused.result_buffers import Target
+from gpudb.engine.gpu.fused.codegen.kernel import Kernel, Options, generated, headers, options_for
+from gpudb.engine.gpu.fused.cuda.launch import arguments, grid_of
+from gpudb.engine.gpu.fused.cuda.result_buffers import Target
+from gpudb.engine.gpu.fused.ir.pipeline import Pipeline
+from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome, Segment, in_forms
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("g++")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.fused import numpy_backend
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
-from gpudb.engine.gpu.fused.prepared_pipeline import Prepared
+from gpudb.engine.gpu.fused.numpy_backend import executor
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import Prepared
 from gpudb.engine.gpu.fused.runner import Twin
 from tests.support.gpu import local_stages
 
@@ -16,6 +16,6 @@ class Recording(Twin):
         super().__init__(tables)
         self.prepared: list[Prepared] = []
 
-    def _run(self, prepared: Prepared) -> numpy_backend.Outcome:
+    def _run(self, prepared: Prepared) -> executor.Outcome:
         self.prepared.append(prepared)
         return super()._run(prepared)

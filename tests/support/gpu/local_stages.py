@@ -12,7 +12,7 @@ from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Share
 from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.exchange.routing import givers, runners
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.dynamic_filters import Narrowed
 from gpudb.engine.gpu.worker.stage_executor import Kernels, Tables, Task, compute, finished

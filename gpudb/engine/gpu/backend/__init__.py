@@ -1,3 +1,6 @@
-"""The protocol of frames that the lowering computes with, and its implementation on the host by Polars."""
+"""The protocol of compute backends, its host implementation by Polars, and the priorities of a worker's threads.
+
+Imports only `limits` of this package.
+"""
 
 from __future__ import annotations

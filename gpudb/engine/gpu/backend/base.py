@@ -1,7 +1,7 @@
-"""Where a stage's frames lie and are computed: the seam between the lowering and Polars' own engine or cudf-polars.
+"""The compute backend's protocol: the seam between the lowering and Polars or cudf-polars.
 
-The lowering makes Polars lazy frames alone. `Frames` computes them; a `Held` frame is computed already, in this
-process's memory (`HostFrames`) or in a GPU's (`cudf.frames`), and can be read by later lazy frames where it lies.
+The lowering only builds Polars lazy frames. A `Backend` computes them. A `ComputedFrame` is the result, in this
+process's memory (`HostFrame`) or in a GPU's (`cudf.backend`); later lazy frames read it without a copy.
 """
 
 from __future__ import annotations
@@ -20,118 +20,126 @@ from gpudb.plan.errors import NotCarried
 
 _T = TypeVar("_T")
 _WORTH = 10
-"""Rows that there are at least for each of the first ones that are looked for before all are sorted."""
+"""Minimum ratio of all rows to the requested first ones for which a search for the first ones pays before a sort."""
 SEED = 20261
-"""Of the hash that spreads rows over workers: theirs must be one."""
+"""Seed of the hash that partitions rows over workers; all workers must use the same one."""
 TURN, TURNS = 648_056, 1_048_573
-"""A row's number times the first, modulo the second, a prime: so equal rows take turns, whatever rows lie between."""
+"""Multiplier and prime modulus that map a row's number to a turn, so that equal rows alternate between parts."""
 _FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How a key is sorted."""
+    """Sort order of a key."""
 
     descending: bool
     nulls_first: bool
 
 
 Arrays = tuple[Any, Any | None]
-"""A column in a GPU's memory: its values, and which of them are there (None: all)."""
+"""A numeric column in GPU memory: its values, and its validity (None: no NULLs)."""
 
 
 Coded = tuple[Any, Any | None, pl.Series]
-"""A column of texts in a GPU's memory: the place of each among the texts that differ, which of them are there (None:
-all), and, on the host, the texts that differ."""
+"""A dictionary-encoded text column: codes and validity (None: no NULLs) in GPU memory, and the dictionary on the host.
+"""
 
 
 class Held(Protocol):
-    """Rows that have been computed."""
+    """Rows that a backend has computed."""
 
     @property
     def lazy(self) -> pl.LazyFrame:
-        """A lazy frame over them."""
+        """A lazy frame over the rows."""
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
 
     @property
     def bytes(self) -> int:
-        """Their size, in bytes."""
+        """The size of the rows, in bytes."""
 
     def frame(self) -> pl.DataFrame:
-        """The rows on the host."""
+        """Returns the rows as a frame on the host."""
 
     def column(self, name: str) -> pl.Series:
-        """A column on the host."""
+        """Returns a column as a series on the host."""
 
     def arrays(self, name: str) -> Arrays | None:
-        """A column of numbers where it lies; None on the host, of other columns, and of rows that had better go there
-        since they are few."""
+        """Returns a numeric column in GPU memory.
+
+        None on the host, for other types, and for rows so few that the host is the better place.
+        """
 
     def coded(self, name: str) -> Coded | None:
-        """A column of texts by numbers, where it lies; None on the host, and of rows that had better go there since
-        they are few."""
+        """Returns a text column in GPU memory, dictionary-encoded.
+
+        None on the host, and for rows so few that the host is the better place.
+        """
 
     def distinct(self, name: str) -> int:
-        """How many values of a column differ, NULL among them."""
+        """Returns the number of distinct values of a column; NULL counts as one."""
 
     def beside(self, columns: pl.DataFrame | Held) -> Held:
-        """The same rows with more columns: from the host, or from where the rows lie."""
+        """Returns the same rows with more columns, from the host or from the same memory."""
 
     def largest(self, name: str) -> int | None:
-        """The largest integer in a column; None if there is none."""
+        """Returns the largest integer in a column; None if the column has no value."""
 
     def least(self, name: str) -> int | None:
-        """The least integer in a column; None if there is none."""
+        """Returns the least integer in a column; None if the column has no value."""
 
     def narrow(self, name: str) -> bool:
-        """Whether 64 bits hold every integer of a column of 128."""
+        """Returns whether every integer of a 128-bit column fits in 64 bits."""
 
     def nulls(self, name: str) -> int:
-        """How many NULLs a column has."""
+        """Returns the number of NULLs in a column."""
 
 
 class Away(ABC):
-    """Rows that lie, until they are read, where they take none of a device's memory; `size` is their bytes there."""
+    """Rows outside the device's memory until they are read; `size` is their bytes there."""
 
     __slots__ = ()
     size: int
 
     @abstractmethod
     def data(self) -> bytes:
-        """They as an Arrow IPC stream; ValueError where they are no more."""
+        """Returns the rows as an Arrow IPC stream. Raises ValueError once they are freed."""
 
 
 class Frames(Protocol):
-    """What computes lazy frames."""
+    """Computes lazy frames."""
 
     compares: bool
-    """Whether it takes less to compare rows with the keys that they will be joined by than to join all of them."""
+    """Whether filtering rows by the keys of a later join is cheaper than joining all of them."""
 
     def enter(self, lane: Lane) -> None:
-        """What the calling thread computes from now on does not wait for other lanes."""
+        """Sets the priority of the calling thread: what it computes does not wait for less urgent work."""
 
     def held(self, lazy: pl.LazyFrame) -> Held:
         """Computes a lazy frame."""
 
     def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
-        """Computes a lazy frame for a step that runs on the host; `why` names the step to EXPLAIN ANALYZE."""
+        """Computes a lazy frame for a step that runs on the host; `why` names the step in EXPLAIN ANALYZE."""
 
     def given(self, frame: pl.DataFrame) -> Held:
-        """Rows that lie on the host."""
+        """Moves a host frame to where this backend computes."""
 
     def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
-        """A lazy frame with the first rows by a key, so many at least, among others or not: what its other columns
-        hold is then wanted of few rows. `again` says that it takes little to be computed twice."""
+        """Returns a lazy frame that has at least the first `count` rows by a key, and perhaps others.
+
+        The remaining columns are then computed for few rows. `again` says that computing the frame twice is cheap.
+        """
 
     def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
-        """Computes a lazy frame, its rows spread over so many parts by the values of keys; parts that go `away`, into
-        files, are on the host."""
+        """Computes a lazy frame and partitions its rows into `count` parts by the hash of keys.
+
+        Parts that go `away`, into files, are on the host.
+        """
 
     def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
-        """The same by the numbers in a column, which goes."""
+        """Computes a lazy frame and partitions its rows by the part numbers in a column, which is dropped."""
 
     def ranged(
         self,
@@ -143,43 +151,51 @@ class Frames(Protocol):
         spread: bool = False,
         away: bool = False,
     ) -> list[Held]:
-        """The same by where rows lie among `ends`, one row fewer than there are parts, which have the order's columns
-        and are in it; those columns go. Rows that are equal to several ends are `spread` over the parts between these:
-        memory is to hold each part."""
+        """Computes a lazy frame and partitions its rows by ranges of a sort order.
+
+        `ends` has one row fewer than there are parts, the columns of the order, and is sorted by it; those columns are
+        dropped from the parts. With `spread`, rows equal to several ends alternate over the parts between them, so that
+        memory can hold each part.
+        """
 
     def repeated(self, rows: Held, times: str, number: str) -> Held:
-        """Each row as often as its integer in the column `times` says, the first of them 0 in a column `number`, the
-        next 1, and so on."""
+        """Repeats each row as often as the integer column `times` says; column `number` counts the copies from 0."""
 
     @property
     def puts_away(self) -> bool:
-        """Whether there is memory of the host's from which rows soon are back."""
+        """Whether host memory is available from which rows are restored quickly."""
 
     def put_away(self, rows: Held) -> Away | None:
-        """Rows in such memory; None where there is none for them."""
+        """Offloads rows to that memory; returns None where it has no room."""
 
     def back(self, parts: Sequence[Held | Away]) -> Held | None:
-        """Rows that were put away, one part after the other; None where none of them was. ValueError as `Away.data`,
-        MemoryError as `given`."""
+        """Restores offloaded rows, one part after the other; None if none of the parts was offloaded.
+
+        Raises ValueError as `Offloaded.data`, MemoryError as `from_host`.
+        """
 
     def make_room(self) -> None:
-        """Lets go of what nobody reads, and of what can be read again."""
+        """Frees memory that nobody reads, and caches that can be read again."""
 
     def with_room(self, work: Callable[[], _T]) -> _T:
-        """What some work gives, done again where memory was too small: once what others have let go of is free, and
-        once room was made. MemoryError where it is too small still."""
+        """Returns the result of `work`, and retries it when memory was too small.
+
+        The first retry waits until other threads have freed memory; the second follows `free_memory`. Raises
+        MemoryError if memory is still too small.
+        """
 
     def last(self, last: bool) -> None:
-        """Whether there are no smaller chunks for the rows that memory is too small for: they are computed elsewhere
-        then, if they can be."""
+        """Says whether the statement has no smaller chunks: rows too large for memory are then computed elsewhere if
+        possible.
+        """
 
     def on_host(self) -> tuple[str, ...]:
-        """What ran on the host, though the frames lie elsewhere, since this was asked last."""
+        """Returns the steps that ran on the host, though the backend is a GPU, since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostHeld:
-    """A Polars frame."""
+    """A computed frame in this process's memory."""
 
     table: pl.DataFrame
 
@@ -244,13 +260,13 @@ class HostHeld:
 
 
 class HostFrames:
-    """Frames in this process's memory, computed by Polars on its processors."""
+    """The backend that computes with Polars on this process's processors."""
 
     compares = True
     puts_away = False
 
     def enter(self, lane: Lane) -> None:
-        """See `Frames`: processors are all lanes'."""
+        """See `Backend`. No-op: processors have no priorities."""
 
     def held(self, lazy: pl.LazyFrame) -> HostHeld:
         """See `Frames`."""
@@ -278,7 +294,7 @@ class HostFrames:
         if len(known) <= left * _WORTH:
             return lazy
         best = known.top_k(left) if order.descending else known.bottom_k(left)
-        # As it is held: Python's calendar ends before Polars'.
+        # Python's calendar ends before Polars', so the physical values are compared.
         last = best.to_physical()
         end = pl.lit(last.min() if order.descending else last.max(), last.dtype).cast(keys.dtype)
         wanted = key >= end if order.descending else key <= end
@@ -289,7 +305,7 @@ class HostFrames:
         table = collected(lazy)
         if count == 1:
             return [HostHeld(table)]
-        # As columns, constants too: Polars gives of a constant no hash a row, but one for each chunk of a frame.
+        # Keys become columns, constants too: Polars hashes a constant once per chunk of a frame, not once per row.
         held = table.with_columns(key.alias(f"key{number}") for number, key in enumerate(keys))
         place = held.select(place=_hashed([held[f"key{number}"] for number in range(len(keys))]) % count)["place"]
         return _parted(table, place, count)
@@ -329,7 +345,7 @@ class HostFrames:
         return HostHeld(frame[places].with_columns(numbers))
 
     def put_away(self, rows: Held) -> Away | None:
-        """See `Frames`: they would lie where they do."""
+        """See `Backend`. No-op on the host."""
         return None
 
     def back(self, parts: Sequence[Held | Away]) -> Held | None:
@@ -337,7 +353,7 @@ class HostFrames:
         return None
 
     def make_room(self) -> None:
-        """See `Frames`: whoever bounds this process's memory does."""
+        """See `Backend`. No-op: the memory watchdog of the process frees memory."""
 
     def with_room(self, work: Callable[[], _T]) -> _T:
         """See `Frames`."""
@@ -345,20 +361,20 @@ class HostFrames:
             return work()
         except MemoryError:
             pass
-        # Here nothing holds what the first try held.
+        # Outside the handler, so that nothing of the first attempt is still referenced.
         self.make_room()
         return work()
 
     def last(self, last: bool) -> None:
-        """See `Frames`: there is no other memory."""
+        """See `Backend`. No-op: the host has no other memory."""
 
     def on_host(self) -> tuple[str, ...]:
-        """See `Frames`: everything lies here, and nothing needs to be told."""
+        """See `Backend`. Empty: every step runs on the host."""
         return ()
 
 
 def _parted(table: pl.DataFrame, place: pl.Series, count: int) -> list[Held]:
-    """Rows by their place; of many places in one pass, of few by a filter for each, which costs less."""
+    """Partitions rows by their part numbers: many parts in one pass, few by one filter each, which is cheaper."""
     if count <= _FEW:
         return [HostHeld(table.filter(place == number)) for number in range(count)]
     name = "place"
@@ -367,7 +383,7 @@ def _parted(table: pl.DataFrame, place: pl.Series, count: int) -> list[Held]:
 
 
 def _before(ends: pl.DataFrame, rows: pl.DataFrame, order: Sequence[Order], *, equal: bool = False) -> pl.Series:
-    """How many of the ends come before each row, or with `equal` not after it."""
+    """Returns for each row how many ends sort before it, or with `equal` not after it."""
     both = pl.concat([ends, rows]).with_columns(end=pl.int_range(pl.len()) < ends.height, row=pl.int_range(pl.len()))
     down, last = [key.descending for key in order], [not key.nulls_first for key in order]
     placed = both.sort([*rows.columns, "end"], descending=[*down, equal], nulls_last=[*last, False])
@@ -376,7 +392,7 @@ def _before(ends: pl.DataFrame, rows: pl.DataFrame, order: Sequence[Order], *, e
 
 
 def collected(lazy: pl.LazyFrame) -> pl.DataFrame:
-    """A lazy frame's rows by Polars' own engine."""
+    """Computes a lazy frame with Polars' own engine."""
     try:
         return lazy.collect()
     except pl.exceptions.PanicException as panic:
@@ -384,14 +400,16 @@ def collected(lazy: pl.LazyFrame) -> pl.DataFrame:
 
 
 def beyond_calendar() -> NotCarried:
-    """What a panic of Polars means: its calendar ends in 262142, PostgreSQL's in 294276, with infinities beyond."""
+    """Returns the error for a Polars panic: its calendar ends in 262142, PostgreSQL's in 294276, with infinities
+    beyond.
+    """
     return NotCarried("a date or timestamp beyond Polars' calendar")
 
 
 def _hashed(keys: Sequence[pl.Series]) -> pl.Expr:
     made = pl.lit(SEED, pl.UInt64)
     for series in keys:
-        # -0 and 0 are one value, and Int128 has no hash that is the same everywhere.
+        # -0 and 0 are one value, and the hash of Int128 differs between platforms.
         key, kind = pl.col(series.name), series.dtype
         key = key + 0.0 if kind.is_float() else key.cast(pl.Float64) if kind == pl.Int128 else key
         made = made * pl.lit(31, pl.UInt64) + key.hash(SEED)

@@ -1,4 +1,4 @@
-"""The lanes in which a worker computes side by side, and how urgent they are to its device."""
+"""Priorities of a worker's threads, and their urgency on its device."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from typing import Final, Literal
 
 Lane = Literal["long", "short", "at once"]
 URGENCY: Final[Mapping[Lane, int]] = {"long": 0, "short": 1, "at once": 2}
-"""What is more urgent is begun first, of what waits for a place on the device."""
+"""Work that waits for the device starts in descending order of urgency."""

@@ -1,3 +1,6 @@
-"""What a worker keeps between statements: columns of tables by file, dictionaries, buffers, prepared stages."""
+"""What a worker caches between statements: columns of tables by file, dictionaries, buffers and build sides.
+
+Imports `limits`, `backend` and `lower`.
+"""
 
 from __future__ import annotations

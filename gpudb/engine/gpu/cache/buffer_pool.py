@@ -1,7 +1,7 @@
-"""Blocks of memory that take long to be had: they are had when they are first wanted, and kept for whoever wants more.
+"""Pool of buffers that are expensive to allocate. It allocates them on demand and reuses them.
 
-Memory of the host whose pages are locked is such: a GPU reads and writes it at the full speed of the bus, but to lock
-pages takes longer than to copy what they hold.
+Page-locked host memory is expensive: a GPU reads and writes it at the full speed of the bus, but locking pages takes
+longer than copying their contents.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 BLOCK_BYTES = 1 << 19
 GROUP_BYTES = 128 * BLOCK_BYTES
-"""So many are had at once."""
+"""Bytes allocated at a time."""
 
 
 class Blocks:
-    """Addresses of blocks; any thread may call, whatever it does. `limit` bounds the bytes of all of them.
+    """Addresses of free blocks. Thread-safe. `limit` bounds the bytes of all blocks.
 
-    `made` gives so many bytes: their address, and what holds them as long as it is held. It raises MemoryError where
-    there are none; then it is asked no more.
+    `allocate` takes a number of bytes and returns their address and an object that owns them. It raises MemoryError
+    where the system has no more; it is not called again after that.
     """
 
     def __init__(self, limit: int, made: Callable[[int], tuple[int, Any]]) -> None:
@@ -29,16 +29,16 @@ class Blocks:
         self._left = limit // GROUP_BYTES
         self._making = threading.Lock()
         self._holders: dict[int, Any] = {}
-        # Its operations are whole: who lets go of blocks need not wait, and may be in the middle of taking some.
+        # Its operations are atomic: a thread that releases blocks never waits, even while it acquires some.
         self._free: deque[int] = deque()
 
     @property
     def room(self) -> int:
-        """The bytes that are free, or may be had."""
+        """The bytes that are free or can still be allocated."""
         return len(self._free) * BLOCK_BYTES + self._left * GROUP_BYTES
 
     def take(self, count: int) -> list[int] | None:
-        """So many blocks, whose contents are any; None where there are fewer."""
+        """Returns `count` blocks with undefined contents; None if fewer are available."""
         found: list[int] = []
         while len(found) < count:
             try:
@@ -53,14 +53,14 @@ class Blocks:
         return found
 
     def give(self, blocks: Iterable[int]) -> None:
-        """Nobody reads or writes these any more."""
+        """Returns blocks to the pool. The caller no longer reads or writes them."""
         self._free.extend(blocks)
 
     def shrink(self, excess: int) -> None:
-        """Lets go of so many bytes, if blocks that were had together are free."""
+        """Frees at least `excess` bytes, as far as whole groups of blocks are free."""
         with self._making:
             found: set[int] = set()
-            with suppress(IndexError):  # another thread may take some meanwhile
+            with suppress(IndexError):  # another thread may acquire some meanwhile
                 while True:
                     found.add(self._free.pop())
             for first in list(self._holders):

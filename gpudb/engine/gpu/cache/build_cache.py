@@ -1,61 +1,62 @@
-"""Stages whose fused parts all workers have bound: what only their build sides would read need not run again.
+"""Caches which stages' fused parts all workers have bound, and prunes the stages that only their build sides read.
 
-Each worker tells of its own; the coordinator asks all of them to leave such stages out, so that none waits for rows
-that another one does not make. A worker that has let go of a part by then says so, and all runs once more as a whole.
+Each worker reports its own bound stages. The coordinator asks all workers to leave such stages out, so that none waits
+for rows that another one does not produce. A worker that has evicted a bound part reports it, and the statement runs
+once more in full.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from gpudb.lru import LruCache
 from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Receive
 from gpudb.plan.tree.traversal import walk_nodes
 
-_KEPT = 4096
 _Key = tuple[bytes, bytes, tuple[str, ...]]
-"""A plan's digest, its parameters, and the workers of its shares."""
+"""A plan's digest, its parameters, and the addresses of its partitions' workers."""
 
 
 class BoundStages:
-    """The coordinator's side, on its event loop: what the workers have told."""
+    """The coordinator's record of bound stages; used on its event loop."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[_Key, tuple[int, ...]] = OrderedDict()
+        self._known: LruCache[_Key, tuple[int, ...]] = LruCache(4096)
 
     def of(self, digest: bytes, parameters: bytes, peers: tuple[str, ...]) -> tuple[int, ...]:
-        """The numbers of a plan's stages that these workers have bound."""
-        return self._known.get((digest, parameters, peers), ())
+        """Returns the numbers of a plan's stages that these workers have bound."""
+        return self._known.get((digest, parameters, peers)) or ()
 
     def learn(
         self, digest: bytes, parameters: bytes, peers: tuple[str, ...], told: Iterable[Sequence[Sequence[int]]]
     ) -> None:
-        """Each worker has told which of the stages that it ran it has bound, and which not; none was left out."""
+        """Records the stages that each worker has run and bound, and run and not bound; no stage was left out."""
         loose, every = set[int](), set[int]()
         for bound, other in told:
             every |= set(bound)
             loose |= set(other)
-        self._known[digest, parameters, peers] = tuple(sorted(every - loose))
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
+        self._known.put((digest, parameters, peers), tuple(sorted(every - loose)))
 
     def forget(self, digest: bytes, parameters: bytes, peers: tuple[str, ...]) -> None:
-        """A worker has let go of some of it."""
-        self._known.pop((digest, parameters, peers), None)
+        """Removes a plan's record after a worker has evicted a bound part."""
+        self._known.pop((digest, parameters, peers))
 
 
 def fused_parts(stage: Stage) -> list[Fused]:
-    """A stage's fused parts, those of their build sides too; none for one whose scans its rows narrow each time."""
+    """Returns a stage's fused parts, those of build sides included; none if its scans are narrowed on each run."""
     return [] if stage.narrows else [node for node in walk_nodes(stage.root) if isinstance(node, Fused)]
 
 
 def without(stages: Sequence[Stage], bound: Iterable[int]) -> tuple[list[Stage], set[int]]:
-    """A plan's stages without what only the build sides of `bound` ones read: stages that do not run read nothing, and
-    bound ones read what is left. And the numbers of those that run."""
+    """Returns a plan's stages without what only the build sides of `bound` ones read, and the numbers of those that
+    run.
+
+    Stages that do not run have no inputs; bound ones keep the inputs that remain.
+    """
     numbers = set(bound)
     again = {id(part): part for stage in stages if stage.number in numbers for part in fused_parts(stage)}
     wanted = needed(stages, again)
@@ -71,7 +72,7 @@ def without(stages: Sequence[Stage], bound: Iterable[int]) -> tuple[list[Stage],
 
 
 def needed(stages: Sequence[Stage], again: Mapping[int, object]) -> set[int]:
-    """The numbers of the stages that run: all that the last one reads, but for the build sides of bound parts."""
+    """Returns the numbers of the stages that run: all inputs of the last one, except build sides of bound parts."""
     found = {stages[-1].number}
     for stage in reversed(stages):
         if stage.number in found:
@@ -81,7 +82,7 @@ def needed(stages: Sequence[Stage], again: Mapping[int, object]) -> set[int]:
 
 
 def received(node: Node, again: Mapping[int, object]) -> set[int]:
-    """The stages whose rows a node reads, but for the build sides of bound parts."""
+    """Returns the stages whose rows a node reads, except those of build sides of bound parts."""
     if id(node) in again:
         return set()
     if isinstance(node, Receive):

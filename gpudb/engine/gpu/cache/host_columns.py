@@ -1,7 +1,6 @@
-"""A worker's share of tables, kept in memory by column and file: the least recently used go first.
+"""A worker's partition of tables in host memory, by column and file; the least recently used are evicted first.
 
-Of a statement that goes through its share chunk by chunk nothing is kept: what is kept already is read there all the
-same, and the rest from its files.
+A statement that runs chunk by chunk adds nothing to the cache. It reads cached columns and takes the rest from files.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ from gpudb.storage.iceberg.pruning import prune
 from gpudb.types import SqlType
 
 _Key = tuple[str, int, SqlType, Share]
-"""A file's path, a column's field id and type (which may widen), and whose share."""
+"""A file's path, a column's field id and type (which may widen), and the partition."""
 _Rows = tuple[int, int]
-"""The first row, and the one after the last."""
+"""The first row, and the row after the last."""
 
 
 _Part = TypeVar("_Part")
@@ -47,14 +46,14 @@ _Read = TypeVar("_Read")
 
 
 class ResidentTables:
-    """The columns that a worker holds; `budget` bounds them, in bytes."""
+    """The columns that a worker caches; `budget` bounds their bytes."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self.columns: Columns[_Key, pl.DataFrame] = Columns()
 
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
-        """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
+        """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped."""
         share = read_share(scan, share)
         columns = [scan.table.columns[index] for index in scan.columns]
         wanted, held = share.rows(scan.table), held_share(scan.table, share).rows(scan.table)
@@ -72,7 +71,7 @@ class ResidentTables:
     def _file(
         self, table: Table, file: DataFile, columns: Sequence[Column], share: Share, wanted: _Rows, held: _Rows
     ) -> pl.DataFrame:
-        """The `wanted` rows of a file, of which this worker keeps those that are `held`."""
+        """Returns the `wanted` rows of a file; this worker caches the rows `held`."""
         first, last = wanted
         if not columns:
             return pl.DataFrame({NOTHING: pl.repeat(True, last - first, eager=True)})
@@ -100,17 +99,19 @@ class ResidentTables:
 
     @property
     def bytes(self) -> int:
-        """What the columns take."""
+        """The bytes of the cached columns."""
         return self.columns.bytes
 
     def shrink(self, excess: int) -> None:
-        """Lets go of so many bytes of columns, if there are so many that are not pinned."""
+        """Evicts at least `excess` bytes of columns, as far as columns are not pinned."""
         self.columns.shrink(self.bytes - excess)
 
 
 def side_by_side(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: int) -> Iterator[_Read]:
-    """What is read of each part, in their order, `most` of them at once: while one waits for its file another one is
-    decoded."""
+    """Yields the result of `read` for each part, in order, with up to `most` reads at once.
+
+    One part is decoded while another waits for its file.
+    """
     if len(parts) < 2:
         yield from map(read, parts)
         return
@@ -125,8 +126,10 @@ def side_by_side(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: i
 
 
 def pieces_of(file: DataFile, first: int, last: int, step: int) -> list[tuple[int, int]]:
-    """Rows `first` to `last` of a file as runs of at most `step` rows, cut where row groups end: one that is cut is
-    decoded for each of its parts."""
+    """Splits rows `first` to `last` of a file into runs of at most `step` rows.
+
+    Runs end where row groups end: a row group that is split is decoded once for each of its runs.
+    """
     ends = _group_ends(file.path) if last - first > step else ()
     found: list[tuple[int, int]] = []
     while first < last:
@@ -138,7 +141,10 @@ def pieces_of(file: DataFile, first: int, last: int, step: int) -> list[tuple[in
 
 
 def _group_ends(path: str) -> tuple[int, ...]:
-    """After how many rows each row group of a file ends; nothing for one that cannot be read: its reader tells."""
+    """Returns the row count up to the end of each row group.
+
+    Empty for an unreadable file, whose reader raises the error.
+    """
     try:
         return _group_ends_at(path, Path(path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException):
@@ -152,7 +158,7 @@ def _group_ends_at(path: str, changed: int) -> tuple[int, ...]:
 
 
 def stored_width(file: DataFile, column: Column) -> float:
-    """Bytes that a value of a column takes in a file before it is compressed, on average; 0 where nothing is known."""
+    """Returns the average uncompressed bytes of a column's value in a file; 0 if unknown."""
     try:
         return _widths_at(file.path, Path(file.path).stat().st_mtime_ns).get(column.field_id, 0)
     except (OSError, pa.ArrowException):
@@ -173,7 +179,7 @@ def _widths_at(path: str, changed: int) -> Mapping[int, float]:
 
 
 def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
-    """The files of a scan's table, those left out that its filter excludes by their statistics."""
+    """Returns the files of a scan's table, without those that its filter excludes by their statistics."""
     condition = conjunction(tuple(each for each in (scan.filter, scan.wanted) if each is not None))
     if condition is None:
         return scan.table.files
@@ -184,7 +190,7 @@ def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
 
 
 def stored_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
-    """Rows of a file's columns, each as the lanes of its type under their suffixes."""
+    """Reads rows of a file's columns, each as the lanes of its type, named by their suffixes."""
     if first == last:
         return [pl.DataFrame(schema=lanes(column.type)) for column in columns]
     arrays = _arrays(file, columns, first, last)
@@ -197,7 +203,7 @@ def stored_lanes(file: DataFile, columns: Sequence[Column], first: int, last: in
 
 
 def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray | None]:
-    """Rows of a file's columns, by field id, in their stored form; None for a column that came after the file."""
+    """Reads rows of a file's columns by field id, in stored form; None for a column that is newer than the file."""
     try:
         with pq.ParquetFile(file.path) as opened:
             names = names_by_id(opened.schema_arrow)
@@ -217,7 +223,7 @@ def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) ->
 
 
 def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
-    """A stored column as the lanes of its type, each under its suffix."""
+    """Converts a stored column to the lanes of its type, each under its suffix."""
     held = lanes(kind)
     if pa.types.is_null(array.type):
         return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
@@ -246,7 +252,7 @@ def _empty(types: Sequence[SqlType]) -> pl.DataFrame:
 
 
 def column_bounds(table: Table, column: Column) -> Bounds:
-    """The least and the greatest digits in a column of integers or numerics, from its files' statistics."""
+    """Returns the least and the greatest digits in an integer or numeric column, from its files' statistics."""
     known = type_bounds(column.type)
     if known is None:
         return None

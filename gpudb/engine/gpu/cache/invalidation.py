@@ -1,4 +1,4 @@
-"""Tables that are dropped: workers let go of what they hold of them once a statement shows that they are gone."""
+"""Evicts the columns of dropped tables from the workers once a statement's catalog lacks the tables."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from gpudb.catalog.model import Catalog, Table
 
 
 class Dropped:
-    """Which tables statements have read, and in which version of the catalog; `evict` is told of one that is gone.
+    """Tables that statements have read, with the catalog version of the read.
 
-    A catalog of another transaction may lack a table that is not committed yet: what workers let go of is read again.
+    Calls `evict` for each table that is gone.
+
+    Another transaction's catalog may lack an uncommitted table. Its columns are evicted too early then, and read again.
     """
 
     def __init__(self, evict: Callable[[Table], object]) -> None:
@@ -21,7 +23,7 @@ class Dropped:
         self._lock = threading.Lock()
 
     def reading(self, tables: Iterable[Table], catalog: Catalog) -> None:
-        """A statement over some tables is about to run."""
+        """Records that a statement over these tables is about to run."""
         gone: list[Table] = []
         with self._lock:
             for table in tables:

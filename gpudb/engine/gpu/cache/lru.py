@@ -1,4 +1,4 @@
-"""What a worker keeps of tables' columns: the least recently used go first, those of pinned tables stay."""
+"""A worker's cache of table columns. The least recently used are evicted first; pinned tables stay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class Entry(Generic[V]):
-    """A column's values over some rows: of which table and column, its bytes, and how often it was read again."""
+    """A column's values over some rows: its table and name, its bytes, and the number of reads from the cache."""
 
     value: V
     bytes: int
@@ -25,7 +25,7 @@ class Entry(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is told of a column: its table's OID, its name, in which form it lies, in how many parts."""
+    """Description of a cached column: its table's OID, its name, its form, and the number of its parts."""
 
     table: int
     column: str
@@ -37,7 +37,7 @@ class Held:
 
 
 class Columns(Generic[K, V]):
-    """Columns by key, in the order of their last use; any thread may call. `pinned` are OIDs of tables."""
+    """Columns by key, in the order of their last use. Thread-safe. `pinned` are OIDs of tables."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -46,7 +46,7 @@ class Columns(Generic[K, V]):
         self.pinned: set[int] = set()
 
     def get(self, key: K) -> V | None:
-        """A column, which counts as used."""
+        """Returns a column and marks it as used."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
@@ -56,19 +56,19 @@ class Columns(Generic[K, V]):
             return entry.value
 
     def holds(self, key: K) -> bool:
-        """Whether a column is there; looking does not count as using it."""
+        """Returns whether a column is cached, without marking it as used."""
         with self._lock:
             return key in self._entries
 
     def put(self, key: K, value: V, size: int, table: int, column: str) -> None:
-        """Keeps a column of so many bytes, in the place of what was there; its hits go on."""
+        """Adds a column of `size` bytes, in place of an older one; its hits are kept."""
         with self._lock:
             before = self._entries.pop(key, None)
             self.bytes += size - (before.bytes if before is not None else 0)
             self._entries[key] = Entry(value, size, table, column, before.hits if before is not None else 0)
 
     def shrink(self, most: int, least: int = 0) -> None:
-        """Lets go of columns until they take at most so many bytes, or `least` of them are left, or the pinned ones."""
+        """Evicts columns until they take at most `most` bytes, or only `least` of them or pinned ones remain."""
         with self._lock:
             for key in list(self._entries):
                 if self.bytes <= most or len(self._entries) <= least:
@@ -77,13 +77,13 @@ class Columns(Generic[K, V]):
                     self._drop(key)
 
     def forget(self, gone: Callable[[K], bool]) -> None:
-        """Lets go of columns by their keys."""
+        """Evicts the columns whose keys match."""
         with self._lock:
             for key in [key for key in self._entries if gone(key)]:
                 self._drop(key)
 
     def evict(self, table: int) -> int:
-        """Lets go of a table's columns, pinned or not; how many bytes they took."""
+        """Evicts a table's columns, pinned or not; returns their bytes."""
         with self._lock:
             before = self.bytes
             for key in [key for key, entry in self._entries.items() if entry.table == table]:
@@ -95,7 +95,7 @@ class Columns(Generic[K, V]):
         self.bytes -= self._entries.pop(key).bytes
 
     def held(self, form: str) -> list[Held]:
-        """What there is of each column."""
+        """Returns a description of each cached column."""
         found: dict[tuple[int, str], Held] = {}
         with self._lock:
             for entry in self._entries.values():

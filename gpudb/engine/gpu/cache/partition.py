@@ -1,12 +1,13 @@
-"""Which rows of a table are whose: a worker's share of its files, and the chunks that it runs through one by one.
+"""Assigns files and row groups to workers, and cuts a worker's partition into chunks.
 
-Of a table that is distributed by hash a worker has the files of its buckets, of one that is replicated all of them. Of
-any other it has a run of each file's rows: of N workers, worker i has those from rows·i/N on. So a new snapshot reads
-only new files, and the same file is on the same workers always.
+A table distributed by hash gives each worker the files of its buckets; a replicated table gives each worker all files.
+Any other table gives each worker a run of each file's rows: of N workers, worker i has those from rows·i/N on. So a new
+snapshot reads only new files, and a file always stays on the same workers.
 
-A statement over more than memory holds is cut into more shares than there are workers: `chunks` shares in a row are one
-worker's. Together they are the worker's share, cut by its rows' order, so that each touches few files; where there are
-buckets enough, rows of one bucket stay together, by which joins and groups go on without moving them.
+A statement larger than memory is cut into more partitions than there are workers: `chunks` consecutive partitions
+belong to one worker. Together they are the worker's partition, cut by the order of its rows, so that each chunk touches
+few files. Where there are enough buckets, rows of one bucket stay together: joins and groups then run without an
+exchange.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gpudb.plan.tree.nodes import Scan
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Which of how many; of a worker's `chunks` each is a share of its own."""
+    """One partition of `count`; each of a worker's `chunks` is a partition."""
 
     index: int
     count: int
@@ -32,11 +33,11 @@ class Share:
 
     @property
     def worker(self) -> Share:
-        """The whole share of the worker that has this one."""
+        """The whole partition of the worker that has this chunk."""
         return Share(self.index // self.chunks, self.count // self.chunks)
 
     def rows(self, table: Table) -> Mapping[str, tuple[int, int]]:
-        """Of each of a table's files, by its path: the first row of the share, and the one after its last."""
+        """Returns for each of a table's files, by its path, the partition's first row and the row after its last."""
         worker, workers, chunks = self.index // self.chunks, self.count // self.chunks, self.chunks
         bucketed = table.bucketed
         owned = {file.path: _owned(file, worker, workers, bucketed=bucketed) for file in table.files}
@@ -58,7 +59,7 @@ class Share:
         return found
 
     def of_buckets(self, buckets: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """The indices of the shares, of as many as this is one of, that have some buckets."""
+        """Returns the indices of the partitions, of `count`, that own some buckets."""
         chunk, worker = np.divmod(np.maximum(buckets, 0).astype(np.int64), self.count // self.chunks)
         found: npt.NDArray[np.int64] = worker * self.chunks + chunk % self.chunks
         return found
@@ -75,10 +76,10 @@ def _owned(file: DataFile, worker: int, workers: int, *, bucketed: bool) -> tupl
 
 
 def held_share(table: Table, share: Share) -> Share:
-    """What a worker keeps of a table, of which it may be asked for less."""
+    """Returns the partition of a table that a worker caches; a statement may read less of it."""
     return WHOLE if table.replicated else share.worker
 
 
 def read_share(scan: Scan, share: Share) -> Share:
-    """What a scan on a worker reads."""
+    """Returns the partition that a scan on a worker reads."""
     return share if scan.part is None else Share(*scan.part)

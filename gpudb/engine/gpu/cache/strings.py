@@ -1,62 +1,51 @@
-"""What is made of texts, kept for the next time that the same ones come: of many from their second time on alone, since
-to make it takes longer than to do without."""
+"""Caches values derived from texts. For long texts they are cached only from their second occurrence on: deriving
+them costs more than it saves once.
+"""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from operator import itemgetter
 from typing import Generic, TypeVar
 
+from gpudb.lru import LruCache
+
 FEW_BYTES = 1 << 16
-"""Texts of more bytes are many."""
+"""Bytes above which texts are long."""
 MOST_BYTES = 1 << 21
-"""Texts of more are not kept."""
+"""Bytes above which texts are not cached."""
 ROOM = 1 << 25
-"""Bytes of texts that are kept."""
+"""Bytes of cached texts."""
 _SEEN = 1024
-"""How many that came once are known again."""
+"""The number of single occurrences that are remembered."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
 class TextsKept(Generic[K, V]):
-    """What `make` makes of texts, by what tells them apart; those of more than `few` bytes are many. Used from any
-    thread."""
+    """Values that `make` derives from texts, by a key of the texts; texts above `few` bytes are long. Thread-safe."""
 
     def __init__(self, make: Callable[[K], V], few: int = FEW_BYTES, room: int = ROOM) -> None:
-        self._make, self._few, self._room = make, few, room
-        self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
-        self._seen: OrderedDict[int, None] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
+        self._make, self._few = make, few
+        self._kept: LruCache[K, tuple[V, int]] = LruCache(1 << 20, weigh=itemgetter(1), limit=room)
+        self._seen: LruCache[int, bool] = LruCache(_SEEN)
 
     def of(self, key: K, size: int) -> V | None:
-        """What is made of texts of so many bytes; None where they are many that have not come before."""
+        """Returns the value derived from texts of `size` bytes; None for long texts that occur for the first time."""
         if size > MOST_BYTES:
             return None
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-                return found[0]
-            if size > self._few and not self._again(hash(key)):
-                return None
+        found = self._kept.get(key)
+        if found is not None:
+            return found[0]
+        if size > self._few and not self._again(hash(key)):
+            return None
         made = self._make(key)
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = made, size
-                self._bytes += size
-            while self._bytes > self._room:
-                self._bytes -= self._kept.popitem(last=False)[1][1]
-            return made
+        self._kept.put(key, (made, size))
+        return made
 
     def _again(self, number: int) -> bool:
-        """Whether a number has been seen before; it has now."""
+        """Returns whether a number has occurred before, and records it."""
         known = number in self._seen
-        self._seen[number] = None
-        self._seen.move_to_end(number)
-        while len(self._seen) > _SEEN:
-            self._seen.popitem(last=False)
+        self._seen.put(number, True)
         return known

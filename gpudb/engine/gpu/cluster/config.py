@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from gpudb.engine.gpu.cluster import forkserver
 from gpudb.engine.gpu.cluster.launcher import Fleet, Joined, Started
-from gpudb.engine.gpu.fused.nvrtc import cache_folder
+from gpudb.engine.gpu.fused.cuda.nvrtc import cache_folder
 from gpudb.engine.gpu.worker.warmup import caches
 
 SILENT_SECONDS = 2.0

@@ -10,7 +10,7 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.engine.gpu.cudf.streams import current
-from gpudb.engine.gpu.fused.column_chunks import Bits
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import Bits
 
 KINDS: dict[Any, Any] = {
     plc.TypeId.BOOL8: np.uint8,

@@ -21,12 +21,12 @@ from gpudb.engine.gpu.cudf.arrays import (
 )
 from gpudb.engine.gpu.cudf.reader import read
 from gpudb.engine.gpu.cudf.streams import complete, completed
-from gpudb.engine.gpu.fused import nvrtc
-from gpudb.engine.gpu.fused.codegen import headers
-from gpudb.engine.gpu.fused.column_chunks import Piece
-from gpudb.engine.gpu.fused.packed_column import PackedColumn
-from gpudb.engine.gpu.fused.packing import BLOCK, VALUES, Packing, source, source_of
-from gpudb.engine.gpu.fused.typed_values import TEXT, NotFused
+from gpudb.engine.gpu.fused.codegen.kernel import headers
+from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
+from gpudb.engine.gpu.fused.cuda import nvrtc
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import Piece
+from gpudb.engine.gpu.fused.packed_cache.packing import BLOCK, VALUES, Packing, source, source_of
+from gpudb.engine.gpu.fused.translate.typed_values import TEXT, NotFused
 
 _OTHERS = {plc.TypeId.STRING, plc.TypeId.DECIMAL128}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +14,9 @@ from gpudb.engine.gpu.cudf.arrays import KINDS
 from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device
 from gpudb.engine.gpu.cudf.streams import complete, current
-from gpudb.engine.gpu.fused.result_columns import Lane
-from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
+from gpudb.lru import ByIdentity, LruCache
 
 _KEPT = 16
 """So many dictionaries' texts are kept on the GPU."""
@@ -29,7 +29,7 @@ class Laid:
 
     def __init__(self, frames: CudfFrames) -> None:
         self._frames = frames
-        self._texts: OrderedDict[int, tuple[Dictionary, Any]] = OrderedDict()
+        self._texts: LruCache[ByIdentity[Dictionary], Any] = LruCache(_KEPT)
 
     def __call__(self, lanes: Sequence[Lane]) -> CudfHeld | None:
         """The frame."""
@@ -45,17 +45,16 @@ class Laid:
 
     def _text(self, lane: Lane, dictionary: Dictionary) -> Any:
         """The texts of codes."""
-        found = self._texts.get(id(dictionary))
-        if found is None:
-            held = to_device(pl.DataFrame({"v": dictionary.values})).table
-            found = self._texts[id(dictionary)] = dictionary, held
-            while len(self._texts) > _KEPT:
-                self._texts.popitem(last=False)
+        key = ByIdentity(dictionary)
+        texts = self._texts.get(key)
+        if texts is None:
+            texts = to_device(pl.DataFrame({"v": dictionary.values})).table
+            self._texts.put(key, texts)
         codes = lane.parts[0] if lane.valid is None else cupy.where(lane.valid, lane.parts[0], np.int64(2**31 - 1))
         places = _numbers(codes.astype(np.int32), plc.TypeId.INT32, None)
         bounds = plc.copying.OutOfBoundsPolicy
         policy = bounds.DONT_CHECK if lane.valid is None else bounds.NULLIFY
-        made = plc.copying.gather(found[1], places, policy, stream=current()).columns()[0]
+        made = plc.copying.gather(texts, places, policy, stream=current()).columns()[0]
         complete()  # another thread may let go of the texts
         return made
 

@@ -22,8 +22,8 @@ from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.reader import nothing, read
 from gpudb.engine.gpu.cudf.streams import complete, current
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
-from gpudb.engine.gpu.fused.read_batches import AHEAD
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.read_batches import AHEAD
 from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
 from gpudb.engine.gpu.lower.values import lanes
 from gpudb.plan.tree.nodes import Scan

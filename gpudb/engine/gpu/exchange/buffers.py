@@ -1,8 +1,8 @@
-"""What stages gave, until it is read: parts for other stages, freed by their last reader, and rows for the client.
+"""Outputs of stages until they are read: parts for other stages, freed by their last reader, and rows for the client.
 
-Rows for the client wait for as long as the client does: in memory up to a bound over all statements, beyond it in a
-file, from which they are read by chunks. So do the parts of a statement that goes through its tables chunk by chunk,
-but for those that a GPU has put away nearer (see `frames.Frames.put_away`).
+Rows for the client wait as long as the client does: in memory up to a limit over all statements, above it in a file
+that is read in chunks. So do parts of a statement that runs chunk by chunk, except those that a GPU has offloaded to
+faster memory (see `Backend.offload`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ import polars as pl
 from gpudb.engine.gpu.backend.base import Away, Held
 
 CHUNK_BYTES = 4 * 2**20
-"""About how much of a result one message carries."""
+"""Approximate bytes of a result in one message."""
 _CHUNK_ROWS = 65536
 
 
 class SpillFile:
-    """Frames as Arrow IPC streams in a file without a name: it is gone with the last that holds it, when it is closed,
-    or when its process ends. One thread writes; several may read."""
+    """Frames as Arrow IPC streams in an unnamed file. One thread writes; several may read.
+
+    The file is removed with its last reference, when it is closed, or when the process ends.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - it lives as long as its frames
@@ -37,7 +39,7 @@ class SpillFile:
         self.bytes = 0
 
     def write(self, frame: pl.DataFrame) -> Spilled:
-        """Adds a frame; ValueError once the file is closed."""
+        """Appends a frame. Raises ValueError once the file is closed."""
         data = memoryview(written(frame))
         made = Spilled(self, self.bytes, len(data))
         while data:
@@ -46,7 +48,7 @@ class SpillFile:
         return made
 
     def read(self, start: int, length: int) -> bytes:
-        """Some of the bytes; ValueError once the file is closed."""
+        """Returns a range of the bytes. Raises ValueError once the file is closed."""
         with self._lock:
             self._reading += 1
         try:
@@ -62,7 +64,7 @@ class SpillFile:
             self._free()
 
     def close(self) -> None:
-        """Frees what it takes of the disk, as soon as nobody reads."""
+        """Frees the disk space as soon as no thread reads."""
         self._closed = True
         self._free()
 
@@ -89,7 +91,8 @@ class Spilled(Away):
 
 
 class Parts:
-    """What a stage gave on one share: one frame for each taker, or one for all. `takers` are its readers to come."""
+    """A stage's output on one partition: a frame for each consumer, or one for all; `takers` are the pending consumers.
+    """
 
     def __init__(self, frames: Sequence[Held | Away], takers: Sequence[int]) -> None:
         self._frames: list[Held | Away | None] = list(frames)
@@ -106,7 +109,7 @@ class Parts:
             del self._left[place]
 
     def take(self, taker: int) -> Held | Away:
-        """A reader's rows; the last reader takes them away."""
+        """Returns a consumer's rows, and frees them after the last consumer."""
         place = self._place(taker)
         frame = self._frames[place]
         assert frame is not None
@@ -116,13 +119,14 @@ class Parts:
 
     @property
     def read(self) -> bool:
-        """Whether every reader has come."""
+        """Whether every consumer has taken its rows."""
         return not self._left
 
 
 class Kept:
-    """One share of a result. `end` frees it; so does whoever lets go of it, as a cancelled statement does while it is
-    made."""
+    """One partition of a result. `end` frees it, and so does its last reference, as when a statement is cancelled while
+    the result is made.
+    """
 
     def __init__(self, frame: pl.DataFrame, room: ResultRoom, size: int, file: SpillFile | None) -> None:
         self._frame: pl.DataFrame | None = frame if file is None else None
@@ -133,7 +137,7 @@ class Kept:
         self._chunks = [] if file is None else [file.write(frame.slice(start, self._step)) for start in starts]
 
     def chunk(self, start: int) -> tuple[pl.DataFrame, int]:
-        """Rows from `start` on, and where the next chunk starts, 0 after the last."""
+        """Returns rows from `start` on, and the start of the next chunk, 0 after the last."""
         after = start + self._step
         if self._frame is not None:
             rows = self._frame.slice(start, self._step)
@@ -154,7 +158,7 @@ class Kept:
 
 
 class ResultRoom:
-    """The room for results on a worker: `limit` bytes in memory, the rest under `folder`."""
+    """A worker's store of results: `limit` bytes in memory, the rest in files under `folder`."""
 
     def __init__(self, limit: int, folder: Path) -> None:
         self._limit = limit
@@ -163,7 +167,7 @@ class ResultRoom:
         self.bytes = 0
 
     def keep(self, frame: pl.DataFrame) -> Kept:
-        """Keeps a share of a result, in a file where memory is taken."""
+        """Stores a partition of a result, in a file if memory is full."""
         size = int(frame.estimated_size())
         with self._lock:
             fits = self.bytes + size <= self._limit
@@ -171,23 +175,23 @@ class ResultRoom:
         return Kept(frame, self, size, None if fits else SpillFile(self._folder))
 
     def free(self, size: int) -> None:
-        """So many bytes are free again."""
+        """Releases `size` bytes."""
         with self._lock:
             self.bytes -= size
 
 
 def joined(parts: Sequence[Held | Away]) -> pl.DataFrame:
-    """The rows of parts, on the host, one after the other; ValueError where a file of them is closed."""
+    """Concatenates parts on the host. Raises ValueError if a file of them is closed."""
     frames = [read(each.data()) if isinstance(each, Away) else each.frame() for each in parts]
-    # In one piece: a GPU would be sent, and put together, each of them.
+    # Rechunked: a GPU would receive and concatenate each chunk.
     return pl.concat([each for each in frames if each.height] or frames[:1], rechunk=True)
 
 
 def written(frame: pl.DataFrame) -> bytes:
-    """A frame as Arrow's IPC stream; any thread may read the frame meanwhile.
+    """Returns a frame as an Arrow IPC stream; other threads may read the frame meanwhile.
 
-    Polars locks what it writes, and holds the lock while it waits for Python's: whoever looks at the same object then,
-    which has Python's, waits for ever. A clone has the same columns, and a lock of its own.
+    Polars locks a frame while it writes it, and waits for Python's lock with that lock held. A thread that has Python's
+    lock and looks at the same frame object would wait forever. A clone shares the columns and has a separate lock.
     """
     out = io.BytesIO()
     frame.clone().write_ipc_stream(out)
@@ -195,5 +199,5 @@ def written(frame: pl.DataFrame) -> bytes:
 
 
 def read(data: bytes) -> pl.DataFrame:
-    """The frame of an IPC stream."""
+    """Returns the frame of an IPC stream."""
     return pl.read_ipc_stream(io.BytesIO(data))

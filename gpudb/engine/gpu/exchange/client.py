@@ -1,9 +1,9 @@
-"""Rows on their way from worker to worker: as Arrow's IPC stream through the hosts' memory, or from GPU to GPU.
+"""Transfers rows between workers: as Arrow IPC streams through host memory, or from GPU to GPU.
 
-A worker that has a GPU beside others listens twice. Messages come by TCP, by which a process that is gone is told at
-once, and few rows, rows in files, and all rows where UCX cannot be had. Frames of its GPU's memory wait at its `door`,
-each as one buffer. Workers of its host are told where that lies: they map the memory, copy it into their GPU's, and say
-so. Others fetch it over UCX, whose ten messages a buffer take milliseconds. Both go by NVLink where there is one.
+A worker with a GPU beside others listens twice. Dask's TCP server reports a dead process at once; it carries messages,
+few rows, spilled rows, and all rows where UCX is unavailable. Frames in GPU memory wait at the `UcxServer`, each as one
+buffer. Workers on the same host get its position: they map the memory, copy it into their GPU's, and confirm the copy.
+Other workers fetch it over UCX, whose ten messages per buffer take milliseconds. Both use NVLink where it exists.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from gpudb.errors import OutOfMemory
 _LOG = logging.getLogger(__name__)
 
 LARGE_BYTES = 2**20
-"""From this size on rows are packed and unpacked away from the event loop."""
+"""Bytes from which rows are packed and unpacked outside the event loop."""
 
 
 class Packer(Protocol):
-    """Frames of a GPU's memory as one buffer there."""
+    """Packs frames of GPU memory into one buffer each."""
 
     def enter(self) -> None:
-        """Readies the calling thread for sending and receiving buffers."""
+        """Prepares the calling thread for sending and receiving buffers."""
 
     def packed(self, held: Held) -> tuple[bytes, Any] | None:
-        """What it takes to read the buffer, and the buffer; None for rows that are better sent by the host."""
+        """Returns a buffer and the metadata that decodes it; None for rows that are better sent from the host."""
 
     def unpacked(self, facts: bytes, buffer: Any) -> Held:
-        """The frame of such a buffer, in which it lies."""
+        """Returns the frame that a buffer holds, without a copy."""
 
     def place(self, buffer: Any) -> Place | None:
-        """Where other processes of this host find such a buffer; None where none can."""
+        """Returns the position of a buffer for other processes of this host; None if they cannot map it."""
 
     def copied(self, peer: str, place: Place) -> Any:
-        """A buffer with what lies there in the memory of a peer's GPU; OSError where that cannot be read."""
+        """Returns a copy of a buffer in a peer's GPU memory. Raises OSError if the memory cannot be mapped."""
 
     def let_go(self, peers: Collection[str]) -> None:
-        """Lets go of the memory of some peers."""
+        """Unmaps the memory of some peers."""
 
 
 class Transfers:
-    """A Dask worker's side of them; `packer` is a GPU's."""
+    """A worker's transfers to and from other workers; `packer` is that of a GPU."""
 
     def __init__(self, worker: Any, frames: Frames, packer: Packer | None) -> None:
         self._worker, self._frames, self._packer = worker, frames, packer
@@ -58,18 +58,18 @@ class Transfers:
         self._doors: dict[str, str] = {}
         self._door: Door | None = None
         self._far: set[str] = set()
-        """Workers whose memory could not be read."""
+        """Workers on this host whose memory could not be mapped."""
         self._read: set[str] = set()
-        """Those whose memory has been."""
+        """Workers whose memory has been mapped."""
         self._letting_go: asyncio.Future[None] | None = None
 
     @property
     def door(self) -> str:
-        """Where other workers' GPUs fetch from this one's; empty for one that has no door."""
+        """The address of this worker's UCX server; empty if it has none."""
         return self._door.address if self._door is not None else ""
 
     async def open(self, give: Give, protocol: str = "ucx") -> asyncio.AbstractEventLoop | None:
-        """Opens the door, at which `give` answers; its event loop, None where it cannot be opened."""
+        """Starts the UCX server, at which `give` answers; returns its event loop, None if it cannot start."""
         from distributed.comm.addressing import get_address_host
 
         assert self._packer is not None
@@ -83,18 +83,20 @@ class Transfers:
         return door.loop
 
     def close(self) -> None:
-        """Closes the door."""
+        """Closes the UCX server."""
         if self._door is not None:
             self._door.close()
 
     def learn(self, peers: Sequence[str], doors: Sequence[str]) -> None:
-        """The doors of other workers, by their addresses."""
+        """Sets the UCX addresses of other workers, by their addresses."""
         every = zip(peers, doors, strict=True) if self.door and doors else ()
         self._doors = {peer: door for peer, door in every if door}
 
     async def sent(self, parts: Sequence[Held | Away], *, by_door: bool, near: bool = False) -> bytes | Attached:
-        """Rows for another worker, which may come to this one's door for what is better fetched there, and to where it
-        lies if it is `near`; ValueError where their file is closed."""
+        """Encodes rows for another worker, as a buffer if the worker can fetch it by UCX.
+
+        A worker that is `near` also gets the buffer's position. Raises ValueError if a spill file is closed.
+        """
         held, *more = parts
         if more:
             return await asyncio.to_thread(lambda: written(joined(parts)))
@@ -106,11 +108,14 @@ class Transfers:
                 return packed
         if held.bytes < LARGE_BYTES and isinstance(held, HostHeld):
             return written(held.frame())
-        # What a GPU computes meanwhile may hold a copy up.
+        # Work on the GPU may delay the copy.
         return await asyncio.to_thread(lambda: written(held.frame()))
 
     async def kept(self, parts: Sequence[Held | Away]) -> Held:
-        """Rows that stay on this worker, where frames lie; ValueError where their file is closed."""
+        """Returns rows that stay on this worker, in the backend's memory. Raises ValueError if a spill file is closed.
+
+        MemoryError where the GPU has no room for them.
+        """
         held, *more = parts
         if more or isinstance(held, Away):
             return await asyncio.to_thread(lambda: self._frames.back(parts) or self._frames.given(joined(parts)))
@@ -124,7 +129,7 @@ class Transfers:
         return Attached(answer, buffer, packer.place(buffer) if near else None)
 
     def keep_only(self, peers: Sequence[str]) -> None:
-        """Lets go of what is known, and soon of what is mapped, of other workers: they are gone."""
+        """Drops what is known of workers other than `peers`, and starts to unmap their memory."""
         self._far.intersection_update(peers)
         gone = self._read.difference(peers)
         if gone and self._packer is not None:
@@ -137,8 +142,10 @@ class Transfers:
         return address not in self._far and get_address_host(address) == get_address_host(self._worker.address)
 
     async def _copied(self, address: str, place: Place) -> Any | None:
-        """What lies in another worker's memory, in this one's; None where it cannot be read. 53200 where it has no
-        room."""
+        """Copies a buffer from another worker's memory; None if it cannot be mapped.
+
+        Raises 53200 if this GPU has no room.
+        """
         assert self._packer is not None
         self._read.add(address)
         try:
@@ -152,7 +159,7 @@ class Transfers:
             return None
 
     async def _given(self, address: str, **wanted: object) -> bytes | Attached:
-        """What another worker gives, by the shortest way; nothing if the statement has ended there."""
+        """Returns another worker's reply over the fastest transport; empty if the statement has ended there."""
         door, there = self._door, self._doors.get(address)
         ways = {"by_door": there is not None, "near": there is not None and self._is_near(address)}
         data = await self._connections.call(address, "gpudb_part", **wanted, **ways)
@@ -165,14 +172,14 @@ class Transfers:
         if buffer is None:
             found: bytes | Attached = await door.call(there, "gpudb_at_door", **waits)
             return found
-        # Where they are no more, others may have been copied.
+        # If the rows are gone, the copy may hold other bytes.
         lay = await self._connections.call(address, "gpudb_copied", **waits)
         return Attached(data.answer, buffer) if lay else b""
 
     async def fetched(self, address: str, **wanted: object) -> Held | None:
-        """Rows that another worker gives for what its handler gpudb_part wants; None if the statement has ended there.
+        """Fetches rows from another worker's handler `gpudb_part`; None if the statement has ended there.
 
-        OSError if the worker is lost, 53200 where this one's GPU has no room for them.
+        Raises OSError if the worker is lost, 53200 if this worker's GPU has no room.
         """
         try:
             data = await self._given(address, **wanted)

@@ -1,4 +1,4 @@
-"""A result's rows as Arrow batches of the types that the query declares, and as the bytes that workers send."""
+"""Encodes a result's rows as Arrow batches of the types that the query declares, and as bytes for messages."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from gpudb.types import SqlType
 
 @lru_cache(1024)
 def schema_of(types: tuple[SqlType, ...]) -> pa.Schema:
-    """The schema of a result's batches, its columns c1, c2, …"""
+    """Returns the schema of a result's batches, with columns c1, c2, …"""
     return pa.schema([pa.field(f"c{number}", kind.arrow) for number, kind in enumerate(types, 1)])
 
 
 def to_batch(frame: pl.DataFrame, types: Sequence[SqlType]) -> pa.RecordBatch:
-    """The lanes c0, c1, … of a frame as columns of `SqlType.arrow`."""
+    """Converts the lanes c0, c1, … of a frame to columns of `SqlType.arrow`."""
     arrays = [column(frame, f"c{number}", kind) for number, kind in enumerate(types)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema_of(tuple(types)))
 
 
 def packed(batch: pa.RecordBatch) -> bytes:
-    """A batch as one message of Arrow's IPC, without its schema, which both sides know."""
+    """Encodes a batch as one Arrow IPC message without its schema, which both sides know."""
     found: bytes = batch.serialize().to_pybytes()
     return found
 
 
 def unpacked(data: bytes, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch of such a message, by its schema (see `schema_of`)."""
+    """Decodes a batch by its schema (see `schema_of`)."""
     return pa.ipc.read_record_batch(pa.py_buffer(data), schema)

@@ -1,4 +1,4 @@
-"""Who gives rows to whom: of each exchange the shares that give, and those that take; and what is begun first."""
+"""Routing of exchanges: the producing and consuming partitions of each stage, and the order in which stages start."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gpudb.plan.physical.stages import Stage
 
 
 def runners(stage: Stage, count: int) -> tuple[int, ...]:
-    """The shares, of `count`, on which a stage runs."""
+    """Returns the partitions, of `count`, on which a stage runs."""
     return (0,) if stage.alone else tuple(range(count))
 
 
 def givers(stage: Stage, taker: int, count: int) -> tuple[int, ...]:
-    """The shares whose rows of a stage `taker` gets."""
+    """Returns the partitions whose rows of a stage go to partition `taker`."""
     given = runners(stage, count)
     if stage.output == "stay":
         return (taker,) if taker in given else ()
@@ -23,9 +23,9 @@ def givers(stage: Stage, taker: int, count: int) -> tuple[int, ...]:
 
 
 def takers(stages: Sequence[Stage], number: int, giver: int, count: int, chunks: int = 1) -> tuple[int, ...]:
-    """The shares that get what `giver` has of a stage's rows, each as often as a stage there reads them.
+    """Returns the partitions that read the rows of a stage from partition `giver`, once for each stage that reads them.
 
-    Of `chunks` shares that one worker runs the first gets what goes to all.
+    Of the `chunks` partitions of one worker, the first takes rows that are broadcast.
     """
     step = chunks if stages[number].output == "broadcast" else 1
     found: list[int] = []
@@ -37,8 +37,10 @@ def takers(stages: Sequence[Stage], number: int, giver: int, count: int, chunks:
 
 
 def in_need(stages: Sequence[Stage]) -> list[Stage]:
-    """The stages, those first for which most others wait one after the other: a worker computes those that it can in
-    the order in which they are begun."""
+    """Returns the stages by the length of the chain that waits for them, longest first.
+
+    A worker computes ready stages in the order in which they were started.
+    """
     waiting = dict.fromkeys((stage.number for stage in stages), 0)
     for stage in reversed(stages):
         for number in stage.inputs:

@@ -1,7 +1,7 @@
-"""What a kernel has left on a worker's host, as the worker sends it: its integers together, and few texts whole.
+"""Encodes a kernel's result on a worker's host: integers as one matrix, and short dictionaries whole.
 
-Workers whose texts are the same send the same, so that who takes them has one dictionary, and joins integers as they
-are; of many texts those alone are sent that the columns have.
+Workers with equal texts send equal bytes, so that the receiver has one dictionary and concatenates codes unchanged. Of
+a long dictionary only the texts in use are sent.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.cache.strings import TextsKept
-from gpudb.engine.gpu.fused.result_columns import Lane
-from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 Array = np.ndarray[Any, Any]
 _KINDS: tuple[pl.DataType, ...] = (
@@ -24,12 +24,13 @@ _KINDS: tuple[pl.DataType, ...] = (
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
 _Column = tuple[str, int | pl.DataType, tuple[Any, ...] | None, Any, bytes | None]
 Sent = tuple[Array, list[_Column]]
-"""Columns of integers that are all there, a row each; of each column its name, kind (or its place among `_KINDS`),
-parts (None: the next row), which values are there, and its texts, a pickled list (see `Lane`)."""
+"""A matrix of the integer columns without NULLs, and for each column its name, kind (or its index in `_KINDS`), parts
+(None: the next row of the matrix), validity, and its texts as a pickled list (see `Lane`).
+"""
 
 
 class Taken(NamedTuple):
-    """Columns that were sent, and which of them are the rows of the `matrix`, whose values are 64 bits wide."""
+    """Decoded columns, and which of them are rows of the `matrix`, whose values are 64 bits wide."""
 
     lanes: list[Lane]
     matrix: Array
@@ -37,7 +38,7 @@ class Taken(NamedTuple):
 
 
 def sent(lanes: Sequence[Lane]) -> Sent:
-    """Columns on the host, to be pickled."""
+    """Encodes columns on the host for pickling."""
     rows: list[Array] = []
     columns: list[_Column] = []
     for each in lanes:
@@ -66,7 +67,7 @@ def _compact(lane: Lane) -> tuple[tuple[Any, ...], Any, bytes | None]:
 
 
 def taken(data: Sent) -> Taken:
-    """The columns again."""
+    """Decodes the columns."""
     matrix, columns = data
     lanes: list[Lane] = []
     places: dict[str, int] = {}
@@ -80,7 +81,7 @@ def taken(data: Sent) -> Taken:
 
 
 def _dictionary(texts: bytes) -> Dictionary:
-    """The same one for the same texts that come again, with what it knows of their order and for Arrow."""
+    """Returns the cached dictionary of texts, with its derived sort order and Arrow form."""
     return _KEPT.of(texts, len(texts)) or Dictionary(_listed(texts))
 
 

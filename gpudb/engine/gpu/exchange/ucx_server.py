@@ -1,12 +1,12 @@
-"""A worker's door, at which other workers fetch frames of its GPU's memory over UCX; and its way to theirs.
+"""A worker's UCX server, from which other workers fetch frames of its GPU memory, and its client of theirs.
 
-They ask for rows by TCP, and come for those that lie ready there in one buffer, unless they read them where they lie.
+Workers ask for rows by TCP. Rows that wait here are fetched as one buffer, unless the worker maps the memory.
 
-Dask's UCX connections wait for the whole device before each buffer they send or receive, and the first use of another
-GPU's memory maps all of it. So the door has a thread and an event loop of its own: the worker's own loop, which gives
-the signs of life, never waits for a GPU. UCX waits in a thread of its own, which needs no interpreter's lock: as Dask
-has it, every connection on which something is waited for asks for it again and again, and all else that runs in the
-process takes two or three times as long.
+Dask's UCX connections wait for the whole device before each buffer that they send or receive, and the first use of
+another GPU's memory maps all of it. Therefore the server has its own thread and event loop: the worker's loop, which
+answers pings, never waits for a GPU. UCX polls in a native thread, which does not need the interpreter's lock: with
+Dask's defaults each waiting connection polls from Python, and everything else in the process takes two to three times
+as long.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from typing import Any, TypeVar
 from gpudb.engine.gpu.rpc.calls import Attached, Connections, handling
 
 CONNECT_SECONDS = 10.0
-"""How long a connection to a door may take: the first one opens the other GPU's memory."""
+"""Time limit for a connection to a UCX server: the first one maps the other GPU's memory."""
 OPEN_SECONDS = 60.0
-"""How long the door may take to open: UCX looks at every device of the host."""
+"""Time limit for the server to start: UCX inspects every device of the host."""
 _WAITING = {"UCXPY_PROGRESS_MODE": "thread", "UCXPY_ENABLE_PYTHON_FUTURE": "1"}
-"""What UCX reads of how it waits, once, as the first door of a process opens; who has set it knows better."""
+"""UCX reads these once, when the first server of a process starts; variables that are already set take precedence."""
 _T = TypeVar("_T")
 Give = Callable[..., Awaitable[bytes | Attached]]
-"""What answers at the door, on the worker's loop."""
+"""Answers requests for buffers, on the worker's event loop."""
 
 
 class Door:
-    """Opened by `open`; `arguments` are Dask's for making connections, `enter` readies its thread for the GPU, and
-    `protocol` is another one in tests."""
+    """Started by `start`. `arguments` are Dask's connection arguments, `enter` prepares the thread for the GPU, and
+    `protocol` differs in tests.
+    """
 
     def __init__(self, arguments: dict[str, Any], give: Give, enter: Callable[[], None], protocol: str = "ucx") -> None:
         self._arguments, self._give, self._enter, self._protocol = arguments, give, enter, protocol
         self._home = asyncio.get_running_loop()
         self.loop = asyncio.new_event_loop()
-        """The door's event loop."""
+        """The server's event loop."""
         self.thread = threading.Thread(target=self._run, name="door", daemon=True)
         self.address = ""
-        """Where it is; empty until it is open, and once it is closed."""
+        """The server's address; empty until it has started, and once it is closed."""
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
 
     async def open(self, host: str) -> None:
-        """Opens it on a host's address; whatever UCX raises where it cannot be had."""
+        """Starts the server on a host's address. Raises UCX's error where it is unavailable."""
         self.thread.start()
         async with asyncio.timeout(OPEN_SECONDS):
             self.address = await self._there(self._listen(host))
@@ -68,7 +69,7 @@ class Door:
         return str(self._server.listeners[-1].contact_address)
 
     async def _at_door(self, **wanted: object) -> bytes | Attached:
-        """Called by other workers."""
+        """Handles a fetch by another worker."""
 
         async def given() -> bytes | Attached:
             return await self._give(**wanted)
@@ -76,14 +77,14 @@ class Door:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(given(), self._home))
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
-        """What another worker answers at its door; OSError if it is lost."""
+        """Returns the reply of another worker's UCX server. Raises OSError if the worker is lost."""
         return await self._there(self._connections.call(address, handler, **arguments))
 
     async def _there(self, work: Coroutine[Any, Any, _T]) -> _T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
 
     def close(self) -> None:
-        """Lets nobody in any more."""
+        """Stops accepting connections."""
         if self.address:
             self.address = ""
             asyncio.run_coroutine_threadsafe(self._close(), self.loop)

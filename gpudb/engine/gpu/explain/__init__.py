@@ -1,3 +1,6 @@
-"""EXPLAIN of plans that run on the cluster."""
+"""EXPLAIN of plans that run on the cluster.
+
+Imports what the coordinator has measured, and the layers below it.
+"""
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gpudb.engine.gpu.cache.host_columns import files_of
 from gpudb.engine.gpu.coordinator.coordinator import Measured
 from gpudb.engine.gpu.explain.operators import operator, text
-from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.gpu.fused.planning.matching import scan_of
 from gpudb.engine.gpu.fused.runner import Launched
 from gpudb.engine.gpu.worker.profiling import Observed, places
 from gpudb.engine.protocol import PlanNode, WorkerShare

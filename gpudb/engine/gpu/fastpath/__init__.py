@@ -1,3 +1,6 @@
-"""Short statements without staged execution: one kernel a worker, over a socket past Dask and its event loops."""
+"""Short statements without staged execution: one kernel per worker, over a socket that bypasses Dask.
+
+Imports `finalize`, `exchange`, `fused` and the layers below them; no module here starts a stage.
+"""
 
 from __future__ import annotations

@@ -11,13 +11,11 @@ import contextlib
 import pickle
 import socket
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from gpudb.engine.gpu.fastpath.server import Question, connected, received, send
 from gpudb.engine.protocol import Cancel
-
-_KEPT = 4096
+from gpudb.lru import LruCache
 
 
 class Shortcuts:
@@ -25,25 +23,20 @@ class Shortcuts:
 
     def __init__(self) -> None:
         self._idle: dict[str, list[socket.socket]] = {}
-        self._known: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
+        self._known: LruCache[tuple[bytes, bytes], bool] = LruCache(4096)
         self._lock = threading.Lock()
 
     def learn(self, digest: bytes, parameters: bytes) -> None:
         """A worker has told that it would answer a statement at once."""
-        with self._lock:
-            self._known[digest, parameters] = None
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
+        self._known.put((digest, parameters), True)
 
     def knows(self, digest: bytes, parameters: bytes) -> bool:
         """Whether one has."""
-        with self._lock:
-            return (digest, parameters) in self._known
+        return (digest, parameters) in self._known
 
     def unlearn(self, digest: bytes, parameters: bytes) -> None:
         """A worker has declined it."""
-        with self._lock:
-            self._known.pop((digest, parameters), None)
+        self._known.pop((digest, parameters))
 
     def ask(
         self, entries: Sequence[str], questions: Sequence[Question], cancel: Cancel, others: Sequence[str] = ()

@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from gpudb.engine.gpu.backend.base import FEW, Held, HostHeld
 from gpudb.engine.gpu.finalize.host import Finished, Tail, tail_of
 from gpudb.engine.gpu.finalize.merge import OfLanes
-from gpudb.engine.gpu.fused.result_columns import frame_of
 from gpudb.engine.gpu.fused.runner import Ready, Twin
+from gpudb.engine.gpu.fused.translate.result_columns import frame_of
 from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Partial, Receive
-
-_KEPT = "straight"
-"""Under which a worker keeps it with the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +37,6 @@ class Straight:
 
 def straight(stages: Sequence[Stage]) -> Straight | None:
     """What a plan for one worker is; None where it is more."""
-    kept = stages[-1].__dict__
-    if _KEPT not in kept:
-        kept[_KEPT] = _straight(stages)
-    found: Straight | None = kept[_KEPT]
-    return found
-
-
-def _straight(stages: Sequence[Stage]) -> Straight | None:
     last = stages[-1]
     node: Node = last.root
     while len(node.inputs) == 1 and not isinstance(node, Receive):

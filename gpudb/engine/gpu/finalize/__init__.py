@@ -1,3 +1,6 @@
-"""The last stage of a statement on the host: merging of groups, exact averages, HAVING, ORDER BY and LIMIT."""
+"""The final stage of a statement on the host: merges groups, divides averages, sorts and limits.
+
+Imports `exchange`, `cache`, `fused` and `lower`.
+"""
 
 from __future__ import annotations

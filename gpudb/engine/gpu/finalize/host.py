@@ -19,8 +19,8 @@ import pyarrow as pa
 from gpudb.engine.gpu.exchange.result_codec import schema_of
 from gpudb.engine.gpu.finalize.averages import averages
 from gpudb.engine.gpu.finalize.merge import MANY, Apart, Column, How, OfFrame, OfLanes, States, WholeGroups
-from gpudb.engine.gpu.fused.top_n import count_of
-from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.fused.planning.top_n import count_of
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.lower.arrow import numerics
 from gpudb.engine.gpu.lower.groups import Groups
 from gpudb.engine.gpu.lower.values import RANGES

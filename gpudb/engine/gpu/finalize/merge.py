@@ -16,8 +16,8 @@ import polars as pl
 import pyarrow.compute as pc
 
 from gpudb.engine.gpu.cache.strings import MOST_BYTES, TextsKept
-from gpudb.engine.gpu.fused.result_columns import Lane, frame_of
-from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.fused.translate.result_columns import Lane, frame_of
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 FEW = 4096
 """So many rows of several workers at most whose keys are texts that come for the first time; of more a frame's groups

@@ -11,34 +11,37 @@ import logging
 import operator
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Held
 from gpudb.engine.gpu.cache.partition import Share
-from gpudb.engine.gpu.fused import numpy_backend
-from gpudb.engine.gpu.fused.codegen import generated
-from gpudb.engine.gpu.fused.compile_pool import Compiling, Jobs, Workshop
-from gpudb.engine.gpu.fused.launch import Launcher
-from gpudb.engine.gpu.fused.matching import scan_of
-from gpudb.engine.gpu.fused.numpy_backend import in_forms
-from gpudb.engine.gpu.fused.packed_cache import PackedSource, PackedTables
-from gpudb.engine.gpu.fused.prepare import prepare
-from gpudb.engine.gpu.fused.prepared_pipeline import Prepared
-from gpudb.engine.gpu.fused.replay import Replay
-from gpudb.engine.gpu.fused.result_columns import Lane, frame_of, on_host
-from gpudb.engine.gpu.fused.typed_values import NotFused
-from gpudb.engine.gpu.fused.zone_pruning import Wanted
+from gpudb.engine.gpu.fused.codegen.kernel import generated
+from gpudb.engine.gpu.fused.cuda.compile_pool import Compiling, Jobs, Workshop
+from gpudb.engine.gpu.fused.cuda.launch import Launcher
+from gpudb.engine.gpu.fused.cuda.replay import Replay
+from gpudb.engine.gpu.fused.numpy_backend import executor
+from gpudb.engine.gpu.fused.numpy_backend.executor import in_forms
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedSource, PackedTables
+from gpudb.engine.gpu.fused.packed_cache.zone_pruning import Wanted
+from gpudb.engine.gpu.fused.planning.matching import scan_of
+from gpudb.engine.gpu.fused.planning.prepare import prepare
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import Prepared
+from gpudb.engine.gpu.fused.translate.result_columns import Lane, frame_of, on_host
+from gpudb.engine.gpu.fused.translate.typed_values import NotFused
+from gpudb.lru import ByIdentity, LruCache
 from gpudb.plan.tree.fused_nodes import Fused
 
 _LOG = logging.getLogger(__name__)
 
 KEPT = 256
-"""So many bound parts are kept, and an eighth of the packed columns' room of their build sides."""
+"""Prepared parts that are cached; their build sides take at most an eighth of the packed columns' budget."""
+_Key = tuple[ByIdentity[Fused], Hashable]
+"""A fused part, and what its parameters, share and build sides depend on."""
 
 
 Made = pl.DataFrame | Held
@@ -98,10 +101,8 @@ class Twin:
     def __init__(self, tables: PackedTables, workshop: Workshop | None = None) -> None:
         self.tables = tables
         self._workshop = workshop
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[int, Hashable], Ready] = OrderedDict()
-        # Beside the reason the node, so that its id stays its own.
-        self._refused: OrderedDict[tuple[int, Hashable], tuple[Fused, str]] = OrderedDict()
+        self._kept: LruCache[_Key, Ready] = LruCache(KEPT, weigh=attrgetter("bytes"), limit=tables.budget // 8)
+        self._refused: LruCache[_Key, str] = LruCache(KEPT)
         self._told = _Told()
         self.declined: str | None = None
         self.ran = 0
@@ -109,8 +110,7 @@ class Twin:
     @property
     def bytes(self) -> int:
         """What is held: packed columns, and build sides of parts that are kept."""
-        with self._lock:
-            kept = list(self._kept.values())
+        kept = self._kept.values()
         rooms = sum(replay.bytes for each in kept for replay in tuple(each.replays))
         return self.tables.bytes + sum(each.bytes for each in kept) + rooms
 
@@ -128,9 +128,9 @@ class Twin:
         the data keep it from a kernel: then it is not tried again.
         """
         scan = scan_of(node.root)
-        refused = self._refused.get((id(node), key))
+        refused = self._refused.get((ByIdentity(node), key))
         if refused is not None:
-            _, self.declined = refused
+            self.declined = refused
             self._told.launched.append(Launched(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
             return None
         prepared = source = None
@@ -158,12 +158,9 @@ class Twin:
 
     def kept(self, node: Fused, key: Hashable) -> Ready | None:
         """A part that was bound before under a key."""
-        with self._lock:
-            found = self._kept.get((id(node), key))
-            if found is not None and not all(job.done() and job.exception() is None for job in found.jobs):
-                return None
-            if found is not None:
-                self._kept.move_to_end((id(node), key))
+        found = self._kept.get((ByIdentity(node), key))
+        if found is not None and not all(job.done() and job.exception() is None for job in found.jobs):
+            return None
         return found
 
     def again(self, ready: Ready) -> Made:
@@ -175,7 +172,7 @@ class Twin:
         self.ran += 1
         prepared = _current(ready)
 
-        def run(some: Prepared) -> numpy_backend.Outcome:
+        def run(some: Prepared) -> executor.Outcome:
             left = ready.wanted.parts(some.pipeline, some.segments)
             whole = len(left) == len(some.segments) and all(map(operator.is_, left, some.segments))
             if whole and some.pipeline is ready.prepared.pipeline:
@@ -192,19 +189,13 @@ class Twin:
     def _refuse(self, node: Fused, key: Hashable, reason: str) -> None:
         """Remembers what its data keep from a kernel: they stay what they are under its key."""
         if key is not None:
-            with self._lock:
-                self._refused[id(node), key] = node, reason
-                while len(self._refused) > KEPT:
-                    self._refused.popitem(last=False)
+            self._refused.put((ByIdentity(node), key), reason)
 
     def _keep(self, key: Hashable, ready: Ready) -> None:
-        with self._lock:
-            for left in [each for each, kept in self._kept.items() if kept.source.left]:
-                del self._kept[left]
-            self._kept[id(ready.node), key] = ready
-            size = sum(each.bytes for each in self._kept.values())
-            while len(self._kept) > KEPT or (size > self.tables.budget // 8 and len(self._kept) > 1):
-                size -= self._kept.popitem(last=False)[1].bytes
+        for each, kept in self._kept.items():
+            if kept.source.left:
+                self._kept.pop(each)
+        self._kept.put((ByIdentity(ready.node), key), ready)
 
     def _await_kernels(self, prepared: Prepared) -> None:
         """Returns once the kernels of a part can run; Compiling where that takes too long."""
@@ -218,10 +209,10 @@ class Twin:
         self.ran += 1
         known = wanted or Wanted()
         started = time.perf_counter()
-        read: list[numpy_backend.Segment] = []
+        read: list[executor.Segment] = []
         skipped = 0
 
-        def run(some: Prepared) -> numpy_backend.Outcome:
+        def run(some: Prepared) -> executor.Outcome:
             nonlocal skipped
             left = known.parts(some.pipeline, some.segments)
             skipped += sum(segment.rows for segment in some.segments) - sum(segment.rows for segment in left)
@@ -251,14 +242,14 @@ class Twin:
         """A bound part with its build sides where it runs, for any thread that runs it."""
         return prepared
 
-    def _run(self, prepared: Prepared) -> numpy_backend.Outcome:
-        return numpy_backend.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
+    def _run(self, prepared: Prepared) -> executor.Outcome:
+        return executor.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
 
-    def _rerun(self, ready: Ready, prepared: Prepared) -> numpy_backend.Outcome:
+    def _rerun(self, ready: Ready, prepared: Prepared) -> executor.Outcome:
         """What comes of a part that was kept, over all of its segments."""
         return self._run(prepared)
 
-    def _laid(self, prepared: Prepared, outcome: numpy_backend.Outcome) -> list[Lane] | Held:
+    def _laid(self, prepared: Prepared, outcome: executor.Outcome) -> list[Lane] | Held:
         """A part's columns from what came of it, on the host, or where a kernel left many rows."""
         return prepared.lanes(outcome)
 
@@ -291,10 +282,10 @@ class Kernels(Twin):
         self._launcher.complete()
         return replace(prepared, lookups=lookups, tables=tables)
 
-    def _run(self, prepared: Prepared) -> numpy_backend.Outcome:
+    def _run(self, prepared: Prepared) -> executor.Outcome:
         return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables, keep=True)
 
-    def _rerun(self, ready: Ready, prepared: Prepared) -> numpy_backend.Outcome:
+    def _rerun(self, ready: Ready, prepared: Prepared) -> executor.Outcome:
         pipeline, segments = prepared.pipeline, prepared.segments
         try:
             replay: Replay | None = ready.replays.pop()
@@ -312,11 +303,10 @@ class Kernels(Twin):
 
     def make_room(self) -> None:
         """Lets go of what can be made again."""
-        with self._lock:
-            for each in self._kept.values():
-                each.replays.clear()
+        for each in self._kept.values():
+            each.replays.clear()
 
-    def _laid(self, prepared: Prepared, outcome: numpy_backend.Outcome) -> list[Lane] | Held:
+    def _laid(self, prepared: Prepared, outcome: executor.Outcome) -> list[Lane] | Held:
         lanes = prepared.lanes(outcome)
         if on_host(lanes):
             return lanes

@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.gpu.fused.planning.matching import scan_of
 from gpudb.engine.protocol import Cancel
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.tree.fused_nodes import Fused

@@ -16,7 +16,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.exchange.result_codec import schema_of
 from gpudb.engine.gpu.fastpath.two_phase import Scattered, scattered
-from gpudb.engine.gpu.fused.matching import DEVICE_GROUPS, DEVICE_ROWS, Limits, fused
+from gpudb.engine.gpu.fused.planning.matching import DEVICE_GROUPS, DEVICE_ROWS, Limits, fused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.planning.admission import Cost, cost_of
 from gpudb.engine.gpu.planning.capability import check, check_functions

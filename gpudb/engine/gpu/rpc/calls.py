@@ -1,7 +1,7 @@
-"""Calls to workers' handlers, from the coordinator and from other workers: a worker that is gone is found out soon.
+"""Calls to handlers of workers, from the coordinator and from other workers. A lost worker is detected quickly.
 
-What goes either way is one piece of bytes to Dask, which would look into every part of it otherwise; beside an answer
-there may be a buffer of a GPU's memory, which Dask sends from where it lies.
+Each direction carries one bytes object: Dask would inspect every part of a structured message. A reply may have a
+buffer of GPU memory beside it, which Dask sends without a copy to the host.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 CONNECT_SECONDS = 1.5
-"""How long a connection may take to be made; Dask's own are tried for half a minute."""
+"""Time limit for opening a connection. Dask's own limit is half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a buffer lies in the memory of a process's GPU, for others of its host: the driver's handle of the memory
-    that it is in, the bytes before it there, and its own."""
+    """Position of a buffer in a process's GPU memory, readable by other processes of the host.
+
+    `handle` is the driver's handle of the allocation, `start` the offset in it, and `size` the buffer's size, in bytes.
+    """
 
     handle: bytes
     start: int
@@ -27,7 +29,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """An answer, and a buffer beside it; for one that can read it where it lies, the place."""
+    """A reply with a buffer beside it; `place` locates the buffer for a process that can map it."""
 
     answer: Any
     buffer: Any
@@ -36,8 +38,10 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class AtDoor:
-    """Rows that lie ready at the door of the worker that was asked, under a number of their statement's; for one that
-    can read them where they lie, the place, and what goes with them."""
+    """A reply whose rows wait at the UCX server of the replying worker, under a number of the statement.
+
+    `place` locates the buffer for a process that can map it, and `answer` is what decodes it.
+    """
 
     number: int
     answer: Any = None
@@ -45,8 +49,10 @@ class AtDoor:
 
 
 class Connections:
-    """Connections to workers, made as they are needed within `seconds`, and used again; `arguments` are Dask's for
-    making them."""
+    """Connections to workers, opened on demand within `seconds` and reused.
+
+    `arguments` are Dask's connection arguments.
+    """
 
     def __init__(self, arguments: dict[str, Any], seconds: float = CONNECT_SECONDS) -> None:
         from distributed.core import ConnectionPool, Status
@@ -55,7 +61,8 @@ class Connections:
         self._starting = Status.init
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
-        """A handler's answer, None where there is no such handler yet; OSError if the worker is lost."""
+        """Returns a handler's reply; None if the worker has no such handler yet. Raises OSError if the worker is lost.
+        """
         if self._pool.status == self._starting:
             await self._pool.start()
         answer = await getattr(self._pool(address), handler)(message=pickle.dumps(arguments))
@@ -65,16 +72,16 @@ class Connections:
         return Attached(found, answer["buffer"]) if "buffer" in answer else found
 
     def forget(self, address: str) -> None:
-        """A worker is gone: closes what leads to it."""
+        """Closes the connections to a worker that is gone."""
         self._pool.remove(address)
 
     async def close(self) -> None:
-        """Closes all."""
+        """Closes all connections."""
         await self._pool.close()
 
 
 def handling(handler: Callable[..., Awaitable[Any]]) -> Callable[[bytes], Awaitable[Any]]:
-    """A handler as Dask calls it for `Connections.call`; bytes go back as they are."""
+    """Wraps a handler for `Connections.call` as Dask calls it; bytes are returned unchanged."""
     from distributed.protocol.serialize import to_serialize
 
     async def answer(message: bytes) -> Any:

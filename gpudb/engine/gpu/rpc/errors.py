@@ -1,4 +1,4 @@
-"""Errors on a worker as values that the coordinator reads."""
+"""Encodes errors of a worker as values for the coordinator."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _LOG = logging.getLogger(__name__)
 
 
 class Lost(Exception):
-    """A share whose worker did not give its rows."""
+    """A partition whose worker did not return its rows."""
 
 
 class TooLarge(OutOfMemory):
-    """Rows that have to come together, for which memory is too small: smaller chunks do not help."""
+    """Memory is too small for rows that one worker must hold together: smaller chunks do not help."""
 
 
 def told(error: BaseException, statement: int) -> dict[str, Any]:
-    """An error of a statement, or of none (0), as a value that the coordinator reads."""
+    """Encodes an error of a statement, or of none (0), for the coordinator."""
     if isinstance(error, Lost):
         return {"lost": error.args[0]}
     if isinstance(error, GpudbError | NotCarried):
         return {"error": pickle.dumps(error)}
-    if isinstance(error, MemoryError):  # Arrow's is one too
+    if isinstance(error, MemoryError):  # includes Arrow's out-of-memory error
         return {"error": pickle.dumps(OutOfMemory("out of memory", detail=str(error)))}
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
         full = SqlError.of("disk_full", f"could not write a temporary file: {error.strerror}")

@@ -1,3 +1,6 @@
-"""What runs in a worker process: its partition of tables, the stages of statements, and its limits."""
+"""What runs in a worker process: the handlers, the statements under way, their stages, and the process's limits.
+
+Imports every layer below it; the coordinator imports only its plugin, its message types and its estimates.
+"""
 
 from __future__ import annotations

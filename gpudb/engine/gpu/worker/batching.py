@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudb.engine.gpu.fused.matching import MANY, scan_of
-from gpudb.engine.gpu.fused.packed_cache import DISTINCT
-from gpudb.engine.gpu.fused.typed_values import PLAIN_TEXT
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import DISTINCT
+from gpudb.engine.gpu.fused.planning.matching import MANY, scan_of
+from gpudb.engine.gpu.fused.translate.typed_values import PLAIN_TEXT
 from gpudb.plan.cost.estimate import size
 from gpudb.plan.cost.profile import table_profile, width
 from gpudb.plan.tree.fused_nodes import Fused

@@ -11,8 +11,8 @@ from pathlib import Path
 from gpudb.engine.gpu.backend.base import Frames, HostFrames
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.exchange.client import Packer
-from gpudb.engine.gpu.fused.matching import MANY
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
+from gpudb.engine.gpu.fused.planning.matching import MANY
 from gpudb.engine.gpu.fused.runner import Kernels, Twin
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.stage_executor import Tables

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.cache.lru import Columns
 from gpudb.engine.gpu.cache.partition import Share, held_share
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.stage_executor import Tables
 from gpudb.plan.errors import NotCarried

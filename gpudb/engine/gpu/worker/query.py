@@ -16,15 +16,16 @@ from gpudb.engine.gpu.exchange.buffers import Parts
 from gpudb.engine.gpu.exchange.result_codec import packed, to_batch
 from gpudb.engine.gpu.exchange.routing import givers, in_need, runners, takers
 from gpudb.engine.gpu.fastpath.server import Question
-from gpudb.engine.gpu.fastpath.single_kernel import Straight, straight
+from gpudb.engine.gpu.fastpath.single_kernel import Straight
 from gpudb.engine.gpu.finalize.host import Finished
-from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.gpu.fused.planning.matching import scan_of
 from gpudb.engine.gpu.fused.runner import Ready, Twin
 from gpudb.engine.gpu.rpc.errors import Lost, TooLarge, told
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Computing, Figures
 from gpudb.engine.gpu.worker.query_registry import Running
 from gpudb.engine.gpu.worker.stage_executor import Again, Task
 from gpudb.engine.gpu.worker.two_phase import Half, is_bound, key_of
+from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import OutOfMemory
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.physical.stages import Stage
@@ -52,7 +53,7 @@ class Work:
         computing: Computing,
         fetch: Fetch,
         running: Running,
-        stages: Sequence[Stage],
+        plan: WorkerPlan,
         peers: tuple[str, ...],
         chunks: int,
         parameters: bytes,
@@ -61,7 +62,8 @@ class Work:
     ) -> None:
         """Of `bound` stages all workers are said to have the fused parts: what only these read is left out."""
         self._computing, self._fetch = computing, fetch
-        self._running, self._plan, self._peers = running, stages, peers
+        stages = plan.stages
+        self._running, self._plan, self._peers = running, plan, peers
         self._left_out = bound
         self._stages, self._wanted = without(stages, bound) if bound else (stages, {each.number for each in stages})
         self._kept: dict[tuple[int, int], Mapping[int, Again]] = {}
@@ -111,7 +113,7 @@ class Work:
 
     def _has_bound(self, shares: Sequence[int]) -> bool:
         """Whether this worker has what it is said to have; it keeps it then."""
-        for stage in (each for each in self._plan if each.number in self._left_out):
+        for stage in (each for each in self._plan.stages if each.number in self._left_out):
             for share in self._here(stage, shares):
                 found = self._again(stage, share)
                 if found is None:
@@ -126,7 +128,7 @@ class Work:
         loose: list[int] = []
         if self._count == 1 or self._chunks > 1 or self._left_out:
             return bound, loose
-        for stage in self._plan:
+        for stage in self._plan.stages:
             here = self._here(stage, shares)
             if here:
                 whole = all(self._again(stage, share) is not None for share in here)
@@ -176,7 +178,7 @@ class Work:
         rows, or it is not."""
         if self._count > 1:
             return self._half.rest(question.given) if question.given else self._half.rows(question.share)
-        kernels, plain = self._computing.kernels, straight(self._plan)
+        kernels, plain = self._computing.kernels, self._plan.single_kernel
         if kernels is not None and plain is not None:
             ready = kernels.kept(plain.part, key_of(self._sent, WHOLE))
             return self._answer(plain, kernels, ready) if ready is not None else None
@@ -196,7 +198,7 @@ class Work:
         made = plain.answer(kernels, ready, self._parameters)
         if isinstance(made, Finished):
             return packed(made.batch)
-        task = Task(self._plan[-1], WHOLE, self._parameters, self._timezone)
+        task = Task(self._plan.stages[-1], WHOLE, self._parameters, self._timezone)
         ((rows,), _) = self._computing.computed(task, {plain.number: [made]})
         assert not isinstance(rows, Away)
         return self._packed(rows)

@@ -7,7 +7,6 @@ import pickle
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Any
 from gpudb.engine.gpu.backend.base import Away, Held
 from gpudb.engine.gpu.exchange.buffers import Kept, Parts, SpillFile
 from gpudb.engine.gpu.rpc.calls import AtDoor, Attached
+from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import GpudbError
-from gpudb.plan.physical.stages import Stage
+from gpudb.lru import LruCache
 from gpudb.types import SqlType
 
 _PLANS = 256
@@ -144,9 +144,9 @@ class Statements:
     def __init__(self) -> None:
         self._running: dict[int, Running] = {}
         # Statements that have ended: a message for one may still come. And those that compute on regardless.
-        self._gone: OrderedDict[int, None] = OrderedDict()
+        self._gone: LruCache[int, bool] = LruCache(_GONE)
         self._strays: list[Running] = []
-        self._plans: OrderedDict[bytes, list[Stage]] = OrderedDict()
+        self._plans: LruCache[bytes, WorkerPlan] = LruCache(_PLANS)
 
     def __len__(self) -> int:
         return len(self._running)
@@ -180,9 +180,7 @@ class Statements:
 
     def end(self, number: int) -> Running | None:
         """Ends a statement and forgets it; what it was, if it ran here."""
-        self._gone[number] = None
-        while len(self._gone) > _GONE:
-            self._gone.popitem(last=False)
+        self._gone.put(number, True)
         running = self._running.pop(number, None)
         if running is not None:
             running.end()
@@ -206,14 +204,12 @@ class Statements:
         """Those that compute now."""
         return [each for each in list(self._running.values()) if each.computing]
 
-    def plan(self, digest: bytes, stages: bytes = b"") -> list[Stage] | None:
+    def plan(self, digest: bytes, stages: bytes = b"") -> WorkerPlan | None:
         """The plan of a digest, which comes with `stages` the first time; None where it does not."""
         plan = self._plans.get(digest)
         if plan is None:
             if not stages:
                 return None
-            plan = self._plans[digest] = pickle.loads(stages)
-            while len(self._plans) > _PLANS:
-                self._plans.popitem(last=False)
-        self._plans.move_to_end(digest)
+            plan = WorkerPlan(pickle.loads(stages))
+            self._plans.put(digest, plan)
         return plan

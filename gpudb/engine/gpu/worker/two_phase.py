@@ -10,29 +10,23 @@ from gpudb.engine.gpu.cache.partition import WHOLE, Share
 from gpudb.engine.gpu.exchange.buffers import written
 from gpudb.engine.gpu.exchange.result_codec import packed, to_batch
 from gpudb.engine.gpu.exchange.state_codec import Sent, sent
-from gpudb.engine.gpu.fastpath.two_phase import BYTES, Scattered, read, scattered
+from gpudb.engine.gpu.fastpath.two_phase import BYTES, read
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Computing, Figures
 from gpudb.engine.gpu.worker.stage_executor import Task
-from gpudb.plan.physical.stages import Stage
+from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node, Scan
-
-_HALVES = "halves"
-"""Under which a worker keeps a plan's halves with it."""
 
 
 class Half:
     """What a worker, one of `count`, does of a plan whose `stages` are cut in halves; it computes in its caller's
     thread."""
 
-    def __init__(self, computing: Computing, stages: Sequence[Stage], count: int, parameters: bytes) -> None:
+    def __init__(self, computing: Computing, plan: WorkerPlan, count: int, parameters: bytes) -> None:
         self._computing, self._count, self._sent = computing, count, parameters
         self._parameters, self._timezone = pickle.loads(parameters)
-        self._types = stages[-1].root.types
-        kept = stages[-1].__dict__
-        if _HALVES not in kept:
-            kept[_HALVES] = scattered(stages)
-        self._halves: Scattered | None = kept[_HALVES]
+        self._types = plan.stages[-1].root.types
+        self._halves = plan.two_phase
         self._most = BYTES // count
 
     def ready(self, shares: Sequence[int], measured: Sequence[Figures]) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gpudb.engine.gpu.backend.base import FEW, HostFrames, HostHeld, Order
-from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.lower.exact_division import quotients
 from gpudb.engine.gpu.lower.joins import key_columns
 

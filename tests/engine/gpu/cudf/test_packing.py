@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused import zones
-from gpudb.engine.gpu.fused.column_chunks import Bits, Piece
-from gpudb.engine.gpu.fused.packed_column import PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.columns import zones
+from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import Bits, Piece
 from gpudb.engine.gpu.fused.unsupported import NotFused
 from tests.support.fused.decoded import bits_of, columns, same
 

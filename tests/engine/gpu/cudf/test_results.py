@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.fused.result_columns import Lane, frame_of
-from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.fused.translate.result_columns import Lane, frame_of
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 ROWS = 1000
 

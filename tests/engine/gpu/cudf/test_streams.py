@@ -15,10 +15,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gpudb.engine.gpu.backend.priority import Lane
-from gpudb.engine.gpu.fused import numpy_backend
-from gpudb.engine.gpu.fused.numpy_backend import Segment, in_forms
-from gpudb.engine.gpu.fused.packed_column import pack
-from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
+from gpudb.engine.gpu.fused.columns.packed_column import pack
+from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
+from gpudb.engine.gpu.fused.numpy_backend import executor
+from gpudb.engine.gpu.fused.numpy_backend.executor import Segment, in_forms
 
 pytestmark = pytest.mark.gpu
 
@@ -105,7 +105,7 @@ def _fused() -> tuple[Callable[[], Any], Any]:
     """What answers a bound part again, and the groups that it has to give."""
     import cupy
 
-    from gpudb.engine.gpu.fused.launch import Launcher
+    from gpudb.engine.gpu.fused.cuda.launch import Launcher
 
     sink = Groups(
         (Key(Field((0, 9), False, 0), 0, 10),),
@@ -126,7 +126,7 @@ def _fused() -> tuple[Callable[[], Any], Any]:
         assert there
         return replay.outcome(keep=True).grouped
 
-    return again, numpy_backend.run(pipeline, host, (), ()).grouped
+    return again, executor.run(pipeline, host, (), ()).grouped
 
 
 @pytest.mark.parametrize("lane", ["short", "at once"])

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from gpudb.engine.gpu.cache.partition import WHOLE
-from gpudb.engine.gpu.fused import matching, packed_cache
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache import packed_tables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
+from gpudb.engine.gpu.fused.planning import matching
 from tests.engine.gpu import survey
 from tests.support.fused import corpus
 from tests.support.gpu import local_stages
@@ -60,7 +61,7 @@ def test_queries_over_texts_answer_as_the_embedded_engine(
     frames: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matching, "MANY", -1)
-    monkeypatch.setattr(packed_cache, "DISTINCT", (-1.0, 100))
+    monkeypatch.setattr(packed_tables, "DISTINCT", (-1.0, 100))
     tables, kernels = survey.resident(frames, texts=0)
     for query in corpus.TEXTS:
         request = lab.request(query)

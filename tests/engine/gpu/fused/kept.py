@@ -19,8 +19,10 @@ Given = tuple[str, Any, Any, Any, Any]
 
 def recorded(seeds: Iterable[int]) -> list[Given]:
     """What the twin runs for the corpus over the data of each seed."""
-    from gpudb.engine.gpu.fused import matching, packed_cache, zones
-    from gpudb.engine.gpu.fused.packed_cache import PackedTables
+    from gpudb.engine.gpu.fused.columns import zones
+    from gpudb.engine.gpu.fused.packed_cache import packed_tables
+    from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
+    from gpudb.engine.gpu.fused.planning import matching
     from tests.support.fused import corpus
     from tests.support.fused.recording import Recording
     from tests.support.gpu import local_stages
@@ -43,7 +45,7 @@ def recorded(seeds: Iterable[int]) -> list[Given]:
                 with (
                     patch.object(matching, "MANY", few),
                     patch.object(zones, "ROWS", rows),
-                    patch.object(packed_cache, "DISTINCT", (-1.0, 100)),
+                    patch.object(packed_tables, "DISTINCT", (-1.0, 100)),
                 ):
                     outcome(lambda r=request, e=engine, k=kernels: local_stages.rows(r, 1, e, EVERY, kernels=k))
                 found += [(query, p.pipeline, p.segments, p.lookups, p.tables) for p in kernels.prepared]

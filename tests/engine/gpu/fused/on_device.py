@@ -23,11 +23,11 @@ def compared(launcher: Any, pipeline: Any, segments: Any, lookups: Any, tables: 
     import numpy as np
 
     from benchmarks.fused.outcomes import same
-    from gpudb.engine.gpu.fused import numpy_backend
+    from gpudb.engine.gpu.fused.numpy_backend import executor
 
     with np.errstate(all="ignore"):
-        wanted = numpy_backend.run(pipeline, segments, lookups, tables)
-    there = [numpy_backend.Segment(each.rows, tuple(column.on(cupy) for column in each.columns)) for each in segments]
+        wanted = executor.run(pipeline, segments, lookups, tables)
+    there = [executor.Segment(each.rows, tuple(column.on(cupy) for column in each.columns)) for each in segments]
     if not same(wanted, launcher.run(pipeline, there, lookups, tables)):
         return False
     lookups = [[launcher.placed(each) for each in made] for made in lookups]
@@ -41,7 +41,7 @@ def compared(launcher: Any, pipeline: Any, segments: Any, lookups: Any, tables: 
 
 def sink_of(form: Any) -> Any:
     """A sink of 2^18 dense slots, or of a hash table with two words of a key: counts, sums, floats, least values."""
-    from gpudb.engine.gpu.fused.pipeline import WORD, Accumulator, Field, Groups, Key, Literal
+    from gpudb.engine.gpu.fused.ir.pipeline import WORD, Accumulator, Field, Groups, Key, Literal
 
     size = 1 << 18 if form == "dense" else WORD - 1
     keys = [Key(Field((0, size - 1), False, n), 0, size) for n in range(1 if form == "dense" else 2)]
@@ -70,8 +70,8 @@ def gathered(launcher: Any) -> list[str]:
     import cupy
     import numpy as np
 
-    from gpudb.engine.gpu.fused import compaction
-    from gpudb.engine.gpu.fused.result_buffers import Target
+    from gpudb.engine.gpu.fused.cuda import compaction
+    from gpudb.engine.gpu.fused.cuda.result_buffers import Target
 
     wrong = []
     for form in ("dense", "hash"):
@@ -94,8 +94,8 @@ def main() -> None:
     from benchmarks.fused.roofline import without_the_rest
 
     without_the_rest()
-    from gpudb.engine.gpu.fused import nvrtc
-    from gpudb.engine.gpu.fused.launch import Launcher
+    from gpudb.engine.gpu.fused.cuda import nvrtc
+    from gpudb.engine.gpu.fused.cuda.launch import Launcher
 
     parser = argparse.ArgumentParser()
     parser.add_argument("file", type=Path)

@@ -40,8 +40,8 @@ _PLACES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
 
 def kinds(pipeline: Any) -> set[str]:
     """What a pipeline's kernel is made of."""
-    from gpudb.engine.gpu.fused.codegen import generated
-    from gpudb.engine.gpu.fused.pipeline import Lookup
+    from gpudb.engine.gpu.fused.codegen.kernel import generated
+    from gpudb.engine.gpu.fused.ir.pipeline import Lookup
 
     source = generated(pipeline).source
     calls = set(_CALLS.findall(source))

@@ -14,8 +14,8 @@ from benchmarks.fused.roofline import without_the_rest
 without_the_rest()
 import benchmarks.fused.data
 import benchmarks.fused.outcomes
-import gpudb.engine.gpu.fused.launch
-import gpudb.engine.gpu.fused.numpy_backend
+import gpudb.engine.gpu.fused.cuda.launch
+import gpudb.engine.gpu.fused.numpy_backend.executor
 """
 
 

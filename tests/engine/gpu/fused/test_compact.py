@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused import compaction, nvrtc
-from gpudb.engine.gpu.fused.codegen import headers
-from gpudb.engine.gpu.fused.result_buffers import Target
+from gpudb.engine.gpu.fused.codegen.kernel import headers
+from gpudb.engine.gpu.fused.cuda import compaction, nvrtc
+from gpudb.engine.gpu.fused.cuda.result_buffers import Target
 from tests.engine.gpu.fused.on_device import filled, sink_of
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from gpudb.engine.gpu.fused import nvrtc, zones
-from gpudb.engine.gpu.fused.codegen import Kernel, generated, headers
-from gpudb.engine.gpu.fused.pipeline import Lookup
-from gpudb.engine.gpu.fused.traversal import lookups_of
+from gpudb.engine.gpu.fused.codegen.kernel import Kernel, generated, headers
+from gpudb.engine.gpu.fused.columns import zones
+from gpudb.engine.gpu.fused.cuda import nvrtc
+from gpudb.engine.gpu.fused.ir.pipeline import Lookup
+from gpudb.engine.gpu.fused.ir.traversal import lookups_of
 from tests.support.fused import corpus
 from tests.support.fused.recording import Recording
 from tests.support.gpu import local_stages

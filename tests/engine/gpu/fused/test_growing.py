@@ -10,10 +10,10 @@ import pytest
 
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.fastpath.single_kernel import straight
-from gpudb.engine.gpu.fused import dictionaries
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
-from gpudb.engine.gpu.fused.result_columns import frame_of
+from gpudb.engine.gpu.fused.packed_cache import dictionaries
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Ready, Twin
+from gpudb.engine.gpu.fused.translate.result_columns import frame_of
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.engine.protocol import Request

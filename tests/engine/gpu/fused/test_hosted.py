@@ -11,13 +11,10 @@ import numpy as np
 import pytest
 
 from benchmarks.fused.outcomes import same
-from gpudb.engine.gpu.fused import numpy_backend
-from gpudb.engine.gpu.fused.codegen import Options, generated
-from gpudb.engine.gpu.fused.launch import grid_of
-from gpudb.engine.gpu.fused.lookup_tables import Column, build, index_of
-from gpudb.engine.gpu.fused.numpy_backend import Segment
-from gpudb.engine.gpu.fused.packed_column import PackedColumn, pack
-from gpudb.engine.gpu.fused.pipeline import (
+from gpudb.engine.gpu.fused.codegen.kernel import Options, generated
+from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn, pack
+from gpudb.engine.gpu.fused.cuda.launch import grid_of
+from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     Accumulator,
     Compare,
@@ -32,6 +29,9 @@ from gpudb.engine.gpu.fused.pipeline import (
     Payload,
     Pipeline,
 )
+from gpudb.engine.gpu.fused.numpy_backend import executor
+from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
+from gpudb.engine.gpu.fused.translate.lookup_tables import Column, build, index_of
 from tests.engine.gpu.fused import kept
 from tests.support.fused.hosted import COMPILER, Hosted
 
@@ -92,7 +92,7 @@ def test_sums_of_any_width_in_shared_memory(tmp_path: Path, nulls: bool) -> None
             given.append(Segment(rows, tuple(columns)))
     hosted = Hosted(pipelines, tmp_path)
     for pipeline, segment in zip(pipelines, given, strict=True):
-        wanted = numpy_backend.run(pipeline, [segment], [], [])
+        wanted = executor.run(pipeline, [segment], [], [])
         assert same(wanted, hosted.run(pipeline, [segment], [], [])), (segment.rows, pipeline)
 
 
@@ -110,7 +110,7 @@ def test_a_block_ends_before_a_cell_overflows(tmp_path: Path, groups: int, tops:
     assert "Distances" in kernel.source
     assert grid_of(kernel, 8, rows, 1) > 1
     given = Hosted([pipeline], tmp_path).run(pipeline, [segment], [], [], resident=1)
-    assert same(numpy_backend.run(pipeline, [segment], [], []), given)
+    assert same(executor.run(pipeline, [segment], [], []), given)
 
 
 @pytest.mark.parametrize("together", [4, 16])
@@ -121,7 +121,7 @@ def test_the_last_rows_are_those_of_a_segment_and_no_more(tmp_path: Path, togeth
     for rows in (1, together - 1, together, together + 1, 4095):
         # Rows of the same columns lie behind them.
         part = Segment(rows, tuple(columns))
-        assert same(numpy_backend.run(pipeline, [part], [], []), hosted.run(pipeline, [part], [], [])), rows
+        assert same(executor.run(pipeline, [part], [], []), hosted.run(pipeline, [part], [], [])), rows
 
 
 def looked_up(
@@ -168,7 +168,7 @@ def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str, options: Op
         given.append((Segment(rows, tuple(columns)), (arrays, more)))
     hosted = Hosted(pipelines, tmp_path, options)
     for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
-        wanted = numpy_backend.run(pipeline, [segment], lookups, [])
+        wanted = executor.run(pipeline, [segment], lookups, [])
         assert wanted.grouped is not None
         assert same(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline
 
@@ -201,7 +201,7 @@ def test_a_lookup_by_what_another_found(tmp_path: Path, options: Options | None)
         given.append((Segment(rows, tuple(columns)), (arrays, more)))
     hosted = Hosted(pipelines, tmp_path, options)
     for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
-        wanted = numpy_backend.run(pipeline, [segment], lookups, [])
+        wanted = executor.run(pipeline, [segment], lookups, [])
         assert same(wanted, hosted.run(pipeline, [segment], lookups, [])), pipeline
 
 
@@ -216,7 +216,7 @@ def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> Non
         given.append([arrays])
     hosted, segment = Hosted(pipelines, tmp_path), Segment(6, tuple(columns))
     for pipeline, lookups in zip(pipelines, given, strict=True):
-        wanted = numpy_backend.run(pipeline, [segment], lookups, [])
+        wanted = executor.run(pipeline, [segment], lookups, [])
         assert wanted.grouped is not None
         assert wanted.grouped.words[0].tolist() == [2]
         assert same(wanted, hosted.run(pipeline, [segment], lookups, []))
@@ -225,7 +225,7 @@ def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> Non
 @pytest.mark.timeout(600)
 def test_kernels_of_the_corpus_equal_their_twin(tmp_path: Path) -> None:
     given = kept.recorded([2])[::3]
-    hosted = Hosted([numpy_backend.in_forms(p, each) for _, p, segments, *_ in given for each in segments], tmp_path)
+    hosted = Hosted([executor.in_forms(p, each) for _, p, segments, *_ in given for each in segments], tmp_path)
     with np.errstate(all="ignore"):
-        wrong = [name for name, *what in given if not same(numpy_backend.run(*what), hosted.run(*what))]
+        wrong = [name for name, *what in given if not same(executor.run(*what), hosted.run(*what))]
     assert not wrong

@@ -19,7 +19,7 @@ def launcher() -> Any:
         from benchmarks.fused.roofline import without_the_rest
 
         without_the_rest()
-    from gpudb.engine.gpu.fused.launch import Launcher
+    from gpudb.engine.gpu.fused.cuda.launch import Launcher
 
     return Launcher()
 

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.fused.hashing import probed
-from gpudb.engine.gpu.fused.lookup_tables import Built, Column, build, column_at, column_of, index_of
-from gpudb.engine.gpu.fused.typed_values import NotFused
+from gpudb.engine.gpu.fused.numpy_backend.hashing import probed
+from gpudb.engine.gpu.fused.translate.lookup_tables import Built, Column, build, column_at, column_of, index_of
+from gpudb.engine.gpu.fused.translate.typed_values import NotFused
 from gpudb.types import INT8, SqlType
 
 Keys = Callable[[np.random.Generator], list[np.ndarray[Any, Any]]]

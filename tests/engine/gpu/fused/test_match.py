@@ -10,8 +10,8 @@ import pytest
 
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.explain.operators import operator
-from gpudb.engine.gpu.fused import matching
-from gpudb.engine.gpu.fused.matching import scan_of
+from gpudb.engine.gpu.fused.planning import matching
+from gpudb.engine.gpu.fused.planning.matching import scan_of
 from gpudb.engine.gpu.planning.planner import Planner, costs_of
 from gpudb.engine.gpu.worker.batching import Space, kept_rows
 from gpudb.engine.protocol import Request

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.engine.gpu.fused.pipeline import BOOLEAN, Compare, Expr, Field, Filter, Literal, Logic, Lookup
-from gpudb.engine.gpu.fused.step_order import few_after
+from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Compare, Expr, Field, Filter, Literal, Logic, Lookup
+from gpudb.engine.gpu.fused.ir.step_order import few_after
 
 FIELD = Field((0, 9), False, 0)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fused.outcomes import same
-from gpudb.engine.gpu.fused.numpy_backend import Grouped, Outcome
+from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped, Outcome
 
 VALUES = np.array([3, 1, 1, 2])
 NULLS = np.array([True, False, True, True])

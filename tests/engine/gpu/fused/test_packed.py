@@ -13,13 +13,13 @@ from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.cache.build_cache import needed
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
-from gpudb.engine.gpu.fused import read_batches as reading
-from gpudb.engine.gpu.fused.column_chunks import HostPieces, Piece
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
-from gpudb.engine.gpu.fused.packed_column import DAY, PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.columns.packed_column import DAY, PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.packed_cache import read_batches as reading
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import HostPieces, Piece
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.segments import Runs
 from gpudb.engine.gpu.fused.runner import Twin
-from gpudb.engine.gpu.fused.segments import Runs
-from gpudb.engine.gpu.fused.typed_values import NotFused
+from gpudb.engine.gpu.fused.translate.typed_values import NotFused
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.plan.physical.exchange_planning import Costs

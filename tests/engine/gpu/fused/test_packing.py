@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused import nvrtc, text_columns, zones
-from gpudb.engine.gpu.fused.codegen import headers
-from gpudb.engine.gpu.fused.column_chunks import HostPieces, Piece
-from gpudb.engine.gpu.fused.packed_column import PackedColumn, joined, pack, packed_texts
-from gpudb.engine.gpu.fused.packing import TEXTS, VALUES, Launch, Packing, source, source_of
+from gpudb.engine.gpu.fused.codegen.kernel import headers
+from gpudb.engine.gpu.fused.columns import text_columns, zones
+from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn, joined, pack, packed_texts
+from gpudb.engine.gpu.fused.cuda import nvrtc
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import HostPieces, Piece
+from gpudb.engine.gpu.fused.packed_cache.packing import TEXTS, VALUES, Launch, Packing, source, source_of
 from gpudb.engine.gpu.fused.unsupported import NotFused
 from tests.support.fused.decoded import bits_of, columns, same
 from tests.support.fused.hosted import COMPILER, XP, HostedFile

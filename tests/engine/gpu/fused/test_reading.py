@@ -13,11 +13,11 @@ import pytest
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.cache.partition import WHOLE
-from gpudb.engine.gpu.fused import read_batches
-from gpudb.engine.gpu.fused.column_chunks import HostPieces, Piece
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
-from gpudb.engine.gpu.fused.packed_column import PackedColumn
-from gpudb.engine.gpu.fused.read_batches import Read, carried_out, planned
+from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
+from gpudb.engine.gpu.fused.packed_cache import read_batches
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import HostPieces, Piece
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.read_batches import Read, carried_out, planned
 from gpudb.engine.gpu.fused.unsupported import NotFused
 from gpudb.errors import SqlError
 from tests.support.lab import Lab

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused import replay
-from gpudb.engine.gpu.fused.numpy_backend import Segment, in_forms, run
-from gpudb.engine.gpu.fused.packed_column import pack
-from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
-from gpudb.engine.gpu.fused.replay import Launch, Replay
-from gpudb.engine.gpu.fused.result_buffers import Target, room_of
+from gpudb.engine.gpu.fused.columns.packed_column import pack
+from gpudb.engine.gpu.fused.cuda import replay
+from gpudb.engine.gpu.fused.cuda.replay import Launch, Replay
+from gpudb.engine.gpu.fused.cuda.result_buffers import Target, room_of
+from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
+from gpudb.engine.gpu.fused.numpy_backend.executor import Segment, in_forms, run
 
 
 class _Array(np.ndarray[Any, Any]):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudb.engine.gpu.fused.numpy_backend import Segment
-from gpudb.engine.gpu.fused.packed_column import Form
-from gpudb.engine.gpu.fused.pipeline import Accumulator, Field, Filter, Groups, Key, Literal, Matches, Pipeline, Rows
+from gpudb.engine.gpu.fused.columns.packed_column import Form
+from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, Filter, Groups, Key, Literal, Matches, Pipeline, Rows
+from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 from tests.engine.gpu.fused.sanitized import FOUND, judged, kinds, ordered
 
 _NUMBER, _TEXT = Form(2), Form(4, text=True)

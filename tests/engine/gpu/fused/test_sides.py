@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from gpudb.engine.gpu.backend.base import Coded, Frames, HostFrames, HostHeld
-from gpudb.engine.gpu.fused import build_sides
-from gpudb.engine.gpu.fused.column_chunks import piece_of
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import piece_of
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.translate import build_sides
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import EVERY, embedded, sorted_rows
 from tests.support.lab import Lab

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.fused.outcomes import same
-from gpudb.engine.gpu.fused import numpy_backend, zones
-from gpudb.engine.gpu.fused.packed_column import joined, pack
-from gpudb.engine.gpu.fused.pipeline import (
+from gpudb.engine.gpu.fused.columns import zones
+from gpudb.engine.gpu.fused.columns.packed_column import joined, pack
+from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     Accumulator,
     Calendar,
@@ -28,7 +28,8 @@ from gpudb.engine.gpu.fused.pipeline import (
     Pipeline,
     Rows,
 )
-from gpudb.engine.gpu.fused.zone_pruning import Wanted, parts
+from gpudb.engine.gpu.fused.numpy_backend import executor
+from gpudb.engine.gpu.fused.packed_cache.zone_pruning import Wanted, parts
 
 WIDE = (-(10**6), 10**6)
 DAYS, NUMBERS = (Field(WIDE, True, place) for place in (0, 1))
@@ -55,7 +56,7 @@ CONDITIONS: tuple[Callable[[int], Expr], ...] = (
 )
 
 
-def _segment(seed: int, rows: int, noise: int, cuts: list[int], nulls: float) -> numpy_backend.Segment:
+def _segment(seed: int, rows: int, noise: int, cuts: list[int], nulls: float) -> executor.Segment:
     """Days that grow, by and large, and numbers; packed piece by piece."""
     rng = np.random.default_rng(seed)
     made = []
@@ -64,10 +65,10 @@ def _segment(seed: int, rows: int, noise: int, cuts: list[int], nulls: float) ->
         there[: rows // 3] &= seed % 2 == 0
         pieces = np.split(np.arange(rows), sorted(min(cut, rows) for cut in cuts))
         made.append(joined([pack(values[piece], there[piece]) for piece in pieces if len(piece)]))
-    return numpy_backend.Segment(rows, tuple(made))
+    return executor.Segment(rows, tuple(made))
 
 
-def _pipeline(segment: numpy_backend.Segment, *steps: Filter | Lookup, rows: bool = True) -> Pipeline:
+def _pipeline(segment: executor.Segment, *steps: Filter | Lookup, rows: bool = True) -> Pipeline:
     count = Accumulator("add", Literal((1, 1), False, 1))
     sink = Rows((DAYS, NUMBERS)) if rows else Groups((), (count,), "one")
     return Pipeline(tuple(column.form for column in segment.columns), steps, sink)
@@ -97,14 +98,14 @@ def test_no_row_that_is_kept_is_skipped(
         steps.insert(0, Lookup(0, "inner", (DAYS,), (200,), (50,), False, True, (), (), (), True))
     pipeline = _pipeline(segment, *steps)
     lookups = [[np.packbits(there, bitorder="little")]] if found else []
-    whole = numpy_backend.run(pipeline, [segment], lookups, [])
-    some = numpy_backend.run(pipeline, parts(pipeline, segment), lookups, [])
+    whole = executor.run(pipeline, [segment], lookups, [])
+    some = executor.run(pipeline, parts(pipeline, segment), lookups, [])
     assert same(whole, some)
 
 
 def test_of_sorted_rows_few_are_read() -> None:
     rows = 10 * zones.ROWS
-    segment = numpy_backend.Segment(rows, (pack(np.arange(rows)), pack(np.arange(rows) % 7)))
+    segment = executor.Segment(rows, (pack(np.arange(rows)), pack(np.arange(rows) % 7)))
     start = Literal((0, 0), False, 3 * zones.ROWS + 5)
     after = Filter(Compare(BOOLEAN, False, ">=", DAYS, start))
     few = parts(_pipeline(segment, after, Filter(_is("<", DAYS, 4 * zones.ROWS)), rows=False), segment)
@@ -119,19 +120,19 @@ def test_of_sorted_rows_few_are_read() -> None:
     odd = np.repeat(np.arange(40) % 2, 100)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zones, "ROWS", 100)
-        striped = numpy_backend.Segment(len(odd), (pack(odd), pack(odd)))
+        striped = executor.Segment(len(odd), (pack(odd), pack(odd)))
     assert 1 < len(parts(_pipeline(striped, Filter(_is("==", DAYS, 1))), striped)) <= 16
 
 
 def test_what_is_read_is_found_anew_for_other_zones() -> None:
     rows = 4 * zones.ROWS
-    before = [numpy_backend.Segment(rows, (pack(np.arange(rows) + start),)) for start in (0, rows)]
+    before = [executor.Segment(rows, (pack(np.arange(rows) + start),)) for start in (0, rows)]
     pipeline = _pipeline(before[0], Filter(_is("<", DAYS, zones.ROWS)), rows=False)
     wanted = Wanted()
     for _ in range(2):
         assert [part.rows for part in wanted.parts(pipeline, before)] == [zones.ROWS]
     # Another column of the same values, and another pipeline.
-    again = [numpy_backend.Segment(rows, (pack(np.arange(rows)),))]
+    again = [executor.Segment(rows, (pack(np.arange(rows)),))]
     assert [part.rows for part in wanted.parts(pipeline, again)] == [zones.ROWS]
     (part,) = wanted.parts(pipeline, again)
     assert part.columns[0].data.base is again[0].columns[0].data
@@ -139,7 +140,7 @@ def test_what_is_read_is_found_anew_for_other_zones() -> None:
     other = _pipeline(before[0], Filter(_is("<", DAYS, 3 * zones.ROWS)), rows=False)
     assert [part.rows for part in wanted.parts(other, before)] == [3 * zones.ROWS]
     # Of no columns there are no zones.
-    bare = [numpy_backend.Segment(5, ()), numpy_backend.Segment(6, ())]
+    bare = [executor.Segment(5, ()), executor.Segment(6, ())]
     count = _pipeline(bare[0], rows=False)
     assert [part.rows for part in wanted.parts(count, bare)] == [5, 6]
     assert [part.rows for part in wanted.parts(count, bare[1:])] == [6]

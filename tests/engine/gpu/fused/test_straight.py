@@ -17,10 +17,10 @@ from gpudb.engine.gpu.exchange.state_codec import sent, taken
 from gpudb.engine.gpu.fastpath.single_kernel import straight
 from gpudb.engine.gpu.finalize.host import Finished
 from gpudb.engine.gpu.finalize.merge import MANY, Apart, Column, OfLanes, WholeGroups, _numbered
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
-from gpudb.engine.gpu.fused.result_columns import Lane
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
-from gpudb.engine.gpu.fused.typed_values import Dictionary
+from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.plan.physical.exchange_planning import Costs
@@ -167,7 +167,7 @@ def test_rows_have_a_number_in_common_that_have_the_same_keys(seed: int) -> None
 
 @pytest.mark.parametrize("few", [0, 1 << 16])
 def test_texts_are_ordered_and_taken_by_their_codes(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
-    monkeypatch.setattr("gpudb.engine.gpu.fused.typed_values._FEW", few)
+    monkeypatch.setattr("gpudb.engine.gpu.fused.translate.typed_values._FEW", few)
     texts = ["b", "", "é", "aa", "Z", "a", "zz", "𝄞"]
     dictionary = Dictionary(pl.Series(texts))
     codes = np.array([5, 0, 7, 1, 5, 2, 4, 3, 6])

@@ -12,10 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudb.engine.gpu.fused import like, matching, nvrtc, packed_cache, packed_column, text_columns, zones
-from gpudb.engine.gpu.fused.codegen import generated, headers
-from gpudb.engine.gpu.fused.packed_cache import PackedTables
-from gpudb.engine.gpu.fused.zone_pruning import _rows
+from gpudb.engine.gpu.fused.codegen.kernel import generated, headers
+from gpudb.engine.gpu.fused.columns import packed_column, text_columns, zones
+from gpudb.engine.gpu.fused.cuda import nvrtc
+from gpudb.engine.gpu.fused.numpy_backend import like
+from gpudb.engine.gpu.fused.packed_cache import packed_tables
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
+from gpudb.engine.gpu.fused.packed_cache.zone_pruning import _rows
+from gpudb.engine.gpu.fused.planning import matching
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.fused import corpus
 from tests.support.fused.recording import Recording
@@ -103,7 +107,7 @@ def test_queries_over_texts_answer_as_the_embedded_engine(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(matching, "MANY", -1)
-    monkeypatch.setattr(packed_cache, "DISTINCT", (-1.0, 100))
+    monkeypatch.setattr(packed_tables, "DISTINCT", (-1.0, 100))
     monkeypatch.setattr(zones, "ROWS", 128)
     tables = PackedTables(2**28, texts=0)
     cut = False
@@ -146,7 +150,7 @@ def test_columns_of_few_texts_keep_their_dictionary(lab: Lab, monkeypatch: pytes
 
 def test_case_is_ignored_in_ascii_alone(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "MANY", -1)
-    monkeypatch.setattr(packed_cache, "DISTINCT", (-1.0, 100))
+    monkeypatch.setattr(packed_tables, "DISTINCT", (-1.0, 100))
     lab.run("CREATE TABLE IF NOT EXISTS odd AS SELECT 'É' || i AS t FROM generate_series(1, 9) i")
     request = lab.request("SELECT count(*) FROM odd WHERE t ILIKE 'é_'")
     kernels = Recording(PackedTables(2**28, texts=0))

@@ -13,13 +13,13 @@ from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.coordinator.coordinator import Measured
 from gpudb.engine.gpu.explain.plan import displayed
 from gpudb.engine.gpu.fused import runner
-from gpudb.engine.gpu.fused.codegen import generated
-from gpudb.engine.gpu.fused.compile_pool import Compiling, Workshop
-from gpudb.engine.gpu.fused.numpy_backend import Outcome
-from gpudb.engine.gpu.fused.nvrtc import Compiled
-from gpudb.engine.gpu.fused.prepared_pipeline import Prepared
+from gpudb.engine.gpu.fused.codegen.kernel import generated
+from gpudb.engine.gpu.fused.cuda.compile_pool import Compiling, Workshop
+from gpudb.engine.gpu.fused.cuda.nvrtc import Compiled
+from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import Prepared
 from gpudb.engine.gpu.fused.runner import Twin
-from gpudb.engine.gpu.fused.typed_values import NotFused
+from gpudb.engine.gpu.fused.translate.typed_values import NotFused
 from gpudb.engine.gpu.planning.planner import Planned, Planner
 from gpudb.engine.gpu.worker.stage_executor import Task, compute
 from gpudb.engine.protocol import PlanNode

@@ -1,0 +1,75 @@
+"""Fields of dates and timestamps as CUDA C++ of one row; of a packed column in 32 bits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudb.engine.gpu.fused.codegen.kernel_source import Code, c_type, number
+from gpudb.engine.gpu.fused.ir.pipeline import Calendar, Field
+from gpudb.engine.gpu.fused.numpy_backend.calendar import first_day
+from gpudb.values.calendar import DAY
+
+if TYPE_CHECKING:
+    from gpudb.engine.gpu.fused.codegen.expressions import Emitter
+
+YEARS = 12
+"""Of so many years the one of a date is found by comparing it with where each begins."""
+
+
+def calendar(out: Emitter, expr: Calendar) -> Code:
+    """A field of a date or timestamp."""
+    arg = expr.arg
+    form = out.forms[arg.column] if isinstance(arg, Field) else None
+    packed = expr.micros and form is not None and form.width <= 4 and form.unit >= 1_000_000
+    assert expr.bounds is not None
+    if expr.field == "year" and expr.bounds[0] > 0 and expr.bounds[1] - expr.bounds[0] < YEARS:
+        return _year(out, expr, packed)
+    value, valid = out.value(arg)
+    if packed:
+        assert isinstance(arg, Field)
+        assert form is not None
+        # Packed from a midnight on, in steps that a day is a multiple of: all in 32 bits.
+        a_day = DAY // form.unit
+        raw = f"f{arg.column}[v]"
+        days = f"(int)(base{arg.column} / {DAY}LL) + (int)({raw} / {a_day}u)"
+        if expr.field == "hour":
+            return out.kept("int", f"(int)({raw} % {a_day}u / {max(a_day // 24, 1)}u)"), valid
+        if expr.field == "minute":
+            hour = max(a_day // 24, 1)
+            return out.kept("int", f"(int)({raw} % {hour}u / {max(hour // 60, 1)}u)"), valid
+    elif expr.micros:
+        if expr.field in {"hour", "minute"}:
+            part = 3_600_000_000 if expr.field == "hour" else 60_000_000
+            whole = DAY if expr.field == "hour" else 3_600_000_000
+            rest = f"((i64){value} - floor_div({value}, {whole}LL) * {whole}LL)"
+            return out.kept("int", f"(int)({rest} / {part}LL)"), valid
+        days = f"(int)floor_div({value}, {DAY}LL)"
+    else:
+        days = f"(int){value}"
+    return out.kept("int", f"field_{expr.field}({days})"), valid
+
+
+def _year(out: Emitter, expr: Calendar, packed: bool) -> Code:
+    """A year of few: the first, and one more for each other that has begun."""
+    assert expr.bounds is not None
+    first, last = expr.bounds
+    begins = [first_day(year) for year in range(first + 1, last + 1)]
+    arg = expr.arg
+    if packed:
+        assert isinstance(arg, Field)
+        raw, column, unit = f"f{arg.column}[v]", arg.column, out.forms[arg.column].unit
+        tests = []
+        for begin in begins:
+            name = out.name("year")
+            distance = f"({begin * DAY}LL - base{column}) / {unit}LL"
+            # No value is the greatest that its bytes hold: what begins later than all is that.
+            out.prologue.append(
+                f"const u32 {name} = {begin * DAY}LL <= base{column} ? 0u : (u32)min({distance}, 0xffffffffLL);"
+            )
+            tests.append(f"({raw} >= {name})")
+        valid = f"(n{column} >> v & 1u)" if out.forms[column].nullable else None
+    else:
+        value, valid = out.value(arg)
+        unit = DAY if expr.micros else 1
+        tests = [f"({value} >= {number(begin * unit, c_type(arg.bounds))})" for begin in begins]
+    return out.kept("int", " + ".join([str(first), *tests])), valid

@@ -1,0 +1,268 @@
+"""Expressions of a pipeline as CUDA C++ of one row: each computed once, errors only where a row reaches them."""
+
+from __future__ import annotations
+
+from gpudb.engine.gpu.fused.codegen import date_fields, stored_columns
+from gpudb.engine.gpu.fused.codegen.kernel_source import Code, Statements, c_type, number
+from gpudb.engine.gpu.fused.ir.pipeline import (
+    Arithmetic,
+    Calendar,
+    Checked,
+    Choose,
+    Compare,
+    Expr,
+    Field,
+    Float,
+    IsBoolean,
+    IsNull,
+    Limb,
+    Literal,
+    Logic,
+    Mapped,
+    Matches,
+    Ordered,
+    Payload,
+    Quotient,
+    Root,
+)
+from gpudb.engine.gpu.fused.ir.traversal import can_fail, is_long
+
+
+class Emitter(Statements):
+    """Writes expressions: they become variables of the scope that they are first used in."""
+
+    def distance(self, expr: Expr, low: int, kind: str) -> Code:
+        """How far an integer is above `low`, in u32 or u64: what lies below is far above all, modulo 2³² or 2⁶⁴."""
+        if kind == "u32" and c_type(expr.bounds) == "int" and -(2**31) <= low < 2**31:
+            given = self.given(low % 2**32, "u32")
+            packed = stored_columns.above(self, expr, given)
+            if packed is not None:
+                return packed
+            value, valid = self.value(expr)
+            return f"((u32){value} - {given})", valid
+        value, valid = self.value(expr)
+        return f"({kind})((i64){value} - {self.given(low, 'i64')})", valid
+
+    def true(self, expr: Expr) -> str:
+        """Whether a boolean is true."""
+        value, valid = self.value(expr)
+        return value if valid is None else f"({value} & {valid})"
+
+    def value(self, expr: Expr) -> Code:
+        """An expression's value, of `c_type` of its bounds."""
+        for memo in reversed(self._memo):
+            if expr in memo:
+                return memo[expr]
+        made = self._value(expr)
+        if isinstance(expr, Literal):
+            # Each is a parameter of its own, so that which of them are equal makes no other kernel.
+            return made
+        self._memo[-1][expr] = made
+        return made
+
+    def _value(self, expr: Expr) -> Code:
+        kind = c_type(expr.bounds)
+        match expr:
+            case Literal(value=None):
+                return "0", "false"
+            case Literal(value=constant):
+                assert constant is not None
+                return (self.given if expr.given else number)(constant, kind), None
+            case Field(column=column):
+                return stored_columns.field(self, column, kind)
+            case Payload():
+                return self._payload(expr, kind)
+            case Arithmetic():
+                return self._arithmetic(expr, kind)
+            case Quotient(arg=arg, divisor=divisor, how=how, shift=shift):
+                value, valid = self.value(arg)
+                assert arg.bounds is not None
+                if shift is not None:
+                    return self.kept(kind, f"({kind})({value} >> {self.given(shift, 'int')})"), valid
+                wide = c_type((arg.bounds[0] - divisor, arg.bounds[1] + divisor))
+                a, b = f"({wide}){value}", number(divisor, wide) if wide != "int" else f"{divisor}"
+                text = {
+                    "truncate": f"{a} / {b}",
+                    "floor": f"floor_quotient<{wide}>({a}, {b})",
+                    "round": f"round_div<{wide}>({a}, {b})",
+                }[how]
+                return self.kept(kind, f"({kind})({text})"), valid
+            case Checked(arg=arg, code=code):
+                value, valid = self.value(arg)
+                assert expr.bounds is not None
+                wide = c_type(arg.bounds)
+                low, high = (self.given(limit, wide) for limit in expr.bounds)
+                return self._limited(value, valid, (low, high), code, kind), valid
+            case Compare(op=op, left=left, right=right):
+                return self._compare(op, left, right)
+            case Logic():
+                return self._logic(expr)
+            case IsNull(arg=arg, negated=negated):
+                _, valid = self.value(arg)
+                if valid is None:
+                    return ("true" if negated else "false"), None
+                return f"({valid})" if negated else f"(!{valid})", None
+            case IsBoolean(arg=arg, wanted=wanted, negated=negated):
+                value, valid = self.value(arg)
+                text = f"(bool){value}" if wanted else f"!{value}"
+                text = text if valid is None else f"({text}) & {valid}"
+                return self.kept("bool", f"!({text})" if negated else text), None
+            case Mapped(arg=arg, table=table, size=size):
+                value, valid = self.value(arg)
+                null = self.given(size, "int")
+                place = self.kept("int", value if valid is None else f"{valid} ? (int){value} : {null}")
+                made = self.kept(kind, f"({kind})m{table}[{place}]")
+                return made, self.kept("bool", f"k{table}[{place}]") if expr.nullable else None
+            case Matches(arg=Field(column=column), table=table, length=length, fold=fold):
+                begin, count = stored_columns.text(self, column)
+                given = self.given(length, "int")
+                text = f"like<{str(fold).lower()}>({begin}, {count}, m{table}, {given})"
+                return self.kept("bool", text), self.value(expr.arg)[1]
+            case Calendar():
+                return date_fields.calendar(self, expr)
+            case Choose():
+                return self._choose(expr, kind)
+            case Float(arg=arg, divisor=divisor):
+                value, valid = self.value(arg)
+                text = f"(double){value}" + ("" if divisor == 1 else f" / {float(divisor)!r}")
+                return self.kept("double", text), valid
+            case Root(arg=arg, code=code):
+                value, valid = self.value(arg)
+                self.fail(f"({value} < 0)" + ("" if valid is None else f" & {valid}"), code)
+                return self.kept("double", f"sqrt({value})"), valid
+            case Ordered(arg=arg, signed=signed):
+                value, valid = self.value(arg)
+                return self.kept("i64", f"ordered({value}{'' if signed else ' + 0.0'})"), valid
+            case Limb(arg=arg, number=place, last=last):
+                value, valid = self.value(arg)
+                wide = c_type(arg.bounds)
+                shifted = f"(({'i128' if wide == 'i128' else 'i64'}){value} >> {32 * place})"
+                return f"(i64){shifted}" if last else f"(i64)(u32){shifted}", valid
+        raise AssertionError(type(expr).__name__)
+
+    def _payload(self, expr: Payload, kind: str) -> Code:
+        step, place, hit, first = self.partners[expr.lookup]
+        column = expr.column
+        array = f"a{expr.lookup}_{column}[{place}]"
+        if not step.payloads[column]:
+            return self.kept("double", array), hit
+        raw = first if column == 0 and first is not None else self.kept("u64", array)
+        bias, base = step.biases[column], step.bases[column]
+        # Distances from the base may have all of 64 bits.
+        made = self.kept(kind, f"({kind})(i64)((u64){raw} + {self.given((base - bias) % 2**64, 'u64')})")
+        direct = column == 0 and step.unique and not step.hashed and not step.presence
+        valid = hit
+        if bias > direct:
+            known = f"({raw} != {bias - 1})"
+            valid = known if hit is None else f"({hit} & {known})"
+        return made, valid
+
+    def _both(self, *valid: str | None) -> str | None:
+        found = sorted({each for each in valid if each is not None})
+        return None if not found else found[0] if len(found) == 1 else "(" + " & ".join(found) + ")"
+
+    def _limited(self, value: str, valid: str | None, limits: tuple[str, str], code: int, kind: str) -> str:
+        wrong = self.kept("bool", f"({value} < {limits[0]}) | ({value} > {limits[1]})")
+        self.fail(wrong if valid is None else f"{wrong} & {valid}", code)
+        return self.kept(kind, f"{wrong} ? ({kind})0 : ({kind}){value}")
+
+    def _arithmetic(self, expr: Arithmetic, kind: str) -> Code:
+        (a, one), (b, other) = self.value(expr.left), self.value(expr.right)
+        valid = self._both(one, other)
+        if expr.bounds is None:
+            made = self.kept("double", f"{a} {expr.op} {b}")
+            there = "" if valid is None else f" & {valid}"
+            divides = f" & ({b} != 0)" if expr.zero else ""
+            if expr.code:
+                finite = "" if expr.zero else f" & finite({b})"
+                self.fail(f"infinite({made}) & finite({a}){finite}{divides}{there}", expr.code)
+            if expr.under:
+                other = f"finite({b})" if expr.zero else f"({b} != 0)"
+                self.fail(f"({made} == 0) & ({a} != 0) & {other}{divides}{there}", expr.under)
+            if expr.zero:
+                self.fail(f"({b} == 0) & ({a} == {a}){there}", expr.zero)
+            return made, valid
+        left, right = expr.left.bounds, expr.right.bounds
+        assert left is not None
+        assert right is not None
+        ops = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y}
+        corners = [ops[expr.op](x, y) for x in left for y in right] + [*left, *right]
+        wide = c_type((min(corners), max(corners)))
+        text = f"({wide}){a} {expr.op} ({wide}){b}"
+        if expr.limits is None:
+            return self.kept(kind, text if wide == kind else f"({kind})({text})"), valid
+        low, high = (number(limit, wide) for limit in expr.limits)
+        return self._limited(self.kept(wide, text), valid, (low, high), expr.code, kind), valid
+
+    def _compare(self, op: str, left: Expr, right: Expr) -> Code:
+        packed = stored_columns.compared(self, op, left, right)
+        if packed is not None:
+            return packed
+        (a, one), (b, other) = self.value(left), self.value(right)
+        if left.bounds is None:
+            text = {
+                "==": f"real_same({a}, {b})",
+                "!=": f"!real_same({a}, {b})",
+                "<": f"real_less({a}, {b})",
+                "<=": f"!real_less({b}, {a})",
+                ">": f"real_less({b}, {a})",
+                ">=": f"!real_less({a}, {b})",
+            }[op]
+        else:
+            text = f"{a} {op} {b}"
+        return self.kept("bool", text), self._both(one, other)
+
+    def _logic(self, expr: Logic) -> Code:
+        if expr.op == "NOT":
+            value, valid = self.value(expr.args[0])
+            return self.kept("bool", f"!{value}"), valid
+        stops = expr.op == "OR"
+        if not any(can_fail(each) or is_long(each) for each in expr.args[1:]):
+            codes = [self.value(each) for each in expr.args]
+            # Known to be what decides, or known at all.
+            decided = [
+                (value if stops else f"!{value}")
+                if valid is None
+                else f"(({value if stops else f'!{value}'}) & {valid})"
+                for value, valid in codes
+            ]
+            any_decided = self.kept("bool", " | ".join(decided))
+            value = any_decided if stops else f"(!{any_decided})"
+            if not expr.nullable:
+                return value, None
+            known = self._both(*(valid for _, valid in codes))
+            return value, None if known is None else self.kept("bool", f"{any_decided} | {known}")
+        decided_name, unknown = self.name(), self.name()
+        self.line(f"bool {decided_name} = false, {unknown} = false;")
+        for each in expr.args:
+            with self.block(f"if (!{decided_name})"):
+                value, valid = self.value(each)
+                is_deciding = value if stops else f"!{value}"
+                if valid is None:
+                    self.line(f"{decided_name} = {is_deciding};")
+                else:
+                    self.line(f"{decided_name} = ({is_deciding}) & {valid}; {unknown} |= !{valid};")
+        value = decided_name if stops else f"(!{decided_name})"
+        return value, f"({decided_name} | !{unknown})" if expr.nullable else None
+
+    def _choose(self, expr: Choose, kind: str) -> Code:
+        made, known = self.name(), self.name()
+        self.line(f"{kind} {made} = 0; bool {known} = true;")
+        self._branch(expr, 0, made, known, kind)
+        return made, known if expr.nullable else None
+
+    def _branch(self, expr: Choose, place: int, made: str, known: str, kind: str) -> None:
+        if place == len(expr.branches):
+            self._assign(expr.default, made, known, kind)
+            return
+        condition, then = expr.branches[place]
+        with self.block():
+            true = self.true(condition)
+            with self.block(f"if ({true})"):
+                self._assign(then, made, known, kind)
+            with self.block("else"):
+                self._branch(expr, place + 1, made, known, kind)
+
+    def _assign(self, expr: Expr, made: str, known: str, kind: str) -> None:
+        value, valid = self.value(expr)
+        self.line(f"{made} = ({kind}){value};" + ("" if valid is None else f" {known} = {valid};"))

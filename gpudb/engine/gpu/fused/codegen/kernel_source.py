@@ -1,0 +1,99 @@
+"""A kernel as it is written: blocks, names, constants that are parameters, what is computed before the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpudb.engine.gpu.fused.columns.packed_column import Form
+from gpudb.engine.gpu.fused.ir.pipeline import Bounds, Expr, Lookup
+
+Code = tuple[str, str | None]
+"""A value, and what says whether it is there (None: always)."""
+Constant = tuple[str, int | float]
+"""What a kernel takes as a parameter, since it is not what the kernel is made for: its type and value."""
+
+
+def c_type(bounds: Bounds) -> str:
+    """The type that holds an integer within bounds, or a float."""
+    if bounds is None:
+        return "double"
+    size = max(-bounds[0] - 1, bounds[1])
+    return "int" if size < 2**31 else "i64" if size < 2**63 else "i128"
+
+
+def number(value: int | float, kind: str) -> str:
+    """A constant of a type."""
+    if isinstance(value, float):
+        if value != value or value in {float("inf"), float("-inf")}:
+            bits = {"inf": "0x7ff0000000000000", "-inf": "0xfff0000000000000", "nan": "0x7ff8000000000000"}[str(value)]
+            return f"__longlong_as_double({bits}LL)"
+        return f"{value!r}" if "e" in repr(value) or "." in repr(value) else f"{value!r}.0"
+    if kind == "double":
+        return f"{float(value)!r}"
+    if kind == "int" and value > -(2**31):
+        return str(value)
+    if abs(value) < 2**63:
+        return f"{value}LL"
+    high, low = abs(value) >> 64, abs(value) & (2**64 - 1)
+    return f"({'-' if value < 0 else ''}(i128)((unsigned __int128){high}ULL << 64 | {low}ULL))"
+
+
+class Statements:
+    """Writes statements, for rows of columns in packed `forms`; what a kernel is not made for becomes a parameter."""
+
+    def __init__(self, forms: tuple[Form, ...]) -> None:
+        self.lines: list[str] = []
+        self.prologue: list[str] = []
+        self.constants: list[Constant] = []
+        self.forms = forms
+        self._depth = 1
+        self._memo: list[dict[Expr, Code]] = [{}]
+        self._names = 0
+        # By lookup: its step, the place of the row's partner, what says that there is one, the first payload as read.
+        self.partners: dict[int, tuple[Lookup, str, str | None, str | None]] = {}
+
+    def line(self, text: str) -> None:
+        """One line of the kernel."""
+        self.lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def block(self, head: str = "") -> Iterator[None]:
+        """Braces, in which variables are their own."""
+        self.line(f"{head} {{" if head else "{")
+        self._depth += 1
+        self._memo.append({})
+        yield
+        self._memo.pop()
+        self._depth -= 1
+        self.line("}")
+
+    def name(self, prefix: str = "t") -> str:
+        """A new variable's name."""
+        self._names += 1
+        return f"{prefix}{self._names}"
+
+    def given(self, value: int | float, kind: str) -> str:
+        """A constant that the kernel is not made for: the name of a parameter; 128 bits go as two halves."""
+        if kind == "i128":
+            assert isinstance(value, int)
+            high, low = self.given(value >> 64, "i64"), self.given(value & (2**64 - 1), "u64")
+            return f"((i128)((unsigned __int128)(u64){high} << 64 | {low}))"
+        self.constants.append((kind, value))
+        return f"c{len(self.constants) - 1}"
+
+    def kept(self, kind: str, text: str) -> str:
+        """A new variable of a value."""
+        made = self.name()
+        self.line(f"const {kind} {made} = {text};")
+        return made
+
+    def before(self, kind: str, text: str) -> str:
+        """A new variable that is computed once, before the rows."""
+        made = self.name("once")
+        self.prologue.append(f"const {kind} {made} = {f'hidden({text})' if kind == 'u32' else text};")
+        return made
+
+    def fail(self, condition: str, code: int) -> None:
+        """An error of the row, where a condition is true."""
+        self.line(f"if ({condition}) error = max(error, {code});")

@@ -1,0 +1,320 @@
+"""What becomes of the rows that are left, as CUDA C++: words of groups, or their values.
+
+Words of one group are kept in registers; those of few groups in shared memory, several copies of them, so that lanes
+seldom meet; those of many in the GPU's memory, where lanes of a warp that have one group put theirs together. What
+bounds few groups is instructions, not bytes: sums are of distances from a least value, so that nothing is carried, or
+after all rows of a thread.
+"""
+
+from __future__ import annotations
+
+from gpudb.engine.gpu.fused.codegen.expressions import Emitter
+from gpudb.engine.gpu.fused.codegen.kernel_source import c_type
+from gpudb.engine.gpu.fused.codegen.probes import Taken
+from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Expr, Groups, IsNull, Key, Limb, Literal, Rows
+
+SHARED = 24 * 1024
+"""Shared memory of a block that leaves room for eight of them on a multiprocessor."""
+SHARED_MOST = 200 * 1024
+"""What one block can have for itself."""
+_SHORT, _LONG = 2**16, 2**32
+"""Distances that one cell of 32 bits adds up so many of that a block need not end soon, and those that two add up."""
+_COPIES = 4
+"""With so many copies at least, a block has enough rows before one of its cells could overflow."""
+_OPS = {"add": "Add", "fadd": "Real", "min": "Least", "max": "Most"}
+_WORDS = {"add": "u64", "fadd": "double"}
+_STARTS = {"add": "0ull", "fadd": "0.0", "min": "0x7FFFFFFFFFFFFFFFLL", "max": "(-0x7FFFFFFFFFFFFFFFLL - 1)"}
+
+
+def cell_of(each: Accumulator, counted: bool, few: bool, often: bool) -> str:
+    """What an accumulator is in shared memory, where the hardware has atomics of 32 bits. `counted`: it is known of how
+    many values a sum is; `few`: a cell has few of a block's rows; `often`: rows are many that are put."""
+    bounds = each.value.bounds
+    if each.op == "add":
+        if bounds in {(0, 1), (1, 1)}:
+            return "Counts"
+        if bounds is None or bounds[1] - bounds[0] >= _LONG or not counted:
+            return "Sums"
+        if few and bounds[1] - bounds[0] < _SHORT:
+            return "Distances<1>"
+        return "Distances<2>" if often else "Sums"
+    if each.op == "fadd":
+        return "Reals"
+    narrow = bounds is not None and max(-bounds[0], bounds[1]) < 2**31 - 1
+    return {"min": "Leasts", "max": "Mosts"}[each.op] + ("32" if narrow else "64")
+
+
+def _bytes(cell: str) -> int:
+    """Bytes of a cell of shared memory."""
+    return 4 if cell in {"Counts", "Distances<1>", "Leasts32", "Mosts32"} else 8
+
+
+def _counts(sink: Groups, value: Expr) -> int | None:
+    """Which accumulator counts the values of an expression that are not NULL, if one does."""
+    if not value.nullable:
+        return 0
+    of = value.arg if isinstance(value, Limb) else value
+    for number, each in enumerate(sink.accumulators):
+        if each.op == "add" and isinstance(each.value, IsNull) and each.value.negated and each.value.arg == of:
+            return number
+    return None
+
+
+class RowValues:
+    """Writes the values of every row that is left to the next place of an output."""
+
+    def __init__(self, sink: Rows, out: Emitter) -> None:
+        self._sink, self._out = sink, out
+        self.shared, self.block = 0, 0
+        self.most: int | None = None
+
+    @property
+    def parameters(self) -> Taken:
+        """The cursor, the places that there are, and an array a value."""
+        found: Taken = [("u64*", "cursor", ("cursor",)), ("const i64", "room", ("room",))]
+        for number, value in enumerate(self._sink.values):
+            kind = {"int": "int", "i64": "i64", "double": "double", "i128": "i64"}[c_type(value.bounds)]
+            found.append((f"{kind}*", f"o{number}", ("out", str(number))))
+            if value.nullable:
+                found.append(("u8*", f"q{number}", ("there", str(number))))
+        return found
+
+    def start(self) -> None:
+        """Nothing before the rows."""
+
+    def before(self, rows: int) -> None:
+        """Nothing before a thread's rows."""
+
+    def after(self, rows: int) -> None:
+        """Nothing after them."""
+
+    def put(self) -> None:
+        """A row's values."""
+        out = self._out
+        codes = [out.value(each) for each in self._sink.values]
+        out.line("const u64 place = next_place(cursor);")
+        with out.block("if (place < room)"):
+            for number, (each, (value, valid)) in enumerate(zip(self._sink.values, codes, strict=True)):
+                if c_type(each.bounds) == "i128":
+                    out.line(f"o{number}[2 * place] = (i64){value}; o{number}[2 * place + 1] = (i64)({value} >> 64);")
+                else:
+                    out.line(f"o{number}[place] = {value};")
+                if each.nullable:
+                    out.line(f"q{number}[place] = {valid or 'true'};")
+
+    def end(self) -> None:
+        """Nothing after the rows."""
+
+
+class GroupWords:
+    """Writes the words of groups; `reserved` bytes of shared memory are another's. `once`: a row comes once at most;
+    `often`: many do. Groups are there once, and more often while their copies take no more than `room` bytes."""
+
+    def __init__(
+        self, sink: Groups, out: Emitter, reserved: int, *, once: bool, often: bool, room: int = SHARED
+    ) -> None:
+        self._sink, self._out = sink, out
+        self.shared, self.block, self._copies = 0, 0, 0
+        self._offsets: dict[int, int] = {}
+        self._counted = [once and _counts(sink, each.value) is not None for each in sink.accumulators]
+        self._often = often
+        self._room = room
+        self._cells: list[str] = []
+        if sink.form == "dense":
+            self._plan(reserved, few=True)
+            if self._copies < _COPIES and "Distances<1>" in self._cells:
+                self._plan(reserved, few=False)
+
+    def _plan(self, reserved: int, *, few: bool) -> None:
+        """Whether groups' words fit into shared memory, and how many copies of them."""
+        sink = self._sink
+        self._cells = [
+            cell_of(each, counted, few, self._often)
+            for each, counted in zip(sink.accumulators, self._counted, strict=True)
+        ]
+        sizes = list(map(_bytes, self._cells))
+        size = sum(sizes) * sink.slots
+        self.shared, self.block, self._copies = 0, 0, 0
+        if size + reserved > SHARED_MOST:
+            return
+        self._copies = 1
+        while self._copies < 32 and size * self._copies * 2 <= self._room:
+            self._copies *= 2
+        # A copy more would take a block's place: large tables have one large block.
+        if size * self._copies > SHARED:
+            self.block = 512 if (size + reserved) * 2 <= SHARED_MOST else 1024
+        place = 0
+        for number in sorted(range(len(sizes)), key=lambda n: -sizes[n]):
+            self._offsets[number] = place
+            place += sizes[number] * sink.slots * self._copies
+        self.shared = -(-place // 16) * 16
+
+    @property
+    def most(self) -> int | None:
+        """How many rows a block may have, that none of its cells overflows; None: however many.
+
+        A cell is that of each lane, or of every second, fourth, … lane of the block's warps.
+        """
+        if not self._copies:
+            return None
+        spans = [
+            each.value.bounds[1] - each.value.bounds[0]
+            for cell, each in zip(self._cells, self._sink.accumulators, strict=True)
+            if cell == "Distances<1>" and each.value.bounds is not None
+        ]
+        return (2**32 - 1) // max(spans) * self._copies if any(spans) else None
+
+    @property
+    def parameters(self) -> Taken:
+        """The words' array and, of a hash table, its keys."""
+        found: Taken = [("u64*", "words", ("words",))]
+        if self._sink.form == "hash":
+            found += [("i64*", "group_keys", ("keys",)), ("const i64", "group_mask", ("mask of groups",))]
+        return found
+
+    def start(self) -> None:
+        """Registers or shared memory as they are before the first row."""
+        out, sink = self._out, self._sink
+        if sink.form == "one":
+            for number, each in enumerate(sink.accumulators):
+                out.line(f"{_word(each)} r_{number} = {_start(each)};")
+            return
+        if not self._copies:
+            return
+        out.line(f"const u32 slots = {out.given(sink.slots, 'u32')}, cells = slots * {self._copies};")
+        out.line(f"const u32 copy = hidden(threadIdx.x & {self._copies - 1});")
+        for number, cell in enumerate(self._cells):
+            place = out.given(self._offsets[number], "int")
+            out.line(f"{cell}::cell* const g_{number} = ({cell}::cell*)((u8*)shared + {place});")
+            out.line(f"{cell}::clear(g_{number}, cells);")
+
+    def _wrapping(self) -> list[int]:
+        return [n for n, cell in enumerate(self._cells) if self._copies and cell == "Distances<2>"]
+
+    def before(self, rows: int) -> None:
+        """What a thread keeps of so many rows until it has put them all: their cells, and which sums have wrapped."""
+        wrapping = self._wrapping()
+        if wrapping:
+            self._out.line(f"u32 {', '.join(f'wrapped_{number} = 0' for number in wrapping)}, cell_of[{rows}];")
+
+    def after(self, rows: int) -> None:
+        """What is done once a thread has put its rows."""
+        out = self._out
+        for number in self._wrapping():
+            with out.block(f"if (wrapped_{number})"):
+                out.line("#pragma unroll")
+                with out.block(f"for (int v = 0; v < {rows}; ++v)"):
+                    out.line(f"if (wrapped_{number} >> v & 1u) atomicAdd(g_{number} + cells + cell_of[v], 1u);")
+
+    def put(self) -> None:
+        """A row into its group."""
+        out, sink = self._out, self._sink
+        if sink.form == "one":
+            for number, each in enumerate(sink.accumulators):
+                value, valid = out.value(each.value)
+                guard = "" if valid is None else f"if ({valid}) "
+                text = {
+                    "add": f"r_{number} += (u64)(i64){value};",
+                    "fadd": f"r_{number} += (double){value};",
+                    "min": f"r_{number} = min(r_{number}, (i64){value});",
+                    "max": f"r_{number} = max(r_{number}, (i64){value});",
+                }[each.op]
+                out.line(guard + text)
+        elif sink.form == "hash":
+            self._put_hashed()
+        else:
+            self._put_dense()
+
+    def _number(self, keys: tuple[Key, ...], kind: str) -> str:
+        """Keys' distances from their lows as one number."""
+        out = self._out
+        terms = ""
+        for key in keys:
+            distance, valid = out.distance(key.expr, key.low, kind)
+            size = "" if valid is None and not terms else out.given(key.size, kind)
+            if valid is not None:
+                distance = f"({valid} ? {distance} : {size} - 1)"
+            terms = distance if not terms else f"({terms}) * {size} + {distance}"
+        return terms
+
+    def _put_hashed(self) -> None:
+        out, words = self._out, self._sink.words
+        key, slot = out.name("key"), out.name("slot")
+        for place, keys in enumerate(words):
+            out.line(f"const i64 {key}_{place} = (i64)({self._number(keys, 'u64')});")
+        given = ", ".join(f"{key}_{place}" for place in range(len(words)))
+        out.line(f"const i64 {slot} = group_slot_together<{len(words)}>(group_keys, group_mask, {{{given}}});")
+        with out.block(f"if ({slot} < 0)"):
+            out.line("state[1] = 1u;")
+        with out.block("else"):
+            self._put_words(slot, "(group_mask + 1)")
+
+    def _put_dense(self) -> None:
+        out, sink = self._out, self._sink
+        kind = "u32" if sink.slots < 2**32 else "u64"
+        slot = out.name("slot")
+        out.line(f"const {kind} {slot} = {self._number(sink.keys, kind)};")
+        if not self._copies:
+            self._put_words(slot, out.given(sink.slots, "u64"))
+            return
+        cell = out.name("cell")
+        out.line(f"const u32 {cell} = (u32){slot} * {self._copies} + copy;")
+        if self._wrapping():
+            out.line(f"cell_of[v] = {cell};")
+        for number, (name, each) in enumerate(zip(self._cells, sink.accumulators, strict=True)):
+            at = f"g_{number} + {cell}"
+            if name.startswith("Distances"):
+                assert each.value.bounds is not None
+                distance, valid = out.distance(each.value, each.value.bounds[0], "u32")
+                guard = "" if valid is None else f"if ({valid}) "
+                if name == "Distances<1>":
+                    out.line(f"{guard}{name}::put({at}, {distance});")
+                else:
+                    out.line(f"{guard}wrapped_{number} |= (u32){name}::wraps({at}, {distance}) << v;")
+                continue
+            value, valid = out.value(each.value)
+            guard = "" if valid is None else f"if ({valid}) "
+            if name == "Counts":
+                guard = guard if isinstance(each.value, Literal) else f"{guard}if ({value}) "
+                out.line(f"{guard}atomicAdd({at}, 1u);")
+            elif name == "Sums":
+                out.line(f"{guard}shared_add({at}, {at} + cells, (i64){value});")
+            else:
+                out.line(f"{guard}{name}::put({at}, {value});")
+
+    def _put_words(self, slot: str, stride: str) -> None:
+        """Words in the GPU's memory: one atomic for the lanes of a warp that have the same slot."""
+        out, sink = self._out, self._sink
+        codes = [out.value(each.value) for each in sink.accumulators]
+        out.line(f"const u32 same = lanes_with({slot});")
+        for number, (each, (value, valid)) in enumerate(zip(sink.accumulators, codes, strict=True)):
+            given = f"({_word(each)})" + ("(i64)" if each.op == "add" else "") + value
+            if valid is not None:
+                given = f"{valid} ? {given} : {_start(each)}"
+            out.line(f"{_OPS[each.op]}::together(words + {number}ull * {stride} + {slot}, {given}, same);")
+
+    def end(self) -> None:
+        """What a block has gathered goes to the GPU's memory."""
+        out, sink = self._out, self._sink
+        if sink.form == "one":
+            out.line("__shared__ u64 warps[32];")
+            for number, each in enumerate(sink.accumulators):
+                out.line(f"block_put<{_OPS[each.op]}>(words + {number}, r_{number}, {_start(each)}, warps);")
+        elif self._copies:
+            out.line("__syncthreads();")
+            for number, (cell, each) in enumerate(zip(self._cells, sink.accumulators, strict=True)):
+                given = f"slots, {self._copies}, words + {number}ull * slots"
+                if cell.startswith("Distances"):
+                    assert each.value.bounds is not None
+                    low, count = out.given(each.value.bounds[0], "i64"), _counts(sink, each.value)
+                    out.line(f"{cell}::gather(g_{number}, g_{count}, {low}, {given});")
+                else:
+                    out.line(f"gather<{cell}, {_OPS[each.op]}>(g_{number}, {given});")
+
+
+def _word(each: Accumulator) -> str:
+    return _WORDS.get(each.op, "i64")
+
+
+def _start(each: Accumulator) -> str:
+    return _STARTS[each.op]

@@ -1,0 +1,67 @@
+"""Columns as they are stored, in a kernel: their values, and what is asked of them without making these.
+
+What a field is compared with is turned into what is stored, once and before the rows: then a row's comparison is one of
+32 bits, whatever the type is. It stays right for any base and constant, which are parameters.
+"""
+
+from __future__ import annotations
+
+from gpudb.engine.gpu.fused.codegen.kernel_source import Code, Statements, c_type
+from gpudb.engine.gpu.fused.ir.pipeline import Expr, Field, Literal
+
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def field(out: Statements, column: int, kind: str) -> Code:
+    """A field of the row, of a type."""
+    form, raw = out.forms[column], f"f{column}[v]"
+    valid = _valid(out, column)
+    if form.text:
+        return "0", valid
+    if form.real:
+        text = f"(double)__uint_as_float({raw})" if form.width == 4 else f"__longlong_as_double({raw})"
+    elif form.width == 8:
+        text = f"({kind}){raw}"
+    elif kind == "int":
+        text = f"(int)((u32)base{column} + {form.unit}u * {raw})"
+    else:
+        text = f"base{column} + {form.unit}LL * (i64){raw}"
+    return out.kept(kind, text), valid
+
+
+def text(out: Statements, column: int) -> tuple[str, str]:
+    """Where the row's text begins, and its length."""
+    begin = out.kept("u32", f"v ? f{column}[v ? v - 1 : 0] : before{column}")
+    return f"at{column} + {begin}", f"f{column}[v] - {begin}"
+
+
+def _valid(out: Statements, column: int) -> str | None:
+    return f"(n{column} >> v & 1u)" if out.forms[column].nullable else None
+
+
+def compared(out: Statements, op: str, left: Expr, right: Expr) -> Code | None:
+    """A packed field beside a constant, by an order; None for other comparisons."""
+    if op not in _FLIPPED:
+        return None
+    if isinstance(left, Literal):
+        left, op, right = right, _FLIPPED[op], left
+    if not isinstance(left, Field) or not isinstance(right, Literal) or not isinstance(right.value, int):
+        return None
+    column, form = left.column, out.forms[left.column]
+    if form.real or form.width == 8 or c_type(right.bounds) not in {"int", "i64"}:
+        return None
+    limit = out.given(right.value, "i64") if right.given else f"{right.value}LL"
+    beyond = "true" if op in {">", "<="} else "false"
+    first = out.before("u32", f"stored_from({limit}, base{column}, {form.unit}ull, {beyond})")
+    return out.kept("bool", f"f{column}[v] {'>=' if op in {'>', '>='} else '<'} {first}"), _valid(out, column)
+
+
+def above(out: Statements, expr: Expr, low: str) -> Code | None:
+    """How far a packed field of 32 bits is above a low, modulo 2³²; None for other expressions."""
+    if not isinstance(expr, Field):
+        return None
+    form = out.forms[expr.column]
+    if form.real or form.width == 8:
+        return None
+    offset = out.before("u32", f"(u32)base{expr.column} - {low}")
+    return f"({form.unit}u * f{expr.column}[v] + {offset})", _valid(out, expr.column)

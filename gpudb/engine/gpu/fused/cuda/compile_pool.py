@@ -1,0 +1,110 @@
+"""Compiles kernels in threads of its own, so that no statement waits long for one.
+
+Whoever asks first for a kernel that nobody has compiled waits for it up to `patience` seconds; others, and later runs,
+do not: what is not there yet is Compiling, and the general engine answers meanwhile. Over so many rows that it would
+take longer all of them wait.
+
+    asked first ──> compiling ──> made      (the next run launches it)
+                        └───────> failed    (the general engine answers from then on; the log says why)
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
+
+from gpudb.engine.gpu.fused.codegen.kernel import headers
+from gpudb.engine.gpu.fused.cuda import nvrtc
+from gpudb.engine.gpu.fused.cuda.nvrtc import Compiled
+from gpudb.engine.gpu.fused.ir.pipeline import NotFused
+from gpudb.lru import LruCache
+
+_LOG = logging.getLogger(__name__)
+
+PATIENCE = 0.3
+"""Seconds that a first run waits for its kernels."""
+_THREADS = 4
+_KEPT = 4096
+"""So many sources are known."""
+
+Jobs = tuple[Future[Compiled], ...]
+
+
+class Compiling(NotFused):
+    """Kernels that are being compiled; `jobs` are done when they can run."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        super().__init__("its kernel is being compiled")
+        self.jobs = jobs
+
+
+class Workshop:
+    """Kernels by their sources: `find` gives quickly what was compiled before, `make` compiles."""
+
+    def __init__(
+        self, find: Callable[[str], Compiled | None], make: Callable[[str], Compiled], patience: float = PATIENCE
+    ) -> None:
+        self._find, self._make, self._patience = find, make, patience
+        self._jobs: LruCache[str, Future[Compiled]] = LruCache(_KEPT)
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(_THREADS, "compile")
+
+    def wait(self, sources: Sequence[str], least: float = 0.0) -> None:
+        """Returns once all of some kernels can run.
+
+        Compiling if that takes longer than the patience of who asks first, and than `least` seconds, which the general
+        engine would take; NotFused for one that does not compile.
+        """
+        asked = [self._job(source) for source in dict.fromkeys(sources)]
+        jobs = tuple(job for job, _ in asked)
+        if not all(job.done() for job in jobs):
+            wait(jobs, max(self._patience if any(new for _, new in asked) else 0.0, least))
+        if not all(job.done() for job in jobs):
+            raise Compiling(jobs)
+        for job in jobs:
+            if job.exception() is not None:
+                raise NotFused("its kernel does not compile")
+
+    def made(self, source: str) -> Compiled:
+        """A kernel, however long it takes; raises what the compiler did."""
+        return self._job(source)[0].result()
+
+    def _job(self, source: str) -> tuple[Future[Compiled], bool]:
+        """What compiles a source, and whether it begins only now."""
+        with self._lock:
+            job = self._jobs.get(source)
+            if job is not None:
+                return job, False
+            job = Future()
+            self._jobs.put(source, job)
+        try:
+            before = self._find(source)
+        except Exception as error:
+            job.set_exception(error)
+            return job, False
+        if before is not None:
+            job.set_result(before)
+            return job, False
+        self._pool.submit(self._compile, source, job)
+        return job, True
+
+    def _compile(self, source: str, job: Future[Compiled]) -> None:
+        started = time.perf_counter()
+        try:
+            made = self._make(source)
+        except Exception as error:
+            _LOG.exception("a kernel does not compile")
+            job.set_exception(error)
+            return
+        _LOG.info("a kernel was compiled in %.0f ms", 1000 * (time.perf_counter() - started))
+        job.set_result(made)
+
+
+def by_nvrtc(architecture: str) -> Workshop:
+    """What compiles for an architecture (`sm_90`)."""
+    given = {"headers": headers(), "architecture": architecture}
+    return Workshop(partial(nvrtc.found, **given), partial(nvrtc.compiled, **given))  # type: ignore[arg-type]

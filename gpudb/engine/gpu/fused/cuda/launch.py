@@ -1,0 +1,305 @@
+"""Launches fused kernels on a GPU by CuPy: packed columns that lie there, lookups' arrays, one word for errors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.codegen.kernel import Kernel, Options, generated, options_for
+from gpudb.engine.gpu.fused.columns.packed_column import Form
+from gpudb.engine.gpu.fused.columns.text_columns import Texts
+from gpudb.engine.gpu.fused.cuda import compaction, nvrtc
+from gpudb.engine.gpu.fused.cuda.compile_pool import by_nvrtc
+from gpudb.engine.gpu.fused.cuda.replay import Launch, Replay
+from gpudb.engine.gpu.fused.cuda.result_buffers import Target, room_of
+from gpudb.engine.gpu.fused.ir.pipeline import Groups, NotFused, Pipeline, Rows
+from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome, Segment, in_forms
+from gpudb.engine.gpu.fused.numpy_backend.row_block import Table
+from gpudb.lru import ByIdentity, LruCache
+
+_KEPT = 4096
+"""So many pipelines' kernels are found at once, by the pipeline; of others the source is made again."""
+_MOST, _MOST_KEPT = 1 << 26, 1 << 30
+"""So many rows may come out: over the host, and where they stay on the device."""
+_ROWS = 1 << 33
+"""So many rows of a segment, of which a thread has four at once at least, have numbers of 32 bits by groups."""
+_FIRST = 1 << 22
+"""A hash table of groups begins with so many slots at most."""
+_OVER = 1024
+"""So many pipelines' kernels are found without their digests."""
+_THREADS = 2048
+"""Of a multiprocessor."""
+_SHARED, _REGISTERS = 8, 4
+"""The driver's numbers of a function's attributes."""
+_NO_MEMORY = 2
+"""The number that the driver and the runtime have for an allocation that failed."""
+_SCALARS: dict[str, Any] = {
+    "int": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "double": np.float64,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A kernel on the device: its function, and what it needs."""
+
+    kernel: Kernel
+    options: Options
+    function: Any
+    blocks: int
+    registers: int
+    milliseconds: float
+
+
+class _Spent(threading.local):
+    milliseconds = 0.0
+
+
+class Launcher:
+    """Runs pipelines on the current device. A kernel is loaded once, whatever the constants of its pipelines."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self._cupy: Any = cupy
+        self._loading = threading.Lock()
+        self._loaded: LruCache[tuple[str, Options], Loaded] = LruCache(_KEPT)
+        self._functions: dict[str, tuple[Any, nvrtc.Compiled]] = {}
+        self._shared: dict[str, int] = {}
+        self._over: LruCache[tuple[ByIdentity[Pipeline], tuple[Form, ...]], Loaded] = LruCache(_OVER)
+        self._spent = _Spent()
+        self._capacities: LruCache[ByIdentity[Pipeline], int] = LruCache(_OVER)
+        self._compact: Any = None
+        device = cupy.cuda.Device()
+        self._processors: int = device.attributes["MultiProcessorCount"]
+        self.workshop = by_nvrtc(f"sm_{device.compute_capability}")
+
+    def loaded(self, pipeline: Pipeline, options: Options | None = None) -> Loaded:
+        """A pipeline's kernel, compiled and loaded."""
+        options = options or options_for(pipeline)
+        key = pipeline.digest, options
+        found = self._loaded.get(key)
+        if found is None:
+            with self._loading:
+                found = self._loaded.get(key) or self._load(pipeline, options)
+                self._loaded.put(key, found)
+        return found
+
+    def _load(self, pipeline: Pipeline, options: Options) -> Loaded:
+        kernel = generated(pipeline, options)
+        function, made = self._function(kernel)
+        driver = self._cupy.cuda.driver
+        if kernel.shared > self._shared.get(kernel.source, 48 * 1024):
+            driver.funcSetAttribute(function.ptr, _SHARED, kernel.shared)
+            self._shared[kernel.source] = kernel.shared
+        blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, kernel.block, kernel.shared)
+        registers = driver.funcGetAttribute(_REGISTERS, function.ptr)
+        return Loaded(kernel, options, function, max(blocks, 1), registers, made.milliseconds)
+
+    def _function(self, kernel: Kernel) -> tuple[Any, nvrtc.Compiled]:
+        if kernel.source not in self._functions:
+            made = self.workshop.made(kernel.source)
+            module = self._cupy.cuda.function.Module()
+            module.load(made.cubin)
+            self._functions[kernel.source] = module.get_function(kernel.name), made
+        return self._functions[kernel.source]
+
+    def gather(self, target: Target) -> None:
+        """Starts writing a target's groups one after the other."""
+        if self._compact is None:
+            module = self._cupy.cuda.function.Module()
+            module.load(self.workshop.made(compaction.source()).cubin)
+            self._compact = module.get_function("compact")
+        grid = min(-(-target.slots // compaction.BLOCK), self._processors * _THREADS // compaction.BLOCK)
+        self._compact((grid,), (compaction.BLOCK,), target.to_gather())
+
+    def over(self, pipeline: Pipeline, segment: Segment) -> Loaded:
+        """The kernel of a pipeline for a segment's columns."""
+        key = ByIdentity(pipeline), tuple(column.form for column in segment.columns)
+        found = self._over.get(key)
+        if found is None:
+            found = self.loaded(in_forms(pipeline, segment))
+            self._over.put(key, found)
+        return found
+
+    def placed(self, array: Any) -> Any:
+        """An array on the device; None stays."""
+        return None if array is None else self._cupy.asarray(array)
+
+    def complete(self) -> None:
+        """Until all that the calling thread has begun on the device is done."""
+        self._cupy.cuda.get_current_stream().synchronize()
+
+    def all_loaded(self) -> list[Loaded]:
+        """The kernels of the last pipelines."""
+        return list(self._loaded.values())
+
+    def run(
+        self,
+        pipeline: Pipeline,
+        segments: Sequence[Segment],
+        lookups: Sequence[Sequence[Any]],
+        tables: Sequence[Table],
+        *,
+        keep: bool = False,
+    ) -> Outcome:
+        """A pipeline over segments, which lie on the device; the other arrays may lie on the host.
+
+        What comes of it is copied to the host, but with `keep` stays on the device where it is much, in any order.
+        MemoryError where the device has no room for that, or for the kernel.
+        """
+        with self._told_of_memory():
+            return self._run(pipeline, segments, lookups, tables, keep)
+
+    @contextmanager
+    def _told_of_memory(self) -> Iterator[None]:
+        """What the device has no room for is a MemoryError."""
+        cuda = self._cupy.cuda
+        try:
+            yield
+        except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as error:
+            if error.status == _NO_MEMORY:
+                raise MemoryError(str(error)) from error
+            raise
+
+    def _run(
+        self,
+        pipeline: Pipeline,
+        segments: Sequence[Segment],
+        lookups: Sequence[Sequence[Any]],
+        tables: Sequence[Table],
+        keep: bool,
+    ) -> Outcome:
+        xp = self._cupy
+        arrays = [[self.placed(each) for each in made] for made in lookups]
+        entries = [(self.placed(made), self.placed(known)) for made, known in tables]
+        if any(segment.rows > _ROWS for segment in segments):
+            raise NotFused("more rows of one file than a kernel counts")
+        first = capacity = self._capacity(pipeline, segments)
+        kernels = [self.over(pipeline, segment) for segment in segments]
+        begin, end = xp.cuda.Event(), xp.cuda.Event()
+        while True:
+            target = Target(xp, pipeline.sink, capacity)
+            begin.record()
+            for segment, kernel in zip(segments, kernels, strict=True):
+                if segment.rows:
+                    self.launch(kernel, segment, arrays, entries, target).start()
+            end.record()
+            outcome = target.outcome(self.gather, keep=keep)
+            if outcome is not None:
+                end.synchronize()
+                if capacity > first:
+                    self._capacities.put(ByIdentity(pipeline), capacity)
+                self._spent.milliseconds = xp.cuda.get_elapsed_time(begin, end)
+                return outcome
+            capacity = max(8 * capacity if target.wanted is None else 1 << target.wanted.bit_length(), 2 * capacity)
+            if isinstance(pipeline.sink, Rows) and capacity > (_MOST_KEPT if keep else _MOST):
+                raise NotFused("more rows than should go over the host")
+
+    def _capacity(self, pipeline: Pipeline, segments: Sequence[Segment]) -> int:
+        """The slots of a hash table of groups, or how many rows may come out, at first."""
+        capacity, rows = _FIRST, sum(segment.rows for segment in segments)
+        while capacity > 2 * max(rows, 8):
+            capacity //= 2
+        known = self._capacities.get(ByIdentity(pipeline))
+        return capacity if known is None else max(capacity, known)
+
+    def replay(
+        self,
+        pipeline: Pipeline,
+        segments: Sequence[Segment],
+        lookups: Sequence[Sequence[Any]],
+        tables: Sequence[Table],
+        most: int,
+    ) -> Replay | None:
+        """The same launches time and again, of a pipeline that has run: see `run`. All arrays lie on the device, and
+        must stay. None for what is no groups, or takes more than `most` bytes, or for which there is no memory."""
+        capacity = self._capacity(pipeline, segments)
+        if not isinstance(pipeline.sink, Groups) or room_of(pipeline.sink, capacity) > most:
+            return None
+        try:
+            with self._told_of_memory():
+                target = Target(self._cupy, pipeline.sink, capacity)
+                launches = [
+                    self.launch(self.over(pipeline, segment), segment, lookups, tables, target)
+                    for segment in segments
+                    if segment.rows
+                ]
+                return Replay(self._cupy, pipeline, segments, launches, target, self.gather)
+        except MemoryError:
+            return None
+
+    @property
+    def milliseconds(self) -> float:
+        """How long the kernels of this thread's last run took on the device."""
+        return float(self._spent.milliseconds)
+
+    def launch(
+        self,
+        loaded: Loaded,
+        segment: Segment,
+        arrays: Sequence[Sequence[Any]],
+        tables: Sequence[tuple[Any, Any]],
+        target: Target,
+    ) -> Launch:
+        """A kernel over a segment that has rows, to be started; everything given lies on the device."""
+        kernel = loaded.kernel
+        given = arguments(kernel, segment, arrays, tables, target)
+        grid = grid_of(kernel, loaded.options.rows, segment.rows, self._processors * loaded.blocks)
+        return Launch(loaded.function, grid, kernel.block, kernel.shared, tuple(given))
+
+
+def arguments(
+    kernel: Kernel,
+    segment: Segment,
+    arrays: Sequence[Sequence[Any]],
+    tables: Sequence[tuple[Any, Any]],
+    target: Target,
+) -> list[Any]:
+    """What a kernel is given for its parameters: arrays and scalars."""
+    given: list[Any] = []
+    for key in kernel.parameters:
+        match key:
+            case ("data", column):
+                part = segment.columns[int(column)]
+                given.append(part.data if part.texts is None else part.texts.ends)
+            case ("texts" | "starts" | "skip" as which, column):
+                given.append(_of_texts(segment.columns[int(column)].texts, which))
+            case ("valid", column):
+                given.append(segment.columns[int(column)].valid)
+            case ("base", column):
+                given.append(np.int64(segment.columns[int(column)].base))
+            case ("array", lookup, which):
+                given.append(arrays[int(lookup)][int(which)])
+            case ("mask", lookup):
+                given.append(np.int64(len(arrays[int(lookup)][0]) - 1))
+            case ("table", number):
+                given.append(tables[int(number)][0])
+            case ("known", number):
+                given.append(tables[int(number)][1])
+            case ("rows",):
+                given.append(np.int64(segment.rows))
+            case ("constant", number):
+                kind, value = kernel.constants[int(number)]
+                given.append(_SCALARS[kind](value))
+            case _:
+                given.append(target.parameter(key))
+    return given
+
+
+def grid_of(kernel: Kernel, together: int, rows: int, resident: int) -> int:
+    """Blocks for so many rows, of which a thread has some together: as many as can be `resident` on the device at once,
+    but more where a block must not have so many rows."""
+    turns = -(-rows // (kernel.block * together))
+    if kernel.most is None:
+        return min(turns, resident)
+    return max(min(turns, resident), -(-turns // max(kernel.most // (kernel.block * together), 1)))
+
+
+def _of_texts(texts: Texts | None, which: str) -> Any:
+    assert texts is not None
+    return {"texts": texts.data, "starts": texts.starts, "skip": np.int64(texts.skip)}[which]

@@ -1,0 +1,216 @@
+"""Where a fused kernel's results lie on a GPU, and how they come from there: groups' words, or rows' values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.cuda import compaction
+from gpudb.engine.gpu.fused.ir.pipeline import Groups, Rows
+from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped, Outcome
+from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN
+from gpudb.engine.gpu.limits import FEW
+from gpudb.errors import InternalError
+
+Array = np.ndarray[Any, Any]
+
+_FEW = 1 << 14
+"""So many words of groups are copied to the host as they are; of more slots those of the groups that are there."""
+_STATE = 3
+"""Words of 64 bits before them: the error and whether there was room, then how many groups were gathered."""
+
+
+def room_of(sink: Groups, capacity: int) -> int:
+    """The bytes that groups take on the device, of those in a hash table with so many slots."""
+    slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
+    keys = len(sink.words) if sink.form == "hash" else 0
+    return 8 * (_STATE + slots * (len(sink.accumulators) + keys) + compaction.ROOM * compaction.width(sink))
+
+
+class Target:
+    """What a pipeline writes on the device: a state word for errors, groups' words or rows' values."""
+
+    def __init__(self, xp: Any, sink: Groups | Rows, capacity: int) -> None:
+        self._xp = xp
+        self._sink = sink
+        self._capacity = capacity
+        self.wanted: int | None = None
+        """Where rows found too little room, how many there are."""
+        slots = 0
+        if isinstance(sink, Groups):
+            slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
+            self.keys = xp.empty((len(sink.words), capacity), np.int64) if sink.form == "hash" else None
+            self._shape = len(sink.accumulators), slots
+        else:
+            self.cursor = xp.zeros(1, np.uint64)
+            self.out = [xp.zeros(capacity * _lanes(each), _kind(each)) for each in sink.values]
+            self.there = [xp.zeros(capacity, np.uint8) for _ in sink.values]
+            self._shape = 0, 0
+        size = self._shape[0] * slots
+        self._gathered = isinstance(sink, Groups) and (self.keys is not None or _STATE + size > _FEW)
+        # In one piece, so that one copy brings all that the host wants: words of groups, or rows of those gathered.
+        room = compaction.ROOM * compaction.width(sink) if isinstance(sink, Groups) and self._gathered else size
+        self._held = xp.empty(_STATE + room, np.int64)
+        self.state = self._held[:_STATE].view(np.uint32)
+        self.words = xp.empty(self._shape, np.int64) if self._gathered else self._held[_STATE:].reshape(self._shape)
+        self.clear()
+
+    @property
+    def slots(self) -> int:
+        """How many groups there is room for."""
+        return self._shape[1]
+
+    @property
+    def bytes(self) -> int:
+        """What groups take on the device."""
+        return int(self._held.nbytes + (self.words.nbytes if self._gathered else 0)) + (
+            int(self.keys.nbytes) if self.keys is not None else 0
+        )
+
+    @property
+    def gathers(self) -> bool:
+        """Whether its groups are written one after the other before they are fetched: there is room for many."""
+        return self._gathered
+
+    @property
+    def fetched(self) -> int:
+        """The words of 64 bits that are fetched at once."""
+        return min(len(self._held), _STATE + _FEW)
+
+    def clear(self) -> None:
+        """Back to the beginning."""
+        if self._gathered:
+            self._held[:_STATE].fill(0)
+            self.words.fill(0)
+        else:
+            self._held.fill(0)
+        if isinstance(self._sink, Rows):
+            self.cursor.fill(0)
+            return
+        for number, each in enumerate(self._sink.accumulators):
+            if each.op in {"min", "max"}:
+                self.words[number].fill(MAX if each.op == "min" else MIN)
+        if self.keys is not None:
+            self.keys.fill(-1)
+
+    def parameter(self, key: tuple[str, ...]) -> Any:
+        """What a kernel is given for one of its parameters."""
+        match key:
+            case ("state",):
+                return self.state
+            case ("words",):
+                return self.words
+            case ("keys",):
+                return self.keys
+            case ("mask of groups",):
+                return np.int64(self._capacity - 1)
+            case ("cursor",):
+                return self.cursor
+            case ("room",):
+                return np.int64(self._capacity)
+            case ("out", number):
+                return self.out[int(number)]
+            case ("there", number):
+                return self.there[int(number)]
+        raise InternalError(f"a kernel's parameter {key}")
+
+    def to_gather(self) -> tuple[Any, ...]:
+        """What the kernel that gathers groups is given."""
+        keys, (accumulators, slots) = self.keys, self._shape
+        first, many = (np.int64(0), 1) if keys is None else (keys, len(keys))
+        cursor, rows = self._held[_STATE - 1 : _STATE], self._held[_STATE:]
+        sizes = np.int32(accumulators), np.int64(slots)
+        return first, np.int32(many), self.words, *sizes, cursor, np.int64(compaction.ROOM), rows
+
+    def outcome(
+        self, gather: Callable[[Target], None] | None = None, *, keep: bool = False, into: Array | None = None
+    ) -> Outcome | None:
+        """What has come of it, on the host, but with `keep` much of it where it is; None where there was too little
+        room. `gather` has a kernel write groups of many slots one after the other; what is `fetched` goes `into` an
+        array of as many words, if there is one."""
+        gathers = self._gathered and gather is not None
+        if gathers and gather is not None:
+            gather(self)
+        first = self._held[: _STATE if self._gathered and not gathers else _STATE + _FEW]
+        small = first.get() if into is None else first.get(out=into[: len(first)])
+        code, full, *_ = small[:_STATE].view(np.uint32).tolist()
+        if isinstance(self._sink, Rows):
+            count = int(self.cursor.get()[0])
+            if count > self._capacity:
+                self.wanted = count
+                return None
+            return Outcome(rows=self._values(count, keep and count > FEW), code=code)
+        if full:
+            return None
+        count, given = int(small[_STATE - 1]), small[_STATE:]
+        if gathers and count <= compaction.ROOM:
+            wide = compaction.width(self._sink)
+            if count * wide > len(given):
+                given = self._held[_STATE : _STATE + count * wide].get()
+            return Outcome(
+                grouped=compaction.grouped(self._sink, given[: count * wide].reshape(count, wide)), code=code
+            )
+        words = None if self._gathered else given.reshape(self._shape)
+        return Outcome(grouped=self._groups(self._sink, words, keep), code=code)
+
+    def _values(self, count: int, keep: bool) -> list[tuple[Any, Any]]:
+        assert isinstance(self._sink, Rows)
+        found: list[tuple[Any, Any]] = []
+        for each, out, there in zip(self._sink.values, self.out, self.there, strict=True):
+            if keep and _lanes(each) == 1:
+                # A copy: the rest of the room is free again.
+                held = out[:count].astype(np.int64 if out.dtype.kind == "i" else out.dtype)
+                found.append((held, there[:count].astype(bool) if each.nullable else None))
+                continue
+            made = out[: count * _lanes(each)].get()
+            if _lanes(each) == 2:
+                low, high = made[0::2].astype(np.uint64).astype(object), made[1::2].astype(object)
+                made = (high << 64) | low
+            elif made.dtype.kind == "i":
+                made = made.astype(np.int64)
+            found.append((made, there[:count].get().astype(bool) if each.nullable else None))
+        return found
+
+    def _groups(self, sink: Groups, held: Any | None, keep: bool) -> Grouped:
+        """The groups in order; `held` are their words on the host, where they are few. With `keep` many stay on the
+        device, in any order."""
+        xp = self._xp
+        if keep and held is None:
+            place = xp.flatnonzero(self.words[0] if self.keys is None else self.keys[0] != -1)
+            if len(place) > FEW:
+                groups = place[None] if self.keys is None else self.keys[:, place]
+                return self._of_words(sink, groups, self.words[:, place])
+        if self.keys is not None:
+            place = xp.flatnonzero(self.keys[0] != -1)
+            found = self.keys[:, place]
+            order = xp.argsort(found[0]) if len(found) == 1 else xp.lexsort(xp.ascontiguousarray(found[::-1]))
+            groups, words = found[:, order].get(), self.words[:, place[order]].get()
+        elif held is not None:
+            groups = (np.flatnonzero(held[0]) if sink.form == "dense" else np.zeros(1, np.int64))[None]
+            words = held[:, groups[0]]
+        else:
+            place = xp.flatnonzero(self.words[0])
+            groups, words = place.get()[None], self.words[:, place].get()
+        return self._of_words(sink, groups, words)
+
+    @staticmethod
+    def _of_words(sink: Groups, groups: Any, words: Any) -> Grouped:
+        return Grouped(
+            groups.astype(np.int64, copy=False),
+            tuple(
+                made.view(np.float64) if each.op == "fadd" else made
+                for each, made in zip(sink.accumulators, words, strict=True)
+            ),
+        )
+
+
+def _lanes(expr: Any) -> int:
+    return 2 if expr.bounds is not None and max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63 else 1
+
+
+def _kind(expr: Any) -> Any:
+    if expr.bounds is None:
+        return np.float64
+    return np.int32 if max(-expr.bounds[0] - 1, expr.bounds[1]) < 2**31 else np.int64

@@ -1,0 +1,116 @@
+"""The order of a pipeline's steps: what drops most rows for least goes first, as far as steps need one another; and
+after how many of them few rows are left.
+
+Filters come before lookups. What a row can have an error by keeps its place: nothing is computed for a row that an
+earlier step has dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from gpudb.engine.gpu.fused.columns.packed_column import Form
+from gpudb.engine.gpu.fused.ir.pipeline import Compare, Expr, Filter, IsNull, Logic, Lookup, Mapped, Payload
+from gpudb.engine.gpu.fused.ir.traversal import can_fail, exprs_of, fields_of, is_long, parts
+
+_SHARED, _NEAR = 64 * 1024, 256 * 1024
+"""Bytes of a lookup's first array that lie in shared memory, and in a multiprocessor's own cache."""
+_COSTS = (0.5, 1.5, 3.5)
+"""Of a random read there, from the L1 cache, and from L2: milliseconds for 600 million rows of an H200."""
+_BYTE = 0.14
+"""Of one byte of a column for each of these rows."""
+_TEXT = 15.0
+"""Of looking through their texts."""
+_FEW = 0.1
+"""Of so small a share a warp's 256 rows leave each thread one or two: these are done one after the other."""
+_HALF, _EQUAL, _SOME = 0.5, 0.125, 0.25
+"""Shares that a comparison is thought to keep by an order, for equality, and what is asked of texts or for NULL. They
+are the same for all constants, so that with others the kernel is the same."""
+
+
+def ordered(
+    steps: Sequence[Filter | Lookup], passing: Mapping[int, float], forms: Sequence[Form]
+) -> tuple[Filter | Lookup, ...]:
+    """The steps in a better order; `passing` is the share of rows that a lookup is thought to keep, by its number."""
+    if any(can_fail(each) for step in steps for each in exprs_of(step)):
+        return tuple(steps)
+    left, made = list(steps), []
+    found: set[int] = set()
+    loaded: set[int] = set()
+    while left:
+        ready = [step for step in left if _needs(step) <= found]
+        best = min(ready, key=lambda step: (_rank(step, passing, forms, loaded), left.index(step)))
+        left.remove(best)
+        made.append(best)
+        loaded |= {column for each in exprs_of(best) for column in fields_of(each)}
+        if isinstance(best, Lookup):
+            found.add(best.number)
+    return tuple(made)
+
+
+def few_after(steps: Sequence[Filter | Lookup], leaving: Mapping[int, float], *, last: bool) -> int | None:
+    """After how many steps few rows are thought to be left, filters that follow one another together; None: never.
+
+    `leaving` is the share of rows that a lookup leaves, by its number; with `last` what all steps leave is few anyway.
+    """
+    share = 1.0
+    for place, step in enumerate(steps):
+        share *= leaving.get(step.number, 1.0) if isinstance(step, Lookup) else _share(step.condition)
+        if share <= _FEW and not any(isinstance(each, Filter) for each in steps[place + 1 : place + 2]):
+            return place + 1
+    return len(steps) if steps and last else None
+
+
+def _share(condition: Expr) -> float:
+    """The share of rows for which a condition is thought to be true."""
+    match condition:
+        case Logic(op="AND", args=args):
+            return prod(map(_share, args))
+        case Logic(op="OR", args=args):
+            return min(sum(map(_share, args)), 1.0)
+        case Logic(args=(arg,)):
+            return 1 - _share(arg)
+        case Compare(op="=="):
+            return _EQUAL
+        case Compare(op="!=") | IsNull(negated=True):
+            return 1.0
+        case IsNull() | Mapped():
+            return _SOME
+    return _HALF
+
+
+def _needs(step: Filter | Lookup) -> set[int]:
+    """The lookups before it whose payloads a step reads."""
+    found: set[int] = set()
+    waiting = list(exprs_of(step))
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Payload):
+            found.add(each.lookup)
+        waiting += parts(each)
+    return found - {step.number} if isinstance(step, Lookup) else found
+
+
+def _rank(
+    step: Filter | Lookup, passing: Mapping[int, float], forms: Sequence[Form], loaded: set[int]
+) -> tuple[int, float]:
+    if isinstance(step, Filter):
+        # What reads texts comes behind lookups that drop more rows for less.
+        return (1, _TEXT) if is_long(step.condition) else (0, 0.0)
+    columns = {column for each in step.keys for column in fields_of(each)} - loaded
+    cost = _BYTE * sum(forms[column].width for column in columns)
+    size = 1.0
+    for each in step.sizes:
+        size *= each
+    if step.hashed:
+        size *= 64
+    elif step.presence:
+        size /= 8
+    elif step.payloads:
+        size *= step.payloads[0] or 8
+    cost += _COSTS[0 if size <= _SHARED and step.presence else 1 if size <= _NEAR else 2]
+    # Repeated keys make rows more: last.
+    drops = 1 - passing.get(step.number, 1.0)
+    one = step.unique and step.condition is None
+    return (1, cost / drops) if drops > 0.001 and one else (2 if one else 3, cost)

@@ -1,0 +1,99 @@
+"""What a pipeline's expressions are made of, and what they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpudb.engine.gpu.fused.ir.pipeline import (
+    Arithmetic,
+    Calendar,
+    Checked,
+    Choose,
+    Compare,
+    Expr,
+    Field,
+    Filter,
+    Groups,
+    Literal,
+    Logic,
+    Lookup,
+    Matches,
+    Payload,
+    Root,
+    Rows,
+)
+
+
+def can_fail(expr: Expr) -> bool:
+    """Whether a row can have an error by an expression."""
+    if isinstance(expr, Checked | Root) or (isinstance(expr, Arithmetic) and expr.code):
+        return True
+    return any(can_fail(each) for each in parts(expr))
+
+
+def is_long(expr: Expr) -> bool:
+    """Whether an expression takes so long that it is computed only for rows that want it."""
+    return isinstance(expr, Matches) or any(is_long(each) for each in parts(expr))
+
+
+def parts(expr: Expr) -> list[Expr]:
+    """The expressions that an expression is made of."""
+    match expr:
+        case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
+            return [left, right]
+        case Logic(args=args):
+            return list(args)
+        case Choose(branches=branches, default=default):
+            return [each for branch in branches for each in branch] + [default]
+        case Field() | Payload() | Literal():
+            return []
+    return [expr.arg]  # type: ignore[attr-defined]
+
+
+def exprs_of(step: Filter | Lookup) -> tuple[Expr, ...]:
+    """The expressions of a step."""
+    if isinstance(step, Filter):
+        return (step.condition,)
+    return step.keys if step.condition is None else (*step.keys, step.condition)
+
+
+def exprs_in(sink: Groups | Rows) -> list[Expr]:
+    """The expressions of a sink."""
+    if isinstance(sink, Rows):
+        return list(sink.values)
+    return [*(key.expr for key in sink.keys), *(each.value for each in sink.accumulators)]
+
+
+def size_of(exprs: Iterable[Expr]) -> int:
+    """How many expressions there are, those within included, equal ones once and constants not at all.
+
+    Fields of dates, floats that may fail and integers of more than 64 bits count three times: their code is longer.
+    """
+    seen: set[Expr] = set()
+    waiting = list(exprs)
+    while waiting:
+        each = waiting.pop()
+        if each not in seen and not isinstance(each, Literal):
+            seen.add(each)
+            waiting += parts(each)
+    return sum(3 if _is_heavy(each) else 1 for each in seen)
+
+
+def _is_heavy(expr: Expr) -> bool:
+    if expr.bounds is None:
+        return isinstance(expr, Arithmetic) and expr.code > 0
+    return isinstance(expr, Calendar) or max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63
+
+
+def fields_of(expr: Expr) -> set[int]:
+    """The columns that an expression reads."""
+    if isinstance(expr, Field):
+        return {expr.column}
+    return {column for each in parts(expr) for column in fields_of(each)}
+
+
+def lookups_of(expr: Expr) -> set[int]:
+    """The lookups whose payloads an expression reads, by their numbers."""
+    if isinstance(expr, Payload):
+        return {expr.lookup}
+    return {number for each in parts(expr) for number in lookups_of(each)}

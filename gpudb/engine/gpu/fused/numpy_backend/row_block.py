@@ -1,0 +1,361 @@
+"""Some rows of a segment on their way through a pipeline, with NumPy: filters, lookups, expressions.
+
+Integers are int64, or Python's where their bounds need more bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
+from gpudb.engine.gpu.fused.ir.pipeline import (
+    Arithmetic,
+    Calendar,
+    Checked,
+    Choose,
+    Compare,
+    Expr,
+    Field,
+    Float,
+    IsBoolean,
+    IsNull,
+    Limb,
+    Literal,
+    Logic,
+    Lookup,
+    Mapped,
+    Matches,
+    Ordered,
+    Payload,
+    Quotient,
+    Root,
+)
+from gpudb.engine.gpu.fused.numpy_backend import calendar, like
+from gpudb.engine.gpu.fused.numpy_backend.hashing import probed
+
+MIN, MAX = -(2**63), 2**63 - 1
+Array = np.ndarray[Any, Any]
+Table = tuple[Array, Array | None]
+
+
+class Block:
+    """Rows `first` to `last` of a segment's columns; `code` is the greatest error of what they have reached."""
+
+    def __init__(
+        self,
+        columns: Sequence[PackedColumn],
+        first: int,
+        last: int,
+        lookups: Sequence[Sequence[Array]],
+        tables: Sequence[Table],
+    ) -> None:
+        self._columns = columns
+        self._first, self._last = first, last
+        self._lookups, self._tables = lookups, tables
+        self.rows: Array = np.arange(last - first)
+        self._payloads: dict[tuple[int, int], tuple[Array, Array | None]] = {}
+        self._fields: dict[int, tuple[Array, Array | None]] = {}
+        self.code = 0
+
+    # -------------------------------------------------------------------------------------------- steps
+
+    def true(self, condition: Expr) -> Array:
+        values, valid = self.value(condition)
+        return values.astype(bool) if valid is None else values.astype(bool) & valid
+
+    def keep(self, kept: Array) -> None:
+        """Only the rows of a mask, or those of places, in their order."""
+        self.rows = self.rows[kept]
+        self._payloads = {
+            key: (values[kept], None if valid is None else valid[kept])
+            for key, (values, valid) in self._payloads.items()
+        }
+
+    def look_up(self, step: Lookup) -> None:
+        arrays = list(self._lookups[step.number])
+        index = np.zeros(len(self.rows), np.int64)
+        there = np.ones(len(self.rows), bool)
+        for key, low, size in zip(step.keys, step.lows, step.sizes, strict=True):
+            values, valid = self.value(key)
+            inside = (values >= low) & (values < low + size)
+            there &= inside if valid is None else inside & valid
+            index = index * size + np.where(there, values - low, 0).astype(np.int64)
+        if step.hashed:
+            place, found = probed(arrays.pop(0), index)
+            there &= found
+        else:
+            place = index
+        counts = None
+        if not step.unique:
+            starts = arrays.pop(0).astype(np.int64)
+            begin = np.where(there, starts[np.minimum(place, len(starts) - 2)], 0)
+            counts = np.where(there, starts[np.minimum(place, len(starts) - 2) + 1], 0) - begin
+            there &= counts > 0
+            place = begin
+        elif step.presence:
+            bitmap = arrays.pop(0)
+            place = np.where(there, place, 0)
+            there &= (bitmap[place >> 3] >> (place & 7).astype(np.uint8)) & 1 == 1
+        elif not step.hashed:
+            place = np.where(there, place, 0)
+            there &= arrays[0][place] > 0
+        place = np.where(there, place, 0)
+        if step.condition is not None and step.kind == "left":
+            self._left(step, arrays, place, there, counts)
+            return
+        if step.condition is not None:
+            there = self._asked(step, arrays, place, there, counts)
+        if step.kind in {"semi", "anti"}:
+            self.keep(there if step.kind == "semi" else ~there)
+            return
+        self._pair(step, arrays, place, there, counts)
+
+    def _asked(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> Array:
+        """Which rows have a partner for which the step's condition is true."""
+        assert step.condition is not None
+        rows, payloads = self.rows, self._payloads
+        kept = self._pair(step, arrays, place, there, counts)
+        met = np.zeros(len(rows), bool)
+        met[kept[self.true(step.condition)]] = True
+        self.rows, self._payloads = rows, payloads
+        return met
+
+    def _left(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> None:
+        """The rows beside each partner for which the step's condition is true, and those without one."""
+        assert step.condition is not None
+        rows, payloads = self.rows, self._payloads
+        kept = self._pair(replace(step, kind="inner"), arrays, place, there, counts)
+        true = self.true(step.condition)
+        met = np.zeros(len(rows), bool)
+        met[kept[true]] = True
+        self.keep(true)
+        found = self.rows, self._payloads
+        self.rows, self._payloads = rows, payloads
+        self.keep(~met)
+        alone = np.zeros(len(self.rows), bool)
+        for number in range(len(arrays)):
+            kind = np.int64 if step.payloads[number] else np.float64
+            self._payloads[step.number, number] = np.zeros(len(alone), kind), alone
+        self.rows = np.concatenate([found[0], self.rows])
+        self._payloads = {key: _beside(found[1][key], other) for key, other in self._payloads.items()}
+
+    def _pair(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> Array:
+        """The rows beside each of their partners; which row each was."""
+        kept = np.arange(len(self.rows)) if step.kind == "left" else np.flatnonzero(there)
+        place, there = place[kept], there[kept]
+        if counts is not None:
+            times = np.maximum(counts[kept], 1)
+            before = np.cumsum(times) - times
+            within = np.arange(int(times.sum())) - np.repeat(before, times)
+            kept, place, there = np.repeat(kept, times), np.repeat(place, times) + within, np.repeat(there, times)
+        self.keep(kept)
+        for number, array in enumerate(arrays):
+            self._payloads[step.number, number] = self._payload(step, number, array, place, there)
+        return kept
+
+    def _payload(
+        self, step: Lookup, number: int, array: Array, place: Array, there: Array
+    ) -> tuple[Array, Array | None]:
+        valid = there if step.kind == "left" else None
+        raw = array[place] if len(array) else np.zeros(len(place), array.dtype)
+        if not step.payloads[number]:
+            return raw, valid
+        bias = step.biases[number]
+        stored = raw.astype(np.uint64)
+        direct = number == 0 and step.unique and not step.hashed and not step.presence
+        if bias > direct:
+            known = stored != bias - 1
+            valid = known if valid is None else known & valid
+        # Distances from the base may have all of 64 bits.
+        return (stored + np.uint64((step.bases[number] - bias) % 2**64)).astype(np.int64), valid
+
+    # -------------------------------------------------------------------------------------------- values
+
+    def _failed(self, where: Array, code: int, valid: Array | None, active: Array | None) -> None:
+        for mask in (valid, active):
+            where = where if mask is None else where & mask
+        if where.any():
+            self.code = max(self.code, code)
+
+    def _field(self, column: int) -> tuple[Array, Array | None]:
+        if column not in self._fields:
+            self._fields[column] = self._columns[column].values(self._first, self._last)
+        values, valid = self._fields[column]
+        return values[self.rows], None if valid is None else valid[self.rows]
+
+    def _matches(self, column: int, pattern: bytes, *, fold: bool) -> tuple[Array, Array | None]:
+        texts = self._columns[column].texts
+        assert texts is not None
+        held = texts.bytes(self._first, self._last)
+        return like.matched([held[row] for row in self.rows.tolist()], pattern, fold=fold), self._field(column)[1]
+
+    def value(self, expr: Expr, active: Array | None = None) -> tuple[Array, Array | None]:
+        """An expression of the rows; errors count where `active` (None: everywhere)."""
+        count = len(self.rows)
+        match expr:
+            case Field(column=column):
+                return self._field(column)
+            case Payload(lookup=lookup, column=column):
+                return self._payloads[lookup, column]
+            case Literal(value=None):
+                return np.zeros(count, np.float64 if expr.bounds is None else np.int64), np.zeros(count, bool)
+            case Literal(value=value):
+                return np.full(count, value, _dtype(expr)), None
+            case Arithmetic():
+                return self._arithmetic(expr, active)
+            case Quotient(arg=arg, divisor=divisor, how=how):
+                values, valid = self.value(arg, active)
+                if how == "floor":
+                    return _held(values // divisor, expr), valid
+                size = (np.abs(values) + (divisor // 2 if how == "round" else 0)) // divisor
+                return _held(np.where(values < 0, -size, size), expr), valid
+            case Checked(arg=arg, code=code):
+                values, valid = self.value(arg, active)
+                assert expr.bounds is not None
+                wrong = (values < expr.bounds[0]) | (values > expr.bounds[1])
+                self._failed(wrong.astype(bool), code, valid, active)
+                return _held(np.where(wrong, 0, values), expr), valid
+            case Compare(op=op, left=left, right=right):
+                a, b = self.value(left, active), self.value(right, active)
+                return _compared(op, a[0], b[0]), _both(a[1], b[1])
+            case Logic():
+                return self._logic(expr, active)
+            case IsNull(arg=arg, negated=negated):
+                _, valid = self.value(arg, active)
+                null = np.zeros(count, bool) if valid is None else ~valid
+                return ~null if negated else null, None
+            case IsBoolean(arg=arg, wanted=wanted, negated=negated):
+                values, valid = self.value(arg, active)
+                same = values.astype(bool) == wanted
+                same = same if valid is None else same & valid
+                return ~same if negated else same, None
+            case Mapped(arg=arg, table=table, size=size):
+                values, valid = self.value(arg, active)
+                entries, known = self._tables[table]
+                place = values if valid is None else np.where(valid, values, size)
+                place = np.clip(place, 0, size)
+                return entries[place].astype(np.int64), None if known is None else known[place]
+            case Matches(arg=Field(column=column), table=table, length=length, fold=fold):
+                return self._matches(column, self._tables[table][0][:length].tobytes(), fold=fold)
+            case Calendar(field=name, arg=arg, micros=micros):
+                values, valid = self.value(arg, active)
+                return calendar.field(name, values, micros=micros), valid
+            case Choose():
+                return self._choose(expr, active)
+            case Float(arg=arg, divisor=divisor):
+                values, valid = self.value(arg, active)
+                return values.astype(np.float64) / float(divisor), valid
+            case Root(arg=arg, code=code):
+                values, valid = self.value(arg, active)
+                self._failed(values < 0, code, valid, active)
+                with np.errstate(invalid="ignore"):
+                    return np.sqrt(values), valid
+            case Ordered(arg=arg, signed=signed):
+                values, valid = self.value(arg, active)
+                bits = (values if signed else values + 0.0).view(np.int64)
+                bits = np.where(np.isnan(values), np.int64(0x7FF8000000000000), bits)
+                return np.where(bits < 0, bits ^ np.int64(MAX), bits), valid
+            case Limb(arg=arg, number=number, last=last):
+                values, valid = self.value(arg, active)
+                part = values >> (32 * number)
+                return (part if last else part & 0xFFFFFFFF).astype(np.int64), valid
+        raise AssertionError(type(expr).__name__)
+
+    def _arithmetic(self, expr: Arithmetic, active: Array | None) -> tuple[Array, Array | None]:
+        (a, one), (b, other) = self.value(expr.left, active), self.value(expr.right, active)
+        valid = _both(one, other)
+        if expr.bounds is None:
+            with np.errstate(all="ignore"):
+                made = a + b if expr.op == "+" else a - b if expr.op == "-" else a * b if expr.op == "*" else a / b
+            over = np.isinf(made) & np.isfinite(a)
+            over &= b != 0 if expr.zero else np.isfinite(b)
+            if expr.code:
+                self._failed(over, expr.code, valid, active)
+            if expr.under:
+                under = (made == 0) & (a != 0) & (b != 0) & (np.isfinite(b) if expr.zero else True)
+                self._failed(under, expr.under, valid, active)
+            if expr.zero:
+                self._failed((b == 0) & ~np.isnan(a), expr.zero, valid, active)
+            return made, valid
+        if expr.limits is not None or _wide(expr):
+            a, b = a.astype(object), b.astype(object)
+        made = a + b if expr.op == "+" else a - b if expr.op == "-" else a * b
+        if expr.limits is not None:
+            wrong = ((made < expr.limits[0]) | (made > expr.limits[1])).astype(bool)
+            self._failed(wrong, expr.code, valid, active)
+            made = np.where(wrong, 0, made)
+        return _held(made, expr), valid
+
+    def _logic(self, expr: Logic, active: Array | None) -> tuple[Array, Array | None]:
+        if expr.op == "NOT":
+            values, valid = self.value(expr.args[0], active)
+            return ~values.astype(bool), valid
+        stops = expr.op == "OR"
+        decided = np.zeros(len(self.rows), bool)
+        unknown = np.zeros(len(self.rows), bool)
+        for arg in expr.args:
+            values, valid = self.value(arg, ~decided if active is None else active & ~decided)
+            known = np.ones(len(values), bool) if valid is None else valid
+            unknown |= ~known
+            decided |= (values.astype(bool) == stops) & known
+        values = decided if stops else ~decided
+        return values, decided | ~unknown if expr.nullable else None
+
+    def _choose(self, expr: Choose, active: Array | None) -> tuple[Array, Array | None]:
+        count = len(self.rows)
+        left = np.ones(count, bool) if active is None else active.copy()
+        made: Array = np.zeros(count, _dtype(expr))
+        known = np.zeros(count, bool)
+        for condition, value in (*expr.branches, (None, expr.default)):
+            taken = left
+            if condition is not None:
+                values, valid = self.value(condition, left)
+                taken = left & values.astype(bool) & (True if valid is None else valid)
+            values, valid = self.value(value, taken)
+            made = np.where(taken, values.astype(made.dtype), made)
+            known |= taken & (True if valid is None else valid)
+            left = left & ~taken
+        return made, known if expr.nullable else None
+
+
+def _beside(one: tuple[Array, Array | None], other: tuple[Array, Array | None]) -> tuple[Array, Array | None]:
+    """Values of some rows, and those of others behind them."""
+    parts = one, other
+    valid = None
+    if one[1] is not None or other[1] is not None:
+        valid = np.concatenate([np.ones(len(values), bool) if there is None else there for values, there in parts])
+    return np.concatenate([values for values, _ in parts]), valid
+
+
+def _wide(expr: Expr) -> bool:
+    return expr.bounds is not None and (expr.bounds[0] < MIN or expr.bounds[1] > MAX)
+
+
+def _dtype(expr: Expr) -> Any:
+    return np.float64 if expr.bounds is None else object if _wide(expr) else np.int64
+
+
+def _held(values: Array, expr: Expr) -> Array:
+    return values if values.dtype == _dtype(expr) else values.astype(_dtype(expr))
+
+
+def _both(one: Array | None, other: Array | None) -> Array | None:
+    return other if one is None else one if other is None else one & other
+
+
+def _compared(op: str, a: Array, b: Array) -> Array:
+    less: Array
+    same: Array
+    if a.dtype == np.float64 or b.dtype == np.float64:
+        # NaN equals NaN, and is above all.
+        one, other = np.isnan(a), np.isnan(b)
+        less = (a < b) | (~one & other)
+        same = (a == b) | (one & other)
+    else:
+        less, same = (a < b).astype(bool), (a == b).astype(bool)
+    found: dict[str, Array] = {"==": same, "!=": ~same, "<": less, ">=": ~less}
+    return found[op] if op in found else _compared(">=" if op == "<=" else "<", b, a)

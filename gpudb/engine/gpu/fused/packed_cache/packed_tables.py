@@ -1,0 +1,297 @@
+"""A worker's packed columns: made of a table's files when first asked for, the longest unused go first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from gpudb.catalog.model import Column, DataFile, Table
+from gpudb.engine.gpu.cache.host_columns import files_of
+from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.partition import Share, read_share
+from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
+from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import HostPieces, Piece, Pieces
+from gpudb.engine.gpu.fused.packed_cache.dictionaries import Dictionaries, Growing
+from gpudb.engine.gpu.fused.packed_cache.read_batches import Read, carried_out, planned
+from gpudb.engine.gpu.fused.packed_cache.segments import Run, Runs
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import Known
+from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, PLAIN_TEXT, TEXT, NotFused
+from gpudb.plan.tree.nodes import Scan
+from gpudb.types import SqlType
+
+DISTINCT = 0.5, 1 << 18
+"""Where more than this share of so many texts are distinct, texts may lie as they are."""
+
+Form = Growing | bool
+"""In which a column is packed: by a dictionary, as the texts that it has (True), or as it is."""
+_Key = tuple[Run, int, SqlType, Form]
+"""A run, a column's field id and type, and its form."""
+
+
+class PackedTables:
+    """The packed columns that a worker holds, at most `budget` bytes of them; `pieces` say where they lie.
+
+    One thread at a time reads what is not there yet; who wants what is there does not wait for it.
+
+    Of tables of at least `texts` rows columns of mostly distinct texts lie as they are; None is that none does.
+    """
+
+    def __init__(self, budget: int, pieces: Pieces | HostPieces | None = None, texts: int | None = None) -> None:
+        self.budget, self._least = budget, texts
+        self._distinct: dict[tuple[int, int], bool] = {}
+        self._pieces = pieces or HostPieces()
+        self._lock, self._loading = threading.RLock(), threading.RLock()
+        self.columns: Columns[_Key, PackedColumn] = Columns()
+        self._dictionaries = Dictionaries()
+        self._runs: dict[tuple[int, Share], Runs] = {}
+        self.version = 0
+        """Grows when a table's runs become others."""
+
+    @property
+    def bytes(self) -> int:
+        """What the columns take."""
+        return self.columns.bytes
+
+    def apart(self) -> PackedTables:
+        """An empty one of the same kind, for what is read once."""
+        return PackedTables(self.budget, self._pieces, self._least)
+
+    def source(self, scan: Scan, share: Share, parameters: Sequence[object]) -> PackedSource:
+        """The columns of a scan over this worker's share of its files; some that its filter excludes are left out."""
+        return PackedSource(self, scan, read_share(scan, share), files_of(scan, parameters))
+
+    def runs(self, table: Table, share: Share, files: Sequence[DataFile]) -> list[Run]:
+        """The runs that hold some of a table's files."""
+        wanted = {file.path for file in files}
+        with self._lock:
+            known = self._runs.setdefault((table.oid, share), Runs(share, self.budget))
+            found, gone = known.cover(table)
+            self.version += known.changed
+            self.columns.forget(lambda key: key[0] in gone)
+        return [run for run in found if run.rows and any(file.path in wanted for file in run.files)]
+
+    def evict(self, table: int) -> int:
+        """Lets go of a table's columns and of what is known of it; how many bytes the columns took."""
+        with self._loading, self._lock:
+            self._dictionaries.leave(table)
+            self._runs = {key: runs for key, runs in self._runs.items() if key[0] != table}
+            self._distinct = {key: known for key, known in self._distinct.items() if key[0] != table}
+            self.version += 1
+            return self.columns.evict(table)
+
+    def keeps_texts(self, table: Table, column: Column, share: Share) -> bool:
+        """Whether a column of texts lies as it is, for who can do with that: most are distinct, as far as is seen."""
+        if self._least is None or not table.files or column.type.name not in PLAIN_TEXT or table.rows < self._least:
+            return False
+        key = (table.oid, column.field_id)
+        known = self._distinct.get(key)
+        if known is None:
+            with self._loading:  # not the lock: who reads what is there would wait for a file
+                known = self._distinct.get(key)
+                if known is None:
+                    known = self._distinct[key] = self._mostly_distinct(table, column, share)
+        return known
+
+    def _mostly_distinct(self, table: Table, column: Column, share: Share) -> bool:
+        most, rows = DISTINCT
+        parts = share.rows(table)
+        file = max(table.files, key=lambda each: parts[each.path][1] - parts[each.path][0])
+        first, last = parts[file.path]
+        (piece,) = self._pieces.pieces(file, [column], first, min(first + rows, last))
+        keys = None if isinstance(piece, NotFused) else piece.keys
+        return keys is not None and len(keys) > most * (min(first + rows, last) - first)
+
+    def form(self, table: Table, column: Column, *, texts: bool = False) -> Form:
+        """In which a column is packed now, one of `texts` perhaps as they are."""
+        if column.type.name not in TEXT:
+            return False
+        if texts:
+            return True
+        with self._lock:
+            made, before = self._dictionaries.of(table, column)
+            if before is not None:
+                self.columns.forget(lambda key: key[3] is before)
+            return made
+
+    def column(self, table: Table, column: Column, run: Run, share: Share, form: Form) -> PackedColumn:
+        """A table's column over a run of its files; NotFused for one that kernels have no form for."""
+        key = (run, column.field_id, column.type, form)
+        kept = self.columns.get(key)
+        if kept is not None:
+            return kept
+        with self._loading:
+            kept = self.columns.get(key)
+            if kept is not None:
+                return kept
+            (made,) = self._made(table, [column], run, share, form)
+        if isinstance(made, NotFused):
+            raise made
+        return made
+
+    def load(self, table: Table, columns: Sequence[Column], run: Run, share: Share) -> list[Column]:
+        """Reads those of some columns that are not there yet, and gives those that kernels have no form for.
+
+        Columns of fixed width are read at once; a text's dictionary is made of it alone.
+        """
+        refused: list[Column] = []
+        forms = {each.field_id: self.form(table, each, texts=self.keeps_texts(table, each, share)) for each in columns}
+        keys = [(run, each.field_id, each.type, forms[each.field_id]) for each in columns]
+        with self._loading:
+            missing = [each for each, key in zip(columns, keys, strict=True) if not self.columns.holds(key)]
+            fixed = [each for each in missing if each.type.name not in TEXT]
+            for some in [fixed, *([each] for each in missing if each not in fixed)]:
+                form = forms[some[0].field_id] if some else False
+                for column, made in zip(some, self._made(table, some, run, share, form), strict=True):
+                    if isinstance(made, NotFused):
+                        refused.append(column)
+        return refused
+
+    def _made(
+        self, table: Table, columns: Sequence[Column], run: Run, share: Share, form: Form
+    ) -> list[PackedColumn | NotFused]:
+        """Columns of one form over a run, which are kept."""
+        found: list[PackedColumn | NotFused] = []
+        for column, parts in zip(columns, self._parts(table, columns, run, share, form), strict=True):
+            if isinstance(parts, NotFused):
+                found.append(parts)
+                continue
+            made = self._pieces.joined(parts)
+            parts.clear()
+            key = (run, column.field_id, column.type, form)
+            before = {(part, *key[1:]) for part in run.parts}
+            self.columns.forget(before.__contains__)
+            self.columns.put(key, made, made.bytes, table.oid, column.name)
+            self.columns.shrink(self.budget, least=1)
+            found.append(made)
+        return found
+
+    def _parts(
+        self, table: Table, columns: Sequence[Column], run: Run, share: Share, form: Form
+    ) -> list[list[PackedColumn] | NotFused]:
+        """Columns packed piece by piece, or as they are in the runs of which this one was made."""
+        found: list[list[PackedColumn] | NotFused] = []
+        missing: list[int] = []
+        for place, column in enumerate(columns):
+            held = [self.columns.get((part, column.field_id, column.type, form)) for part in run.parts]
+            there = [each for each in held if each is not None]
+            found.append(there if len(there) == len(held) else [])
+            missing += [place] if not there or len(there) < len(held) else []
+        if not missing:
+            return found
+        wanted = [columns[place] for place in missing]
+        rows = share.rows(table)
+
+        def read(one: Read) -> list[Piece | PackedColumn | NotFused]:
+            some = [wanted[place] for place in one.columns]
+            if form is True:
+                return [self._texts(one.file, column, one.first, one.last) for column in some]
+            pieces = self._pieces.pieces(one.file, some, one.first, one.last)
+            # A dictionary grows in the order of the files: texts wait.
+            fixed = [each for each in pieces if not isinstance(each, NotFused) and each.keys is None]
+            made = iter(self._pieces.packed(fixed))
+            return [each if isinstance(each, NotFused) or each.keys is not None else next(made) for each in pieces]
+
+        plan = planned([(file, *rows[file.path]) for file in run.files], wanted, self.budget)
+        for one, made in carried_out(read, plan):
+            for place, each in zip(one.columns, made, strict=True):
+                parts = found[missing[place]]
+                if isinstance(each, NotFused):
+                    found[missing[place]] = each
+                elif not isinstance(parts, NotFused):
+                    parts.append(self._packed(form, each) if isinstance(each, Piece) else each)
+        return found
+
+    def _texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn | NotFused:
+        """A piece of texts as they are."""
+        try:
+            return self._pieces.texts(file, column, first, last)
+        except NotFused as reason:
+            return reason
+
+    def _packed(self, form: Form, piece: Piece) -> PackedColumn:
+        """A piece of texts packed by a dictionary."""
+        assert piece.keys is not None
+        assert isinstance(form, Growing)
+        return self._pieces.coded(piece, form.codes(piece.keys))
+
+
+class PackedSource:
+    """A scan's packed columns, as a pipeline is made over them, and again when it runs."""
+
+    def __init__(self, tables: PackedTables, scan: Scan, share: Share, files: Sequence[DataFile]) -> None:
+        self._tables = tables
+        self._table = scan.table
+        self._columns = [scan.table.columns[index] for index in scan.columns]
+        self._share = share
+        self._files = files
+        self._found: tuple[int, list[Run]] | None = None
+        self._forms: dict[int, Form] = {}
+        self._loaded = False
+
+    def _runs(self) -> list[Run]:
+        version = self._tables.version  # as it is before: what another thread changes meanwhile is seen next time
+        if self._found is None or self._found[0] != version:
+            self._found = version, self._tables.runs(self._table, self._share, self._files)
+        return self._found[1]
+
+    @property
+    def rows(self) -> int:
+        """How many rows a pipeline reads."""
+        return sum(run.rows for run in self._runs())
+
+    def _form(self, column: int, *, texts: bool = False) -> Form:
+        """The one that a column has here from the first time on: codes are those of one dictionary."""
+        if texts:
+            return True
+        if column not in self._forms:
+            self._forms[column] = self._tables.form(self._table, self._columns[column])
+        return self._forms[column]
+
+    @property
+    def left(self) -> bool:
+        """Whether its table's texts are packed by another dictionary now."""
+        return any(form.left for form in self._forms.values() if isinstance(form, Growing))
+
+    def _column(self, column: int, *, texts: bool = False) -> list[PackedColumn]:
+        if not self._loaded:
+            # One by one they would each be waited for.
+            for run in self._runs():
+                fixed = [each for each in self._columns if each.type.name not in TEXT]
+                self._tables.load(self._table, fixed, run, self._share)
+            self._loaded = True
+        declared, form = self._columns[column], self._form(column, texts=texts)
+        return [self._tables.column(self._table, declared, run, self._share, form) for run in self._runs()]
+
+    def known(self, column: int, *, texts: bool = False) -> Known:
+        """What its segments tell of a column, which may be one of `texts` as they are."""
+        declared = self._columns[column]
+        if texts and self._tables.keeps_texts(self._table, declared, self._share):
+            held = self._column(column, texts=True)
+            plain = all(part.texts is not None and part.texts.ascii for part in held)
+            return Known((0, 0), any(part.form.nullable for part in held), texts=plain)
+        parts = self._column(column)
+        nullable = any(part.form.nullable for part in parts)
+        if declared.type.name in FLOATS:
+            return Known(None, nullable)
+        ends = [(part.low, part.high) for part in parts if part.low is not None and part.high is not None]
+        bounds = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (0, 0)
+        if declared.type.name in TEXT:
+            codes = self._form(column)
+            assert isinstance(codes, Growing)
+            dictionary = codes.dictionary
+            return Known((0, max(len(dictionary.values) - 1, 0)), nullable, dictionary)
+        return Known(bounds, nullable)
+
+    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[Segment]:
+        """The rows, run by run."""
+        runs = self._runs()
+        forms = [self._form(column, texts=column in texts) for column in columns]
+        parts = [
+            [
+                self._tables.column(self._table, self._columns[column], run, self._share, form)
+                for column, form in zip(columns, forms, strict=True)
+            ]
+            for run in runs
+        ]
+        return [Segment(run.rows, tuple(each)) for run, each in zip(runs, parts, strict=True)]

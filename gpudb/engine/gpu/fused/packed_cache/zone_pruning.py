@@ -1,0 +1,170 @@
+"""Leaves out rows that a pipeline's steps would drop, as far as zones of its columns tell: nothing is read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.columns.packed_column import ROWS, PackedColumn
+from gpudb.engine.gpu.fused.columns.zones import Zones
+from gpudb.engine.gpu.fused.ir.pipeline import Calendar, Compare, Expr, Field, Filter, Literal, Logic, Lookup, Pipeline
+from gpudb.engine.gpu.fused.ir.traversal import can_fail, exprs_of
+from gpudb.engine.gpu.fused.numpy_backend import calendar
+from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
+from gpudb.engine.gpu.fused.numpy_backend.row_block import Array
+
+_MOST = 16
+"""Into so many parts a segment is cut at most: each is a launch."""
+_Span = tuple[Array | int, Array | int]
+"""The least and greatest value of each zone."""
+_Rows = list[tuple[int, int]] | None
+"""The first rows of parts, and those after their last; None is all rows as they are."""
+
+
+def parts(pipeline: Pipeline, segment: Segment) -> list[Segment]:
+    """The rows of a segment that may be kept, in parts: all of them as they are where none can be left out."""
+    return _cut(segment, _wanted(pipeline, segment))
+
+
+class Wanted:
+    """The parts of segments that a pipeline reads: which rows these are is found once for columns of the same zones."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Pipeline, list[Zones | None], list[_Rows]] | None = None
+
+    def parts(self, pipeline: Pipeline, segments: Sequence[Segment]) -> list[Segment]:
+        """See `parts`, of all segments."""
+        zones = [column.zones for segment in segments for column in segment.columns]
+        known = self._known
+        if known is None or known[0] is not pipeline or len(known[2]) != len(segments) or not _same(known[1], zones):
+            known = self._known = pipeline, zones, [_wanted(pipeline, segment) for segment in segments]
+        return [part for segment, rows in zip(segments, known[2], strict=True) for part in _cut(segment, rows)]
+
+
+def _same(some: Sequence[Zones | None], others: Sequence[Zones | None]) -> bool:
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
+
+
+def _wanted(pipeline: Pipeline, segment: Segment) -> _Rows:
+    ends = next((column.zones.ends for column in segment.columns if column.zones is not None), None)
+    if ends is None or not len(ends):
+        return None
+    kept = _Zones(segment, ends).kept(pipeline)
+    return None if kept.all() else _ranges(ends, kept)
+
+
+def _cut(segment: Segment, rows: _Rows) -> list[Segment]:
+    return [segment] if rows is None else [_part(segment, first, last) for first, last in rows]
+
+
+class _Zones:
+    """What is known of a segment's columns, zone by zone."""
+
+    def __init__(self, segment: Segment, ends: Array) -> None:
+        self._columns, self._ends = segment.columns, ends
+
+    def kept(self, pipeline: Pipeline) -> Array:
+        """Which zones may have rows that are kept; rows behind a step that can fail are reached, and may fail."""
+        kept = np.ones(len(self._ends), bool)
+        for step in pipeline.steps:
+            if any(map(can_fail, exprs_of(step))):
+                break
+            if isinstance(step, Filter):
+                kept &= self._true(step.condition)
+            elif step.kind in {"inner", "semi"}:
+                kept &= self._found(step)
+        return kept
+
+    def _found(self, step: Lookup) -> Array:
+        """Which zones may have keys that a build side has."""
+        found: Array = np.ones(len(self._ends), bool)
+        for key, low, size in zip(step.keys, step.lows, step.sizes, strict=True):
+            span = self._span(key)
+            if span is not None:
+                found &= (span[0] < low + size) & (span[1] >= low)
+        return found
+
+    def _true(self, condition: Expr) -> Array:
+        """Which zones may have rows for which a condition is true."""
+        made: Array = np.ones(len(self._ends), bool)
+        match condition:
+            case Logic(op="AND", args=args):
+                for each in args:
+                    made &= self._true(each)
+            case Logic(op="OR", args=args):
+                made[:] = False
+                for each in args:
+                    made |= self._true(each)
+            case Compare(op=op, left=left, right=right):
+                a, b = self._span(left), self._span(right)
+                if a is not None and b is not None:
+                    made &= _possible(op, a, b)
+        return made
+
+    def _span(self, expr: Expr) -> _Span | None:
+        match expr:
+            case Literal(value=int(value)):
+                return value, value
+            case Field(column=column):
+                zones = self._columns[column].zones
+                if zones is None or not np.array_equal(zones.ends, self._ends):
+                    return None
+                return zones.lows, zones.highs
+            case Calendar(field="year", arg=arg, micros=micros):
+                span = self._span(arg)
+                # Years grow with their days; of no value there is no year.
+                if span is None:
+                    return None
+                low, high = (calendar.field("year", end, micros=micros) for end in span)
+                return low, high
+        return None
+
+
+def _possible(op: str, a: _Span, b: _Span) -> Array | bool:
+    """For which zones a comparison of what lies within two spans can be true."""
+    match op:
+        case "<":
+            return a[0] < b[1]
+        case "<=":
+            return a[0] <= b[1]
+        case ">":
+            return a[1] > b[0]
+        case ">=":
+            return a[1] >= b[0]
+        case "==":
+            return (a[0] <= b[1]) & (a[1] >= b[0])
+    return True
+
+
+def _ranges(ends: Array, kept: Array) -> list[tuple[int, int]]:
+    """The rows of zones that are kept, from and to where kernels may begin: few ranges, so some rows more."""
+    rows = int(ends[-1])
+    turns = np.flatnonzero(np.diff(kept, prepend=False, append=False))
+    starts = np.concatenate([[0], ends])
+    found: list[tuple[int, int]] = []
+    for first, last in starts[turns].reshape(-1, 2).tolist():
+        first, last = first // ROWS * ROWS, min(-(-last // ROWS) * ROWS, rows)
+        if found and found[-1][1] >= first:
+            first = found.pop()[0]
+        found.append((first, last))
+    while len(found) > _MOST:
+        gaps = [later[0] - each[1] for each, later in pairwise(found)]
+        place = gaps.index(min(gaps))
+        found[place : place + 2] = [(found[place][0], found[place + 1][1])]
+    return found
+
+
+def _part(segment: Segment, first: int, last: int) -> Segment:
+    return Segment(last - first, tuple(_rows(column, first, last) for column in segment.columns))
+
+
+def _rows(column: PackedColumn, first: int, last: int) -> PackedColumn:
+    valid = None if column.valid is None else column.valid[first // 8 : -(-last // ROWS) * ROWS // 8]
+    if column.texts is not None:
+        texts = replace(column.texts, skip=column.texts.skip + first)
+        return replace(column, rows=last - first, valid=valid, zones=None, texts=texts)
+    data = column.data[first * column.form.width : -(-last // ROWS) * ROWS * column.form.width]
+    return replace(column, rows=last - first, data=data, valid=valid, zones=None)

@@ -1,0 +1,288 @@
+"""Finds the parts of a plan that one kernel computes: over a table, filters, joins with small sides, an aggregate.
+
+Without an aggregate the rows that are left come out, all of them or the first by an order, if they are thought to be
+few of many. From the top down, the largest table's side of each join is the spine; the others are build sides, and have
+to be small. What translates (tried here over the tables' statistics, without their rows) becomes a Fused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import HostHeld
+from gpudb.engine.gpu.cache.host_columns import column_bounds
+from gpudb.engine.gpu.fused.numpy_backend import executor
+from gpudb.engine.gpu.fused.planning.prepare import prepare
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import Known
+from gpudb.engine.gpu.fused.planning.top_n import first_rows
+from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
+from gpudb.engine.gpu.lower.aggregates import is_mergeable
+from gpudb.engine.gpu.lower.values import lanes
+from gpudb.plan.cost.estimate import like, profile
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.tree import nodes
+from gpudb.plan.tree.fused_nodes import Built, Fused
+from gpudb.plan.tree.nodes import Node, column
+from gpudb.plan.tree.stage_nodes import Final, Partial
+from gpudb.sql import bound
+from gpudb.types import INT4, INT8, SqlType
+
+BUILD_ROWS = 16_000_000
+"""A build side may have so many rows on CPU workers: every worker has all of it."""
+DEVICE_ROWS = 1 << 30
+"""A build side that GPUs make a table of, where its rows lie."""
+
+MANY, SHORT = 1_000_000, 10
+"""Of tables of more rows, texts of more characters get no dictionary for the sake of rows that come out."""
+MOST_GROUPS, DEVICE_GROUPS = 1_000_000, 1 << 26
+"""Groups that go through the host's memory, 20 million in a second, and those that stay where a GPU made them: more of
+them are the general engine's."""
+_SAME = bound.Constant(0, INT4)
+MOST_FIRST = 100_000
+"""The most rows of ORDER BY … LIMIT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Rows of tables of less than `scan` rows are not worth a kernel; build sides have no more than `build` rows,
+    aggregates no more than so many `groups`.
+
+    All of a build side goes to each of the `workers`, once where they keep the table that they make of it: of more than
+    `kept` rows it would go there each time, unless the other side is so large that both would move no less.
+    """
+
+    scan: int = 0
+    build: int = BUILD_ROWS
+    groups: int = MOST_GROUPS
+    kept: int = DEVICE_ROWS
+    workers: int = 1
+
+
+def fused(
+    root: Node, estimate: Callable[[Node], int], parameters: Sequence[object] = (), limits: Limits | None = None
+) -> Node:
+    """A plan with a Fused in the place of every part that one kernel computes."""
+    return _Matching(estimate, parameters, limits or Limits()).node(root)
+
+
+class _Matching:
+    def __init__(self, estimate: Callable[[Node], int], parameters: Sequence[object], limits: Limits) -> None:
+        self._estimate = estimate
+        self._parameters = parameters
+        self._limits = limits
+
+    def node(self, node: Node) -> Node:
+        if isinstance(node, nodes.Aggregate) and _is_distinct(node):
+            return self._distinct(node)
+        if isinstance(node, nodes.Aggregate) and all(map(is_mergeable, node.calls)) and self._few(node):
+            try:
+                return Final(self._aggregate(node), node)
+            except (NotFused, NotCarried):
+                pass
+        if isinstance(node, nodes.Sort) and self._is_top(node):
+            with contextlib.suppress(NotFused, NotCarried):
+                return replace(node, input=self._first(node))
+        if self._drops_most(node):
+            with contextlib.suppress(NotFused, NotCarried):
+                return self._fused(node, lambda below: below)
+        return node.with_inputs(*(self.node(each) for each in node.inputs))
+
+    def _few(self, node: nodes.Aggregate) -> bool:
+        return not node.keys or self._estimate(node) <= self._limits.groups
+
+    def _is_top(self, node: nodes.Sort) -> bool:
+        """Whether a sort wants few of many rows."""
+        wanted = first_rows(node, self._parameters)
+        if wanted is None or not node.keys or wanted > MOST_FIRST:
+            return False
+        return _largest(node) >= max(self._limits.scan, 1) and self._estimate(node.input) > wanted
+
+    def _drops_most(self, node: Node) -> bool:
+        """Whether few of a table's many rows are left, as far as is known: a kernel that finds too many declines.
+
+        Rows without columns, of which only their number is wanted, are none that it could give.
+        """
+        if not isinstance(node, nodes.Filter | nodes.Project | nodes.Join | nodes.Scan) or not _chooses(node):
+            return False
+        if not node.types:
+            return False
+        largest = _largest(node)
+        return largest >= max(self._limits.scan, 1) and self._estimate(node) <= largest // 2
+
+    def _first(self, node: nodes.Sort) -> Fused:
+        """The rows that a sort wants the first of; a kernel goes by its first key, and gives those equal by it too."""
+        limit: bound.Expr | None = node.limit
+        if node.offset is not None:
+            if isinstance(node.limit, bound.Parameter) or isinstance(node.offset, bound.Parameter):
+                raise NotFused("an offset that is a parameter, or beside one")
+            limit = bound.Constant(first_rows(node, ()), INT8)
+        return self._fused(node.input, lambda below: nodes.Sort(below, node.keys, limit=limit))
+
+    def _distinct(self, node: nodes.Aggregate) -> Node:
+        """Calls with DISTINCT over one value as calls over the groups of the keys and that value."""
+        keys = tuple(column(index, key.type) for index, key in enumerate((*node.keys, node.calls[0].args[0])))
+        inner = self.node(replace(node, keys=(*node.keys, node.calls[0].args[0]), calls=()))
+        if not isinstance(inner, Final):
+            return node.with_inputs(self.node(node.input))
+        calls = tuple(replace(call, args=keys[-1:], distinct=False) for call in node.calls)
+        return nodes.Aggregate(inner, keys[:-1], calls)
+
+    def _aggregate(self, node: nodes.Aggregate) -> Fused:
+        return self._fused(node.input, lambda below: Partial(below, replace(node, input=below)))
+
+    def _fused(self, node: Node, top: Callable[[Node], Node]) -> Fused:
+        """A node's rows, and what is made of them, as one kernel."""
+        builds: list[Node] = []
+        below = self._spine(node, builds)
+        made = Fused(top(below), tuple(self.node(each) for each in builds))
+        scan = scan_of(below)
+        bound_to = prepare(made, _Statistics(scan), [HostHeld(_empty(each.types)) for each in builds], self._parameters)
+        if not isinstance(made.root, Partial) and scan.table.rows > MANY:
+            for kind in (scan.types[index] for index in bound_to.fields if index not in bound_to.texts):
+                if kind.name in TEXT and not 0 <= kind.modifier - 4 <= SHORT:
+                    # Rows are looked at once, perhaps; a dictionary of comments is not worth it.
+                    raise NotFused("texts that may be as many as rows")
+        return made
+
+    def _spine(self, node: Node, builds: list[Node]) -> Node:
+        match node:
+            case nodes.Scan():
+                return node
+            case nodes.Filter() | nodes.Project():
+                return node.with_inputs(self._spine(node.input, builds))
+            case nodes.Join():
+                return self._join(node, builds)
+        raise NotFused(type(node).__name__)
+
+    def _join(self, node: nodes.Join, builds: list[Node]) -> Node:
+        if node.kind == "FULL":
+            raise NotFused("a full join")
+        swapped = node.kind == "INNER" and _largest(node.left) < _largest(node.right)
+        if not node.keys:
+            if node.kind != "INNER" or not (_is_one(node.left) or _is_one(node.right)):
+                raise NotFused(f"a {node.kind.lower()} join without keys")
+            # The one row is every row's partner.
+            node, swapped = replace(node, keys=((_SAME, _SAME),)), not _is_one(node.right)
+        build, probing = (node.left, node.right) if swapped else (node.right, node.left)
+        self._check(build, probing)
+        build, places = _with_keys(build, [pair[0 if swapped else 1] for pair in node.keys])
+        width = len((node.left if swapped else node.right).types)
+        given = tuple(zip(build.names, build.types, strict=True))
+        # Built first: numbers are given from the outermost join on, and say nothing of the order.
+        number = len(builds)
+        builds.append(build)
+        built = like(Built(number, given, self._estimate(build), int(profile(build).base)), build)
+        spine = self._spine(probing, builds)
+        if len(given) == width:
+            left, right = (built, spine) if swapped else (spine, built)
+            return replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
+        # The keys that were added to the build side's columns are no columns of the join.
+        left, right = (built, spine) if swapped else (spine, built)
+        wide = replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
+        if node.kind in {"SEMI", "ANTI"}:
+            return wide
+        # Of a left join the condition is the partners', behind which the keys are.
+        condition = None if node.kind == "LEFT" else node.condition
+        wide = wide if node.kind == "LEFT" else replace(wide, condition=None)
+        kept = [*range(width), *range(len(given), len(wide.types))] if swapped else list(range(len(node.types)))
+        narrow = nodes.Project(wide, tuple(column(index, wide.types[index], wide.names[index]) for index in kept))
+        return narrow if condition is None else nodes.Filter(narrow, condition)
+
+    def _check(self, build: Node, probing: Node) -> None:
+        """NotFused for a build side that is too large, or goes to every worker each time for more than it is worth."""
+        rows, limits = self._estimate(build), self._limits
+        if rows > limits.build:
+            raise NotFused("a join of two large sides")
+        if rows > limits.kept and limits.workers * rows > rows + self._estimate(probing):
+            raise NotFused("a build side that workers would not keep")
+
+
+def _is_distinct(node: nodes.Aggregate) -> bool:
+    """Whether all calls are of the distinct values of one expression."""
+    first = node.calls[0] if node.calls else None
+    if first is None or not all(call.distinct and call.filter is None and len(call.args) == 1 for call in node.calls):
+        return False
+    return all(call.args == first.args and call.function.name in {"count", "sum", "avg"} for call in node.calls)
+
+
+def _keyed(
+    node: nodes.Join, places: Sequence[bound.Column], swapped: bool
+) -> tuple[tuple[bound.Expr, bound.Expr], ...]:
+    if swapped:
+        return tuple((place, pair[1]) for pair, place in zip(node.keys, places, strict=True))
+    return tuple((pair[0], place) for pair, place in zip(node.keys, places, strict=True))
+
+
+def _with_keys(build: Node, keys: Sequence[bound.Expr]) -> tuple[Node, list[bound.Column]]:
+    """A build side with a column for each of its keys that is computed."""
+    places: list[bound.Column] = []
+    added: list[bound.Expr] = []
+    for key in keys:
+        if isinstance(key, bound.Column):
+            places.append(key)
+            continue
+        places.append(column(len(build.types) + len(added), key.type))
+        added.append(key)
+    if not added:
+        return build, places
+    own = tuple(column(n, kind, name) for n, (kind, name) in enumerate(zip(build.types, build.names, strict=True)))
+    return nodes.Project(build, (*own, *added)), places
+
+
+def _is_one(node: Node) -> bool:
+    """Whether there is one row at most: a scalar subquery's."""
+    if isinstance(node, nodes.Project | nodes.Filter | nodes.Shared):
+        return _is_one(node.input)
+    return isinstance(node, nodes.Aggregate) and not node.keys
+
+
+def _chooses(node: Node) -> bool:
+    """Whether a chain down to a scan leaves rows out."""
+    if isinstance(node, nodes.Project):
+        return _chooses(node.input)
+    return isinstance(node, nodes.Filter | nodes.Join) or (isinstance(node, nodes.Scan) and node.filter is not None)
+
+
+def _largest(node: Node) -> int:
+    """The rows of the largest table below a node."""
+    if isinstance(node, nodes.Scan):
+        return node.table.rows
+    return max((_largest(each) for each in node.inputs), default=0)
+
+
+def scan_of(node: Node) -> nodes.Scan:
+    """The one table that a fused part reads row by row."""
+    while not isinstance(node, nodes.Scan):
+        node = next(each for each in node.inputs if not isinstance(each, Built))
+    return node
+
+
+class _Statistics:
+    """A scan as its table's statistics know it: enough to translate what is over it."""
+
+    def __init__(self, scan: nodes.Scan) -> None:
+        self._scan = scan
+        self.rows = scan.table.rows
+
+    def known(self, column: int, *, texts: bool = False) -> Known:
+        kind = self._scan.types[column]
+        if texts and kind.name in PLAIN_TEXT and self.rows > MANY:
+            return Known((0, 0), True, texts=True)
+        if kind.name in FLOATS:
+            return Known(None, True)
+        if kind.name in TEXT:
+            return Known((0, 0), True, Dictionary(pl.Series([], dtype=pl.String)))
+        bounds = column_bounds(self._scan.table, self._scan.table.columns[self._scan.columns[column]])
+        return Known(bounds if bounds is not None and max(-bounds[0], bounds[1]) < 2**63 else (0, 0), True)
+
+    def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Sequence[executor.Segment]:
+        return ()
+
+
+def _empty(types: Sequence[SqlType]) -> pl.DataFrame:
+    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in lanes(kind).items()}
+    return pl.DataFrame(schema=schema)

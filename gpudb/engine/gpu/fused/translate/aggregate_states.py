@@ -1,0 +1,259 @@
+"""Aggregate calls as accumulators of a pipeline, and groups as the partial states that the general engine merges.
+
+The columns are those of `lower.aggregates`: k0, k1, … (with "s" what a numeric key shows), a0, a0n, … by call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gpudb.engine.gpu.fused.ir.pipeline import (
+    BOOLEAN,
+    Accumulator,
+    Choose,
+    Compare,
+    Expr,
+    Groups,
+    IsNull,
+    Limb,
+    Literal,
+    Logic,
+    Mapped,
+    Ordered,
+)
+from gpudb.engine.gpu.fused.ir.traversal import can_fail
+from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped
+from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN
+from gpudb.engine.gpu.fused.translate.result_columns import Lane, module_of
+from gpudb.engine.gpu.fused.translate.translator import Tables, Translator
+from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
+from gpudb.engine.gpu.lower.aggregates import MOST_SUM
+from gpudb.engine.gpu.lower.values import lanes
+from gpudb.sql import bound
+from gpudb.types import SqlType
+
+Array = np.ndarray[Any, Any]
+Words = Sequence[Array]
+Column = Callable[[Words], list[Lane]]
+_ONE = Literal((1, 1), False, 1)
+
+
+class Accumulators:
+    """The accumulators of a sink: equal ones are one. `rows` is the most rows that a group can have."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self.made: list[Accumulator] = [Accumulator("add", _ONE)]
+
+    def _place(self, op: Any, value: Expr) -> int:
+        wanted = Accumulator(op, value)
+        if wanted not in self.made:
+            self.made.append(wanted)
+        return self.made.index(wanted)
+
+    def count(self, value: Expr | None) -> int:
+        """How many values are not NULL; how many rows without one."""
+        if value is None or not value.nullable:
+            return 0
+        return self._place("add", IsNull(BOOLEAN, False, value, True))
+
+    def total(self, value: Expr) -> list[int]:
+        """A sum of integers: one word where bounds prove that it is enough, else a word for each 32 bits."""
+        assert value.bounds is not None
+        size = max(-value.bounds[0], value.bounds[1])
+        if size * max(self._rows, 1) >= MOST_SUM:
+            raise NotFused("sums that 128 bits may not hold")
+        if size * max(self._rows, 1) < 2**63:
+            return [self._place("add", value)]
+        limbs = 2 if size < 2**63 else 4
+        found = []
+        for number in range(limbs):
+            last = number == limbs - 1
+            low, high = value.bounds
+            bounds = (low >> 32 * number, high >> 32 * number) if last else (0, 2**32 - 1)
+            found.append(self._place("add", Limb(bounds, value.nullable, value, number, last)))
+        return found
+
+    def place(self, op: Any, value: Expr) -> int:
+        """An accumulator of one word."""
+        return self._place(op, value)
+
+
+def column_of(call: bound.Aggregate, number: int, over: Translator, made: Accumulators, tables: Tables) -> Column:
+    """A call's accumulators, and how their words become the columns of its state."""
+    name = f"a{number}"
+    if call.distinct and call.function.name not in {"min", "max"}:
+        raise NotFused(f"{call.function.name}(DISTINCT …)")
+    if call.within_group or len(call.args) > 1:
+        raise NotFused(f"aggregate {call.function}")
+    value = over.value(call.args[0]) if call.args else None
+    if call.filter is not None:
+        value = _kept(over.condition(call.filter), value)
+    match call.function.name:
+        case "count":
+            given = None if value is None else value.expr
+            # What can fail is computed, were it never NULL.
+            if given is not None and can_fail(given):
+                place = made.place("add", IsNull(BOOLEAN, False, given, True))
+            else:
+                place = made.count(given)
+            return lambda words: [Lane(name, pl.Int64(), (words[place],))]
+        case "sum" | "avg" if value is not None and value.type.name in FLOATS:
+            return _reals(name, value, made)
+        case "sum" | "avg" if value is not None and value.type.name in INTEGERS | {"numeric"}:
+            return _sum(name, value, made)
+        case "min" | "max" | "any_value" | "bool_and" | "every" | "bool_or" if value is not None:
+            return _extreme(name, call, value, made, tables)
+    raise NotFused(f"aggregate {call.function}")
+
+
+def _sum(name: str, value: Value, made: Accumulators) -> Column:
+    places, count = made.total(value.expr), made.count(value.expr)
+    shown = value.shown
+    if value.type.carried and shown is None:
+        raise NotFused("a sum of numerics of varying scale")
+    most = made.place("max", shown) if isinstance(shown, Expr) and value.type.carried else None
+
+    def column(words: Words) -> list[Lane]:
+        found = [
+            Lane(name, pl.Int128(), tuple(words[place] for place in places)),
+            Lane(name + "n", pl.Int64(), (words[count],)),
+        ]
+        if value.type.carried:
+            xp = module_of(words[0])
+            # Without a value the sum is NULL, and shows nothing.
+            decimals = xp.full(len(words[0]), shown) if most is None else xp.where(words[count] > 0, words[most], 0)
+            found.append(Lane(name + "s", pl.Int8(), (decimals,)))
+        return found
+
+    return column
+
+
+def _kept(condition: Expr, value: Value | None) -> Value:
+    """A value that is NULL where FILTER is not true."""
+    if value is None:
+        nothing = Literal((1, 1), True, None)
+        return Value(SqlType("int4"), Choose((1, 1), True, ((condition, _ONE),), nothing))
+    nothing = Literal(value.expr.bounds, True, None)
+    made = Choose(value.expr.bounds, True, ((condition, value.expr),), nothing)
+    shown = value.shown
+    if isinstance(shown, Expr):
+        shown = Choose(shown.bounds, True, ((condition, shown),), Literal(shown.bounds, True, None))
+    return Value(value.type, made, value.dictionary, shown)
+
+
+def _reals(name: str, value: Value, made: Accumulators) -> Column:
+    # An infinity among the values is no overflow: they are counted.
+    ends = (Literal(None, False, float("inf")), Literal(None, False, float("-inf")))
+    same = tuple(Compare(BOOLEAN, value.expr.nullable, "==", value.expr, end) for end in ends)
+    infinite = Logic(BOOLEAN, value.expr.nullable, "OR", same)
+    places = [made.place("fadd", value.expr), made.count(value.expr), made.place("add", infinite)]
+
+    def column(words: Words) -> list[Lane]:
+        return [
+            Lane(name, pl.Float64(), (words[places[0]],)),
+            Lane(name + "n", pl.Int64(), (words[places[1]],)),
+            Lane(name + "i", pl.Int8(), ((words[places[2]] > 0).astype(np.int8),)),
+        ]
+
+    return column
+
+
+def _floats(ordered: Array) -> Array:
+    """Floats again, from what orders as they do."""
+    made: Array = module_of(ordered).where(ordered < 0, ordered ^ np.int64(MAX), ordered)
+    return made.view(np.float64)
+
+
+def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators, tables: Tables) -> Column:
+    op = "max" if call.function.name in {"max", "bool_or"} else "min"
+    held = lanes(call.type)[""]
+    expr, dictionary = value.expr, value.dictionary
+    if value.type.carried or (expr.bounds is not None and max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63):
+        raise NotFused(f"{call.function.name} of {value.type.plain}")
+    order: Array | None = None
+    if dictionary is not None:
+        expr, order = ranked(expr, dictionary, tables)
+    real = expr.bounds is None
+    if real:
+        expr = Ordered((-(2**63), MAX), expr.nullable, expr, signed=True)
+    place, count = made.place(op, expr), made.count(expr)
+
+    def column(words: Words) -> list[Lane]:
+        xp = module_of(words[0])
+        there = words[count] > 0
+        found = xp.where(there, words[place], 0)
+        if order is not None and dictionary is not None:
+            return [Lane(name, held, (xp.asarray(order)[found] if len(order) else found,), there, dictionary)]
+        return [Lane(name, held, (_floats(found) if real else found,), None if bool(there.all()) else there)]
+
+    return column
+
+
+def ranked(expr: Expr, dictionary: Dictionary, tables: Tables) -> tuple[Expr, Array]:
+    """Codes by their texts' order, and the code of each place in it."""
+    order = dictionary.values.arg_sort().to_numpy().astype(np.int64)
+    ranks = np.zeros(len(order) + 1, np.int64)
+    ranks[order] = np.arange(len(order))
+    # A NULL stays one: it must not become the rank behind the dictionary's.
+    valid = np.ones(len(order) + 1, bool)
+    valid[-1] = False
+    number = tables.add(ranks, valid)
+    return Mapped((0, max(len(order) - 1, 0)), expr.nullable, expr, number, len(order)), order
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """How the places of a key become its columns."""
+
+    value: Value
+    low: int
+    size: int
+
+    def columns(self, name: str, places: Array) -> list[Lane]:
+        """The key's lanes, from its distances from `low`."""
+        if not self.value.expr.nullable:
+            return lanes_of(self.value, places + self.low, None, name)
+        null = places == self.size - 1
+        valid = ~null if bool(null.any()) else None
+        return lanes_of(self.value, module_of(places).where(null, 0, places) + self.low, valid, name)
+
+
+def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> list[Lane]:
+    """Values that a pipeline computed as the lanes of their SQL type."""
+    held = lanes(value.type)
+    if value.dictionary is not None:
+        assert value.type.name in TEXT
+        return [Lane(name, held[""], (numbers,), valid, value.dictionary)]
+    made = Lane(name, held[""], (numbers,), valid)
+    if "s" not in held:
+        return [made]
+    if not isinstance(value.shown, int):
+        raise NotFused("a numeric of varying scale")
+    return [made, Lane(name + "s", pl.Int8(), (module_of(numbers).full(len(numbers), value.shown, np.int8),))]
+
+
+def grouped_lanes(grouped: Grouped, sink: Groups, columns: Sequence[KeyColumn], calls: Sequence[Column]) -> list[Lane]:
+    """Groups as the columns of a partial aggregate; without keys there is one always."""
+    words = grouped.words
+    if not sink.keys and not grouped.groups.shape[1]:
+        starts = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}
+        words = tuple(np.array([starts[each.op]]) for each in sink.accumulators)
+    made: list[Lane] = []
+    places: list[Array] = []
+    for rest, keys in zip(grouped.groups, sink.words, strict=False):
+        found = []
+        for key in reversed(keys):
+            found.append(rest % key.size)
+            rest = rest // key.size
+        places += reversed(found)
+    for number, (column, place) in enumerate(zip(columns, places, strict=True)):
+        made += column.columns(f"k{number}", place)
+    for call in calls:
+        made += call(words)
+    return made or [Lane("_", pl.Int64(), (words[0],))]

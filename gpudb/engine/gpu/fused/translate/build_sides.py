@@ -1,0 +1,96 @@
+"""Build sides of a fused part: which of their columns its expressions want, as payloads of the rows that are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.fused.ir.pipeline import Arithmetic, Expr, Literal, Payload
+from gpudb.engine.gpu.fused.translate import lookup_tables
+from gpudb.engine.gpu.fused.translate.typed_values import HELD, TEXT, Dictionary, NotFused, Value
+from gpudb.types import INT2, INT8, SqlType
+
+MANY, _TEXTS = 1_000_000, 1 << 17
+"""Of build sides of more rows no more texts get a dictionary."""
+_HALF, _WIDEST = 1 << 62, 1 << 124
+"""What a numeric of more than 64 bits is divided by, and which is none that two of them hold."""
+
+
+@dataclass
+class Side:
+    """A build side while expressions over it are translated: which of its columns they want."""
+
+    number: int
+    rows: Held
+    types: tuple[SqlType, ...]
+    kind: str
+    columns: list[lookup_tables.Column] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def value(self, index: int) -> Value:
+        kind = self.types[index]
+        if kind.name not in HELD:
+            raise NotFused(f"a build side's column of type {kind.plain}")
+        shown = self._payload(f"c{index}s", INT2)[0] if kind.carried else None
+        if kind.name == "numeric" and (wide := self._wide(f"c{index}")) is not None:
+            return Value(kind, wide, shown=shown)
+        payload, dictionary = self._payload(f"c{index}", kind)
+        return Value(kind, payload, dictionary, shown)
+
+    def _wide(self, name: str) -> Expr | None:
+        """A numeric of more than 64 bits as two payloads; None for one of fewer."""
+        if name in self.places or self.rows.arrays(name) is not None:
+            return None
+        series = self.rows.column(name)
+        if series.dtype != pl.Int128:
+            return None
+        ends: list[Any] = [series.min(), series.max()]
+        if ends[0] is None or max(-ends[0], ends[1]) < 2**63:
+            return None
+        if max(-ends[0], ends[1]) >= _WIDEST:
+            raise NotFused("a numeric of more than 124 bits")
+        half = pl.lit(_HALF, pl.Int128)
+        parts = series.to_frame("v").select(h=pl.col("v") // half, l=pl.col("v") - pl.col("v") // half * half)
+        found: list[Expr] = []
+        for part in parts:
+            self.places[name + part.name] = len(self.columns)
+            self.columns.append(lookup_tables.column_of(part.cast(pl.Int64), INT8))
+            found.append(self._payload(name + part.name, INT8)[0])
+        most = found[0].bounds
+        assert most is not None
+        scaled = Arithmetic(
+            (most[0] * _HALF, most[1] * _HALF), found[0].nullable, "*", found[0], Literal((_HALF, _HALF), False, _HALF)
+        )
+        return Arithmetic((ends[0], ends[1]), found[0].nullable, "+", scaled, found[1])
+
+    def _payload(self, name: str, kind: SqlType) -> tuple[Payload, Dictionary | None]:
+        if name not in self.places:
+            self.places[name] = len(self.columns)
+            self.columns.append(self.column(name, kind))
+        place = self.places[name]
+        made = self.columns[place]
+        nullable = made.valid is not None or self.kind == "left"
+        return Payload(made.bounds, nullable, self.number, place), made.dictionary
+
+    def column(self, name: str, kind: SqlType) -> lookup_tables.Column:
+        """A column, where its rows lie unless they are few."""
+        if kind.name in TEXT:
+            if self.rows.rows > MANY and self.rows.distinct(name) > _TEXTS:
+                raise NotFused("many texts of a build side")
+            return self.texts(name, kind)
+        arrays = self.rows.arrays(name)
+        return (
+            lookup_tables.column_of(self.rows.column(name), kind)
+            if arrays is None
+            else lookup_tables.column_at(arrays, kind)
+        )
+
+    def texts(self, name: str, kind: SqlType, dictionary: Dictionary | None = None) -> lookup_tables.Column:
+        """A column of texts, where its rows lie unless they are few, by a dictionary's codes or those of its own."""
+        coded = self.rows.coded(name)
+        if coded is None:
+            return lookup_tables.column_of(self.rows.column(name), kind, dictionary)
+        return lookup_tables.column_by(coded, kind, dictionary)

@@ -1,0 +1,241 @@
+"""Build sides of joins as arrays that a probe reads: a direct table by the key, or a hash table; payloads beside it.
+
+They are made where the keys lie, by NumPy or by CuPy.
+
+direct, unique      a bitmap of keys that are there (`presence`), or a first payload whose 0 says "no partner"
+                    and behind all keys a place that is nobody's, where probes go that find no partner
+direct, several     `starts`: of key k the partners are the rows from starts[k] to starts[k + 1]
+hashed              `keys` by slot (EMPTY where none), open addressing; `starts` by slot where keys repeat
+
+Payloads lie by key, slot or row, as unsigned numbers of the fewest bytes: `value - base + bias`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from operator import and_
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gpudb.engine.gpu.backend.base import Arrays, Coded
+from gpudb.engine.gpu.fused.ir.pipeline import Bounds
+from gpudb.engine.gpu.fused.numpy_backend.hashing import bitmap_bytes, hash_table
+from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, TEXT, Dictionary, NotFused
+from gpudb.types import SqlType
+
+DIRECT, DEVICE_DIRECT = 1 << 28, 1 << 31
+"""The most entries of a direct table: of one that is made on the host, and of one that a GPU makes."""
+_SPARSE = 64
+"""A direct table has at most so many entries for each row of its build side, or SMALL ones: it fits into L2 then."""
+_SMALL = 1 << 24
+_Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a build side: int64 or float64, which values are there (None: all), bounds, and the dictionary."""
+
+    values: _Array
+    valid: _Array | None
+    bounds: Bounds
+    dictionary: Dictionary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A lookup table: how keys become an index, its arrays in the order that a kernel takes them."""
+
+    lows: tuple[int, ...]
+    sizes: tuple[int, ...]
+    hashed: bool
+    unique: bool
+    presence: bool
+    widths: tuple[int, ...]
+    biases: tuple[int, ...]
+    bases: tuple[int, ...]
+    arrays: tuple[_Array, ...]
+
+
+def column_of(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
+    """A column of a frame; text by the codes of a dictionary (NULL for what it lacks), or of one of its own."""
+    if kind.name in TEXT:
+        if dictionary is None:
+            dictionary = Dictionary(series.drop_nulls().unique(maintain_order=True))
+        places = pl.DataFrame({"v": dictionary.values, "p": np.arange(len(dictionary.values))})
+        series = series.alias("v").to_frame().join(places, on="v", how="left", maintain_order="left")["p"]
+    valid = series.is_not_null().to_numpy() if series.null_count() else None
+    if kind.name in FLOATS:
+        return Column(series.cast(pl.Float64).fill_null(0.0).to_numpy(), valid, None)
+    if series.dtype == pl.Int128:
+        low, high = series.min(), series.max()
+        if low is not None and (low < -(2**63) or high >= 2**63):  # type: ignore[operator]
+            raise NotFused("a numeric of more than 64 bits")
+    held = series.cast(pl.Int8) if series.dtype == pl.Boolean else series
+    values = held.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
+    known = values if valid is None else values[valid]
+    bounds = (int(known.min()), int(known.max())) if len(known) else (0, 0)
+    return Column(values, valid, bounds, dictionary)
+
+
+def column_at(arrays: Arrays, kind: SqlType) -> Column:
+    """A column of numbers that lies on a GPU."""
+    given, valid = arrays
+    if kind.name in FLOATS:
+        reals = given.astype(np.float64)
+        if valid is not None:
+            reals[~valid] = 0.0
+        return Column(reals, valid, None)
+    values = given.astype(np.int64)
+    if valid is not None:
+        values[~valid] = 0
+    known = values if valid is None else values[valid]
+    return Column(values, valid, (int(known.min()), int(known.max())) if len(known) else (0, 0))
+
+
+def column_by(coded: Coded, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
+    """A column of texts that lies on a GPU: see `column_of`."""
+    places, valid, texts = coded
+    if dictionary is None or not len(texts):
+        return Column(places, valid, (0, max(len(texts) - 1, 0)), dictionary or Dictionary(texts))
+    codes = column_of(texts, kind, dictionary)
+    xp = _module_of(places)
+    if codes.valid is not None:
+        known = xp.asarray(codes.valid)[places]
+        valid = known if valid is None else valid & known
+    return Column(xp.asarray(codes.values)[places], valid, codes.bounds, dictionary)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The rows of a build side by their keys: each row's `place`, below `slots`; `most` is the most rows of one key.
+
+    Its arrays are those of `xp`: NumPy's, or CuPy's where the keys lie on a GPU.
+    """
+
+    lows: tuple[int, ...]
+    sizes: tuple[int, ...]
+    table: _Array | None
+    rows: _Array
+    place: _Array
+    slots: int
+    most: int
+    xp: Any = np
+
+
+def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
+    """The keys of a build side in a table; `distinct` where only whether there is a partner matters."""
+    xp = _module(keys)
+    values = [xp.asarray(key.values) for key in keys]
+    known = [xp.asarray(key.valid) for key in keys if key.valid is not None]
+    rows, table = xp.arange(len(values[0])), None
+    if known:
+        rows = xp.flatnonzero(reduce(and_, known))
+        values = [each[rows] for each in values]
+    some = len(values[0]) > 0
+    lows = tuple(int(each.min()) if some else 0 for each in values)
+    sizes = tuple(int(each.max()) - low + 1 if some else 1 for each, low in zip(values, lows, strict=True))
+    slots = prod(sizes)
+    if slots >= 2**62:
+        raise NotFused("keys of more than 62 bits together")
+    place = values[0] - lows[0]
+    for each, low, size in zip(values[1:], lows[1:], sizes[1:], strict=True):
+        place = place * size + (each - low)
+    del values, known
+    if slots > (DIRECT if xp is np else DEVICE_DIRECT) or slots > max(_SPARSE * len(place), _SMALL):
+        table, place = hash_table(place, xp)
+        slots = len(table)
+    there = xp.zeros(slots, bool)
+    there[place] = True
+    several = int(there.sum()) < len(place)
+    if several and distinct:
+        # Of equal keys one is enough, whichever row it is of.
+        place = xp.flatnonzero(there)
+        return Index(lows, sizes, table, place, place, slots, 1, xp)
+    most = int(xp.bincount(place, minlength=slots).max()) if several else 1
+    return Index(lows, sizes, table, rows, place, slots, most, xp)
+
+
+def _module(keys: Sequence[Column]) -> Any:
+    """What computes with keys: CuPy if some of them lie on a GPU, else NumPy."""
+    return next((found for key in keys if (found := _module_of(key.values)) is not np), np)
+
+
+def _module_of(array: Any) -> Any:
+    if isinstance(array, np.ndarray):
+        return np
+    import cupy
+
+    return cupy
+
+
+def _beside(array: Any, xp: Any) -> Any:
+    """An array of a payload where the keys lie, which may be on the host where payloads are not."""
+    return array.get() if xp is np and not isinstance(array, np.ndarray) else xp.asarray(array)
+
+
+def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) -> Built:
+    """A lookup table with payloads; of a `selective` one, which most rows find no partner in, they are read last."""
+    rows, place, xp = index.rows, index.place, index.xp
+    hashed, unique = index.table is not None, index.most == 1
+    slots = index.slots + (unique and not hashed)
+    arrays: list[_Array] = [] if index.table is None else [index.table]
+    presence = False
+    if not unique:
+        order = xp.argsort(place, kind="stable")
+        starts = xp.zeros(slots + 1, np.uint32)
+        starts[1:] = xp.cumsum(xp.bincount(place, minlength=slots))
+        arrays.append(starts)
+        rows, place, slots = rows[order], xp.arange(len(rows)), len(rows)
+    elif not hashed:
+        presence = selective or not payloads or not _leaves(payloads[0], 1)
+        if presence:
+            # Whole words, which kernels copy into shared memory.
+            there = xp.zeros(bitmap_bytes(slots) * 8, bool)
+            there[place] = True
+            arrays.append(xp.packbits(there, bitorder="little"))
+    widths, biases, bases = [], [], []
+    for number, payload in enumerate(payloads):
+        bias = int(number == 0 and unique and not hashed and not presence)
+        made, width, bias, base = _payload(payload, rows, place, slots, bias, xp)
+        arrays.append(made)
+        widths.append(width)
+        biases.append(bias)
+        bases.append(base)
+    shape = (hashed, unique, presence, tuple(widths), tuple(biases), tuple(bases))
+    return Built(index.lows, index.sizes, *shape, tuple(arrays))
+
+
+def _leaves(payload: Column, others: int) -> bool:
+    """Whether integers of 64 bits have so many numbers left beside a column's, and one for its NULL."""
+    if payload.bounds is None:
+        return False
+    return payload.bounds[1] - payload.bounds[0] + others + (payload.valid is not None) < 2**64
+
+
+def _payload(
+    payload: Column, rows: _Array, place: _Array, slots: int, bias: int, xp: Any
+) -> tuple[_Array, int, int, int]:
+    values = _beside(payload.values, xp)[rows]
+    if payload.bounds is None:
+        if payload.valid is not None:
+            raise NotFused("floats with NULLs in a build side")
+        reals = xp.zeros(max(slots, 1), np.float64)
+        reals[place] = values
+        return reals, 0, 0, 0
+    low, high = payload.bounds
+    if not _leaves(payload, bias):
+        raise NotFused("a build side's integers over all of 64 bits, and NULL")
+    bias += payload.valid is not None
+    width = next(each for each in (1, 2, 4, 8) if high - low + bias < 256**each)
+    kind = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[width]
+    stored = values - low + bias
+    if payload.valid is not None:
+        stored = xp.where(_beside(payload.valid, xp)[rows], stored, bias - 1)
+    made = xp.zeros(max(slots, 1), kind)
+    made[place] = stored.astype(kind)
+    return made, width, bias, low

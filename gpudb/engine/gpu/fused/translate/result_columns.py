@@ -1,0 +1,75 @@
+"""Columns of results as kernels leave them: numbers where they lie, on the host or a GPU, and texts as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A column: `parts` are integers, or floats, one array where there is one; else words of 32 bits of wide integers,
+    from the lowest on, the last with all bits that are left. Where it is not `valid` (None: nowhere) it is NULL. With a
+    `dictionary` the integers are its codes.
+    """
+
+    name: str
+    kind: pl.DataType
+    parts: tuple[Any, ...]
+    valid: Any | None = None
+    dictionary: Dictionary | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.parts[0])
+
+
+def module_of(array: Any) -> Any:
+    """NumPy, or CuPy for an array on a GPU."""
+    if isinstance(array, np.ndarray):
+        return np
+    import cupy
+
+    return cupy
+
+
+def on_host(lanes: Sequence[Lane]) -> bool:
+    """Whether all of some columns lie on the host."""
+    return all(isinstance(part, np.ndarray) for lane in lanes for part in lane.parts)
+
+
+def frame_of(lanes: Sequence[Lane]) -> pl.DataFrame:
+    """Columns that lie on the host as a frame."""
+    return pl.DataFrame([_series(lane) for lane in lanes])
+
+
+def _series(lane: Lane) -> pl.Series:
+    if lane.dictionary is not None:
+        return lane.dictionary.texts(lane.parts[0], lane.valid).alias(lane.name)
+    if len(lane.parts) > 1:
+        made = _wide(lane.parts)
+    elif lane.parts[0].dtype == object:
+        made = pl.Series(lane.parts[0].tolist(), dtype=pl.Int128)
+    else:
+        made = pl.Series(lane.parts[0])
+    # What stands in a NULL's place may be no value of the lane's type.
+    return _typed(made if lane.valid is None else made.set(pl.Series(~lane.valid), None), lane.kind).alias(lane.name)
+
+
+def _wide(parts: Sequence[Any]) -> pl.Series:
+    rows = zip(*(part.tolist() for part in parts), strict=True)
+    return pl.Series([sum(part << 32 * n for n, part in enumerate(row)) for row in rows], dtype=pl.Int128)
+
+
+def _typed(series: pl.Series, held: pl.DataType) -> pl.Series:
+    """Integers or floats as a lane's type."""
+    if held == pl.Date:
+        return series.cast(pl.Int32).cast(held)
+    return series.cast(held)

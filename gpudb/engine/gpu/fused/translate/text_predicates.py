@@ -1,0 +1,80 @@
+"""What is asked of columns of texts as they are: LIKE and its kin, equality with constants, whether a text is NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Expr, IsNull, Logic, Matches
+from gpudb.engine.gpu.fused.numpy_backend import like
+from gpudb.engine.gpu.fused.translate.typed_values import PLAIN_TEXT, NoDictionary, Value
+from gpudb.plan.tree.nodes import INPUT
+from gpudb.sql import bound
+from gpudb.types import BOOL
+
+if TYPE_CHECKING:
+    from gpudb.engine.gpu.fused.translate.translator import Tables
+
+Scope = Sequence[Callable[[], Value]]
+"""The columns that expressions are over, each translated when it is first used."""
+MOST_ITEMS = 64
+
+
+class TextPredicates:
+    """Translates predicates over texts as they are; their patterns are added to `tables`."""
+
+    def __init__(self, scope: Scope, tables: Tables, parameters: Sequence[object]) -> None:
+        self._scope, self._tables, self._parameters = scope, tables, parameters
+
+    def of(self, expr: Any) -> Value | None:
+        """A predicate over one such column; None for another expression."""
+        match expr:
+            case bound.Test(arg=arg, what=what, negated=negated) if what not in {"TRUE", "FALSE"}:
+                texts = self._texts(arg)
+                return None if texts is None else Value(BOOL, IsNull(BOOLEAN, False, texts.expr, negated))
+            case bound.InList(arg=arg, items=items, negated=negated) if len(items) <= MOST_ITEMS:
+                texts = self._texts(arg)
+                found = [self._constant(item) for item in items]
+                if texts is None or None in found:
+                    return None
+                each = tuple(self._like(texts, like.literal(text)) for text in found if text is not None)
+                made = each[0] if len(each) == 1 else Logic(BOOLEAN, texts.expr.nullable, "OR", each)
+                return Value(BOOL, self._unless(made, negated=negated))
+            case bound.Call(function=function, args=(left, right)) if function.name in like.CALLS:
+                how, fold, negated = like.CALLS[function.name]
+                texts, text = self._texts(left), self._constant(right)
+                if texts is None and how == "same":
+                    texts, text = self._texts(right), self._constant(left)
+                if texts is None or text is None:
+                    return None
+                pattern = like.pattern_of(how, text, fold=fold)
+                if fold and not texts.texts:
+                    pattern = None
+                if pattern is None:
+                    raise NoDictionary(f"a pattern of {function.name} over texts as they are")
+                return Value(BOOL, self._unless(self._like(texts, pattern, fold=fold), negated=negated))
+        return None
+
+    def _texts(self, expr: Any) -> Value | None:
+        """The column of texts as they are that an expression is; None for another."""
+        while isinstance(expr, bound.Cast) and expr.type.name in PLAIN_TEXT and expr.type.modifier == -1:
+            expr = expr.arg
+        if not isinstance(expr, bound.Column) or expr.rel != INPUT:
+            return None
+        value = self._scope[expr.index]()
+        return value if value.texts is not None and value.type.name in PLAIN_TEXT else None
+
+    def _constant(self, expr: Any) -> str | None:
+        while isinstance(expr, bound.Cast) and expr.type.name in PLAIN_TEXT and expr.type.modifier == -1:
+            expr = expr.arg
+        if not isinstance(expr, bound.Constant | bound.Parameter) or expr.type.name not in PLAIN_TEXT | {"unknown"}:
+            return None
+        found = expr.value if isinstance(expr, bound.Constant) else self._parameters[expr.number - 1]
+        return found if isinstance(found, str) else None
+
+    def _like(self, texts: Value, pattern: bytes, *, fold: bool = False) -> Expr:
+        table = self._tables.pattern(pattern)
+        return Matches(BOOLEAN, texts.expr.nullable, texts.expr, table, len(pattern), fold)
+
+    def _unless(self, made: Expr, *, negated: bool) -> Expr:
+        return Logic(BOOLEAN, made.nullable, "NOT", (made,)) if negated else made

@@ -1,0 +1,281 @@
+"""Expressions of a plan as a pipeline's: integers with bounds and floats, text by its dictionary's codes.
+
+What needs only one text column is computed on the column's dictionary, by the general engine's own expressions, and is
+a table that codes are looked up in: so LIKE, substring and their like have one meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import singledispatchmethod
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Bounds, Choose, Expr, IsBoolean, IsNull, Literal, Logic, Mapped
+from gpudb.engine.gpu.fused.translate import functions
+from gpudb.engine.gpu.fused.translate.functions import at_scale, both, compared, converted
+from gpudb.engine.gpu.fused.translate.text_predicates import MOST_ITEMS, TextPredicates
+from gpudb.engine.gpu.fused.translate.text_predicates import Scope as Scope
+from gpudb.engine.gpu.fused.translate.typed_values import (
+    FLOATS,
+    HELD,
+    TEXT,
+    Dictionary,
+    NoDictionary,
+    NotFused,
+    Value,
+    literal,
+)
+from gpudb.engine.gpu.lower.expressions import Expressions
+from gpudb.engine.gpu.lower.host_fallback import Host
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotCarried
+from gpudb.plan.tree.nodes import INPUT, column
+from gpudb.plan.tree.traversal import transform
+from gpudb.sql import bound
+from gpudb.types import BOOL
+
+
+class Tables:
+    """The tables of a pipeline's Mapped expressions: entries of int64, and which are not NULL (None: all)."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]] = []
+        self._made: dict[Any, Value] = {}
+        self._kept: list[Any] = []
+
+    def add(self, entries: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None) -> int:
+        """The number of a new table: of as few bytes an entry as its values need."""
+        low, high = int(entries.min()), int(entries.max())
+        kinds = ((np.uint8, 2**8), (np.uint16, 2**16), (np.uint32, 2**32))
+        kind = next((kind for kind, limit in kinds if low >= 0 and high < limit), np.int64)
+        self.entries.append((entries.astype(kind), valid))
+        return len(self.entries) - 1
+
+    def pattern(self, made: bytes) -> int:
+        """The number of a new table that is a pattern's bytes."""
+        self.entries.append((np.frombuffer(made + b"\0", np.uint8), None))
+        return len(self.entries) - 1
+
+    def once(self, key: tuple[Any, Dictionary], make: Callable[[], Value]) -> Value:
+        """What was made before for an expression over a dictionary."""
+        expr, dictionary = key
+        place = (expr, id(dictionary))
+        if place not in self._made:
+            self._kept.append(dictionary)
+            self._made[place] = make()
+        return self._made[place]
+
+
+class Translator:
+    """Translates expressions over a scope; what they look up is added to `tables`."""
+
+    def __init__(self, scope: Scope, tables: Tables, parameters: Sequence[object]) -> None:
+        self._scope = scope
+        self._tables = tables
+        self._parameters = parameters
+        self._predicates = TextPredicates(scope, tables, parameters)
+
+    def condition(self, expr: Any) -> Expr:
+        """A boolean."""
+        return self.value(expr).expr
+
+    def value(self, expr: Any) -> Value:
+        """The value of an expression; NotFused names what no kernel computes."""
+        if not isinstance(expr, bound.Column):
+            asked = self._predicates.of(expr)
+            if asked is not None:
+                return asked
+            text = self._only_text(expr)
+            if text is not None:
+                return self._over_dictionary(expr, text)
+        made = self._value(expr)
+        if made.expr.bounds is not None and max(-made.expr.bounds[0], made.expr.bounds[1]) >= 2**126:
+            raise NotFused("an integer of more than 127 bits")
+        return made
+
+    def passed(self, expr: Any) -> Value:
+        """The value of an expression that a projection passes on: texts as they are, too."""
+        return self._scope[expr.index]() if isinstance(expr, bound.Column) else self.value(expr)
+
+    # ------------------------------------------------------------------------------------------ text
+
+    def _only_text(self, expr: Any) -> Value | None:
+        """The one text column that an expression reads, if it reads no other."""
+        found: list[int] = []
+
+        def look(each: Any) -> Any:
+            if isinstance(each, bound.Column) and each.rel == INPUT and each.index not in found:
+                found.append(each.index)
+            return None
+
+        transform(expr, look)
+        if not found:
+            return None
+        values = [self._scope[index]() for index in found if self._is_text(expr, index)]
+        if len(values) != len(found) or any(each.expr != values[0].expr for each in values):
+            return None
+        return values[0] if values[0].dictionary is not None else None
+
+    def _is_text(self, expr: Any, index: int) -> bool:
+        return self._scope[index]().dictionary is not None
+
+    def _over_dictionary(self, expr: Any, text: Value) -> Value:
+        assert text.dictionary is not None
+        dictionary = text.dictionary
+
+        def moved(each: Any) -> Any:
+            return column(0, each.type) if isinstance(each, bound.Column) and each.rel == INPUT else None
+
+        over = transform(expr, moved)
+        return self._tables.once((over, dictionary), lambda: self._table(over, text, dictionary))
+
+    def _table(self, expr: Any, text: Value, dictionary: Dictionary) -> Value:
+        values = dictionary.values
+        frame = pl.DataFrame({"c0": pl.concat([values, pl.Series([None], dtype=pl.String)])})
+        over = Expressions([None], Host(self._parameters))
+        try:
+            value = over.value(expr)
+            if over.put_off.steps or value.others:
+                raise NotFused(f"an expression of text of type {expr.type.plain}")
+            made = frame.with_columns(value.expr.alias("v"))
+            if value.error is not None and frame.select(value.error.alias("e"))["e"].max():
+                raise NotFused("an error in an expression of text")
+        except (NotCarried, GpudbError, pl.exceptions.PolarsError) as error:
+            raise NotFused(f"an expression of text: {str(error)[:80]}") from error
+        found = made["v"]
+        new: Dictionary | None = None
+        if expr.type.name in TEXT:
+            if text.expr.nullable is False or found[-1] is None:
+                if found.head(len(values)).equals(values):
+                    return Value(expr.type, text.expr, dictionary)
+            new = Dictionary(found.drop_nulls().unique(maintain_order=True))
+            places = pl.DataFrame({"v": new.values, "p": np.arange(len(new.values))})
+            found = found.to_frame("v").join(places, on="v", how="left", maintain_order="left")["p"]
+        elif expr.type.name not in HELD - FLOATS:
+            raise NotFused(f"an expression of text of type {expr.type.plain}")
+        held = found.cast(pl.Int8) if found.dtype == pl.Boolean else found
+        held = held.to_physical().cast(pl.Int64)
+        reached = held if text.expr.nullable else held.head(len(values))
+        nullable = bool(reached.null_count())
+        entries = held.fill_null(0).to_numpy()
+        valid = held.is_not_null().to_numpy() if held.null_count() else None
+        bounds = BOOLEAN if expr.type.name == "bool" else (int(entries.min()), int(entries.max()))
+        number = self._tables.add(entries, valid)
+        return Value(expr.type, Mapped(bounds, nullable, text.expr, number, len(values)), new)
+
+    # ------------------------------------------------------------------------------------------ the rest
+
+    @singledispatchmethod
+    def _value(self, expr: Any) -> Value:
+        raise NotFused(type(expr).__name__)
+
+    @_value.register
+    def _(self, expr: bound.Column) -> Value:
+        value = self._scope[expr.index]()
+        if value.texts is not None:
+            raise NoDictionary("texts as they are where codes are needed")
+        return value
+
+    @_value.register
+    def _(self, expr: bound.Constant) -> Value:
+        return literal(expr.value, expr.type)
+
+    @_value.register
+    def _(self, expr: bound.Parameter) -> Value:
+        return literal(self._parameters[expr.number - 1], expr.type)
+
+    @_value.register
+    def _(self, expr: bound.Call) -> Value:
+        if expr.function.name in {"extract", "date_part"}:
+            return functions.extract(expr, self.value(expr.args[1]))
+        return functions.call(expr.function, tuple(self.value(each) for each in expr.args), expr.type)
+
+    @_value.register
+    def _(self, expr: bound.Cast) -> Value:
+        return converted(self.value(expr.arg), expr.type)
+
+    @_value.register
+    def _(self, expr: bound.BoolOp) -> Value:
+        args = tuple(self.value(each).expr for each in expr.args)
+        return Value(BOOL, Logic(BOOLEAN, any(each.nullable for each in args), expr.op, args))
+
+    @_value.register
+    def _(self, expr: bound.Test) -> Value:
+        arg = self.value(expr.arg)
+        if expr.what in {"TRUE", "FALSE"}:
+            return Value(BOOL, IsBoolean(BOOLEAN, False, arg.expr, expr.what == "TRUE", expr.negated))
+        return Value(BOOL, IsNull(BOOLEAN, False, arg.expr, expr.negated))
+
+    @_value.register
+    def _(self, expr: bound.InList) -> Value:
+        if len(expr.items) > MOST_ITEMS:
+            raise NotFused(f"IN of more than {MOST_ITEMS} numbers")
+        arg = self.value(expr.arg)
+        items = tuple(compared("==", arg, self.value(each)) for each in expr.items)
+        made: Expr = items[0] if len(items) == 1 else Logic(BOOLEAN, any(e.nullable for e in items), "OR", items)
+        return Value(BOOL, Logic(BOOLEAN, made.nullable, "NOT", (made,)) if expr.negated else made)
+
+    @_value.register
+    def _(self, expr: bound.DistinctFrom) -> Value:
+        left, right = self.value(expr.left), self.value(expr.right)
+        same = IsBoolean(BOOLEAN, False, compared("==", left, right), True, False)
+        nulls = tuple(IsNull(BOOLEAN, False, each.expr, False) for each in (left, right))
+        made = Logic(BOOLEAN, False, "OR", (Logic(BOOLEAN, False, "AND", nulls), same))
+        return Value(BOOL, made if expr.negated else Logic(BOOLEAN, False, "NOT", (made,)))
+
+    @_value.register
+    def _(self, expr: bound.Case) -> Value:
+        conditions = [self.value(when).expr for when, _ in expr.branches]
+        values = [self.value(then) for _, then in expr.branches] + [self.value(expr.default)]
+        return self._chosen(expr, conditions, values)
+
+    @_value.register
+    def _(self, expr: bound.Choice) -> Value:
+        if expr.op != "COALESCE":
+            raise NotFused(expr.op)
+        values = [self.value(each) for each in expr.args]
+        conditions: list[Expr] = [IsNull(BOOLEAN, False, each.expr, True) for each in values[:-1]]
+        return self._chosen(expr, conditions, values)
+
+    def _chosen(self, expr: Any, conditions: list[Expr], values: list[Value]) -> Value:
+        kind = expr.type
+        if any(each.dictionary is not None for each in values) or kind.name not in HELD - TEXT:
+            raise NotFused(f"CASE of type {kind.plain}")
+        shown = _shown(conditions, values) if kind.carried else None
+        if kind.name == "numeric":
+            scale = kind.numeric_digits[1]
+            values = [Value(kind, at_scale(each, scale)) for each in values]
+        exprs = [each.expr for each in values]
+        bounds: Bounds = None
+        if kind.name not in FLOATS:
+            known = [each.bounds or (0, 0) for each in exprs if not _is_null(each)] or [(0, 0)]
+            bounds = both(*known)
+        branches = tuple(zip(conditions, exprs[:-1], strict=True))
+        return Value(kind, Choose(bounds, any(each.nullable for each in exprs), branches, exprs[-1]), shown=shown)
+
+
+def _shown(conditions: list[Expr], values: list[Value]) -> int | Expr:
+    """How many decimals the value that is chosen shows."""
+    found: list[Expr] = []
+    for value in values:
+        shown = value.shown if value.type.carried else value.scale
+        if shown is None:
+            raise NotFused("a numeric of varying scale")
+        number = Literal((shown, shown), False, shown) if isinstance(shown, int) else shown
+        nothing = Literal(number.bounds, True, None)
+        there = IsNull(BOOLEAN, False, value.expr, True)
+        found.append(Choose(number.bounds, True, ((there, number),), nothing) if value.expr.nullable else number)
+    if all(each == found[0] and isinstance(each, Literal) for each in found):
+        assert isinstance(found[0], Literal)
+        assert isinstance(found[0].value, int)
+        return found[0].value
+    bounds = both(*(each.bounds or (0, 0) for each in found))
+    branches = tuple(zip(conditions, found[:-1], strict=True))
+    return Choose(bounds, any(each.nullable for each in found), branches, found[-1])
+
+
+def _is_null(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and expr.value is None

@@ -1,0 +1,151 @@
+"""Translated values: a pipeline's expression beside its SQL type, and the dictionary that its codes stand for."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pickle
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Bounds, Expr, Literal
+from gpudb.engine.gpu.fused.ir.pipeline import NotFused as NotFused
+from gpudb.engine.gpu.lower.values import digits_of
+from gpudb.types import SqlType
+
+WIDE = 2**63
+TEXT = {"text", "varchar", "bpchar", "name", "unknown"}
+PLAIN_TEXT = {"text", "varchar"}
+"""Those that may lie as they are."""
+FLOATS = {"float4", "float8"}
+INTEGERS = {"int2", "int4", "int8"}
+MOMENTS = {"timestamp", "timestamptz"}
+HELD = INTEGERS | FLOATS | TEXT | MOMENTS | {"bool", "date", "time", "oid", "numeric"}
+_EPOCH = dt.datetime(1970, 1, 1)
+_FEW, _FEW_BYTES = 1 << 16, 1 << 24
+"""Of so many texts at most, of so many bytes, the order of all is kept, and what Arrow needs of them."""
+_SENT = 1 << 14
+"""So many texts at most, of so many bytes, go from one process to another whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """The distinct texts that codes from 0 on stand for. `kept` is that the same one comes for the same texts again."""
+
+    values: pl.Series
+    kept: bool = False
+
+    def texts(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pl.Series:
+        """The texts of some codes, NULL where they are not `valid`."""
+        if valid is not None and not valid.any():
+            return pl.Series([None] * len(codes), dtype=pl.String)
+        # By Series' own methods: what goes by an expression takes longer than all of them.
+        found = self.values[codes if valid is None else np.where(valid, codes, 0)]
+        return found if valid is None else found.zip_with(pl.Series(valid), pl.Series([None], dtype=pl.String))
+
+    def ranks(self, codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Integers that order as the texts of some codes do; where there are no texts, any."""
+        if not len(self.values):
+            return codes
+        if self._few:
+            return self._ranks.take(codes)
+        used, place = np.unique(codes, return_inverse=True)
+        return _ranked(self.values[used]).take(place)
+
+    def arrow(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pa.StringArray:
+        """The texts of some codes for Arrow, NULL where they are not `valid`."""
+        places = pa.array(codes, mask=None if valid is None else ~valid)
+        if self._few:
+            return self._arrow.take(places)
+        return self.texts(codes, valid).to_arrow().cast(pa.string())
+
+    @cached_property
+    def pickled(self) -> bytes | None:
+        """All texts as a pickled list; None for many bytes."""
+        small = len(self.values) <= _SENT and self.values.estimated_size() <= _SENT
+        return pickle.dumps(self.values.to_list()) if small else None
+
+    @cached_property
+    def _few(self) -> bool:
+        return len(self.values) <= _FEW and self.values.estimated_size() <= _FEW_BYTES
+
+    @cached_property
+    def _ranks(self) -> np.ndarray[Any, Any]:
+        return _ranked(self.values)
+
+    @cached_property
+    def _arrow(self) -> pa.StringArray:
+        return self.values.to_arrow().cast(pa.string())
+
+
+def _ranked(texts: pl.Series) -> np.ndarray[Any, Any]:
+    """The place of each of some distinct texts in their order."""
+    ranks = np.empty(len(texts), np.int64)
+    ranks[texts.arg_sort().to_numpy()] = np.arange(len(texts))
+    return ranks
+
+
+class NoDictionary(NotFused):
+    """A column of texts as they are where their codes are needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression of SQL's. `shown` is how many decimals a numeric of varying scale shows (NULL where it is NULL).
+
+    `texts` is that it is a column of texts as they are, and whether they are ASCII; its expression has no value.
+    """
+
+    type: SqlType
+    expr: Expr
+    dictionary: Dictionary | None = None
+    shown: int | Expr | None = None
+    texts: bool | None = None
+
+    @property
+    def scale(self) -> int:
+        """Decimals of a numeric; 0 of everything else."""
+        return self.type.numeric_digits[1] if self.type.name == "numeric" else 0
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The bounds of an integer."""
+        if self.expr.bounds is None:
+            raise NotFused("a float where an integer is needed")
+        return self.expr.bounds
+
+
+def literal(value: object, kind: SqlType) -> Value:
+    """A constant that is no text."""
+    if kind.name not in HELD - TEXT:
+        raise NotFused(f"a constant of type {kind.plain}")
+    bounds: Bounds = None if kind.name in FLOATS else (0, 0)
+    if value is None:
+        return Value(kind, Literal(bounds, True, None), shown=0)
+    held: int | float
+    shown = None
+    match value:
+        case bool():
+            return Value(kind, Literal(BOOLEAN, False, int(value), True))
+        case _ if kind.name == "numeric":
+            number = Decimal(str(value))
+            held = digits_of(number, kind.numeric_digits[1])
+            exponent = number.as_tuple().exponent
+            shown = max(0, -exponent) if isinstance(exponent, int) else 0
+        case int() | float():
+            held = float(value) if kind.name in FLOATS else int(value)
+        case dt.datetime():
+            moment = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
+            held = (moment - _EPOCH) // dt.timedelta(microseconds=1)
+        case dt.date():
+            held = (value - _EPOCH.date()).days
+        case dt.time():
+            held = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
+        case _:
+            raise NotFused(f"a constant of type {kind.plain}")
+    return Value(kind, Literal((held, held) if isinstance(held, int) else None, False, held, True), shown=shown)

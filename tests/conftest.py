@@ -20,9 +20,10 @@ _GPU = Path("/dev/nvidiactl")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --gpudb-dsn (compare with a server that runs already) and --soak (the long suites alone)."""
+    """Adds --gpudb-dsn (compare with a running server), --soak (the long suites alone) and --update-snapshots."""
     parser.addoption("--gpudb-dsn", default=None, help="connection string of a gpudb server that runs already")
     parser.addoption("--soak", action="store_true", help="run the long form of the seeded suites, and only that")
+    parser.addoption("--update-snapshots", action="store_true", help="rewrite expected plans in the tests' sources")
 
 
 def pytest_configure(config: pytest.Config) -> None:

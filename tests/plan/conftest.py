@@ -1,7 +1,8 @@
-"""Requests over tables that SQL makes."""
+"""Requests over tables that SQL makes, and plans compared with their snapshots."""
 
 from __future__ import annotations
 
 from tests.support.lab import lab
+from tests.support.snapshots import snapshot
 
-__all__ = ["lab"]
+__all__ = ["lab", "snapshot"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from textwrap import dedent
 
 import pytest
 
@@ -12,6 +11,7 @@ from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded
 from tests.support.lab import Lab
 from tests.support.plan_text import plan, shape
+from tests.support.snapshots import Check
 
 FIXTURES = {
     "by a key": (
@@ -79,9 +79,9 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", FIXTURES)
-def test_shape(star: Lab, name: str) -> None:
-    sql, wanted = FIXTURES[name]
-    assert shape(plan(star, sql)) == dedent(wanted).strip()
+def test_shape(star: Lab, name: str, snapshot: Check) -> None:
+    sql, _ = FIXTURES[name]
+    snapshot(shape(plan(star, sql)))
 
 
 @pytest.mark.parametrize("sql", LEFT_ALONE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from textwrap import dedent
 
 import pytest
 
@@ -15,6 +14,7 @@ from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, sorted_rows
 from tests.support.lab import Lab
 from tests.support.plan_text import shapes, stages
+from tests.support.snapshots import Check
 
 SETUP = (
     "CREATE TABLE big (id int PRIMARY KEY, a int, b int, s text, t varchar(20))",
@@ -125,9 +125,9 @@ def lab() -> Iterator[Lab]:
 
 
 @pytest.mark.parametrize("name", FIXTURES)
-def test_late_strings(lab: Lab, name: str) -> None:
-    sql, wanted = FIXTURES[name]
-    assert shapes(late_strings(stages(lab, sql, Costs(workers=2)))) == dedent(wanted).strip()
+def test_late_strings(lab: Lab, name: str, snapshot: Check) -> None:
+    sql, _ = FIXTURES[name]
+    snapshot(shapes(late_strings(stages(lab, sql, Costs(workers=2)))))
 
 
 @pytest.mark.parametrize("sql", [*(sql for sql, _ in FIXTURES.values()), *MORE])

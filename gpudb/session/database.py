@@ -16,7 +16,7 @@ from gpudb.engine.protocol import Engine
 from gpudb.engine.startup_log import reached
 from gpudb.errors import SqlError
 from gpudb.plan.cost.sampling import sample_by
-from gpudb.session.execution.plan_cache import PlanCache
+from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
 from gpudb.storage.iceberg.samples import sample
 from gpudb.storage.store import Store

@@ -27,10 +27,11 @@ from gpudb.session.ddl import (
     types,
     views,
 )
-from gpudb.session.dml import changes, deferred_constraints, set_constraints, truncate
+from gpudb.session.dml import changes, set_constraints, truncate
 from gpudb.session.execution import routine_calls
 from gpudb.session.results import ResultColumn
 from gpudb.session.routines import aggregates, create
+from gpudb.session.state import deferral
 from gpudb.session.statements import analyze, explain, nodes, prepared, query, set_show, transactions
 from gpudb.sql.parse.parser import RawStatement
 
@@ -109,7 +110,7 @@ def transaction_ended(session: Session, committed: bool) -> None:
     """Cursors end with their transaction, and so does what one that fails had put off."""
     statements.transaction_ended(session, committed)
     if not committed:
-        deferred_constraints.forget(session)
+        deferral.forget(session)
 
 
 def before_commit(session: Session, transaction: Transaction) -> None:

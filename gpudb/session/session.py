@@ -23,9 +23,9 @@ from gpudb.session.ddl import create_table
 from gpudb.session.execution import constant_checks, routine_calls, session_functions
 from gpudb.session.execution.binding import BINDABLE, bind_statement, fresh_labels, statements_of
 from gpudb.session.execution.execution import draws
-from gpudb.session.execution.plan_cache import Key, Plan
 from gpudb.session.execution.sequence_values import Drawn
 from gpudb.session.execution.wide_parameters import wide_parameters
+from gpudb.session.plan_cache import Key, Plan
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
 from gpudb.session.settings.catalog import Mark, SettingValues, milliseconds
 from gpudb.session.statements import explain
@@ -39,7 +39,7 @@ from gpudb.types import SqlType
 
 if TYPE_CHECKING:
     from gpudb.session.database import Database
-    from gpudb.session.dml.deferred_constraints import Deferral
+    from gpudb.session.state.deferral import Deferral
 
 
 class Session:

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from gpudb.errors import SqlError
-from gpudb.session.cursors import scrolling
-from gpudb.session.cursors.scrolling import ScrolledRows
+from gpudb.session.state import scrolling
+from gpudb.session.state.scrolling import ScrolledRows
 
 
 def _rows(scroll: bool | None) -> ScrolledRows:

@@ -13,12 +13,11 @@ import pyarrow as pa
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
-from gpudb.session.copy import copy_from
+from gpudb.session.copy import cache_functions, copy_from
 from gpudb.session.copy.server_files import check_file_access
 from gpudb.session.dml.changes import lock_table
 from gpudb.session.dml.domain_checks import append
 from gpudb.session.results import Result, ResultColumn
-from gpudb.session.statements import cache_functions
 from gpudb.sql.bind.query.from_clause import find_relation
 from gpudb.sql.parse.distribute_by import identifier
 from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings

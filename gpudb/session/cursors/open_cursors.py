@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError
-from gpudb.session.cursors.scrolling import ScrolledRows
 from gpudb.session.results import Result, ResultColumn
+from gpudb.session.state.scrolling import ScrolledRows
 
 if TYPE_CHECKING:
     from gpudb.session.session import Session

@@ -11,10 +11,10 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, command, handles, result_columns
 from gpudb.session.cursors.open_cursors import Cursor, cursors_of
-from gpudb.session.cursors.scrolling import ScrolledRows
 from gpudb.session.execution import execution
 from gpudb.session.execution.binding import bind_statement
 from gpudb.session.results import Result, ResultColumn
+from gpudb.session.state.scrolling import ScrolledRows
 from gpudb.sql.bind.dml.with_changes import changes_data
 from gpudb.sql.bound import Query, Scan
 from gpudb.sql.parse.parser import RawStatement, deparse, inner

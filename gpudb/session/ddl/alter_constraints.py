@@ -13,8 +13,8 @@ from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import add_constraints, check_constraint_free, constraint_names
 from gpudb.session.ddl.foreign_keys import release_key
-from gpudb.session.ddl.names import check_free
 from gpudb.session.dml.row_checks import check_rows
+from gpudb.session.objects.names import check_free
 from gpudb.sql.bind.dml.checks import renamed
 from gpudb.sql.parse.parser import inner
 

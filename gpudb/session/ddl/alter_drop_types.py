@@ -12,10 +12,10 @@ from gpudb.catalog.type_replacement import mentions, with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context, command
 from gpudb.session.ddl.alter_constraints import without_columns
-from gpudb.session.ddl.dependents import named, views_of_column
 from gpudb.session.ddl.drop import drop_with_dependents
-from gpudb.session.ddl.names import identifier, lasting_schema
 from gpudb.session.ddl.types import check_type_free, named_type
+from gpudb.session.objects.dependents import named, views_of_column
+from gpudb.session.objects.names import identifier, lasting_schema
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
 from gpudb.sql.parse.parser import inner, parse, strings

@@ -22,8 +22,6 @@ from gpudb.session.ddl.alter_constraints import (
 )
 from gpudb.session.ddl.constraints import add_constraints, column_constraints
 from gpudb.session.ddl.create_table import column_definition
-from gpudb.session.ddl.dependents import Dependent, settle, through_views, views_of_column
-from gpudb.session.ddl.dependents import named as named_as
 from gpudb.session.ddl.distribution import alter_distribution, check_stays
 from gpudb.session.ddl.drop import drop_with_dependents
 from gpudb.session.ddl.foreign_keys import keys_upon, without_keys
@@ -42,15 +40,17 @@ from gpudb.session.ddl.identity import (
     set_identity,
     with_sequences,
 )
-from gpudb.session.ddl.names import check_no_system, named_relation, spoken
 from gpudb.session.ddl.query_columns import check_column_type, every_row
 from gpudb.session.ddl.sequences import owned_sequences
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
-from gpudb.session.ddl.stored_expressions import default_expression
 from gpudb.session.ddl.view_defaults import set_view_default
 from gpudb.session.dml.changes import lock_table
 from gpudb.session.dml.references import referencing
 from gpudb.session.execution import execution
+from gpudb.session.objects.dependents import Dependent, settle, through_views, views_of_column
+from gpudb.session.objects.dependents import named as named_as
+from gpudb.session.objects.names import check_no_system, named_relation, spoken
+from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.dml.checks import parsed, violations
 from gpudb.sql.bind.dml.generated_columns import bind_generated

@@ -12,7 +12,7 @@ from gpudb.catalog.model import Catalog, Check, Index, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.foreign_keys import foreign_key
-from gpudb.session.ddl.names import check_free, free_name, identifier, joined_names
+from gpudb.session.objects.names import check_free, free_name, identifier, joined_names
 from gpudb.sql.bind.dml.checks import bind_check, stored_text, used_columns
 from gpudb.sql.parse.parser import inner, strings
 

@@ -15,13 +15,13 @@ from gpudb.session.ddl.distribution import declared
 from gpudb.session.ddl.generated_columns import check_generations
 from gpudb.session.ddl.identity import copy_identities, own, with_sequences
 from gpudb.session.ddl.materialized_views import create_materialized_view
-from gpudb.session.ddl.names import check_free, identifier, target_schema
 from gpudb.session.ddl.query_columns import as_stored, check_column_type, query_columns
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
-from gpudb.session.ddl.stored_expressions import default_expression
 from gpudb.session.ddl.table_like import like, with_indexes
 from gpudb.session.ddl.temporary_tables import on_commit
 from gpudb.session.execution import execution
+from gpudb.session.objects.names import check_free, identifier, target_schema
+from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.dml.checks import stored_text
 from gpudb.sql.bind.dml.targets import declared_default

@@ -13,8 +13,8 @@ from gpudb.catalog.type_replacement import mentions
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context, command, handles
 from gpudb.session.ddl.query_columns import check_column_type
-from gpudb.session.ddl.stored_expressions import deparse_expression
 from gpudb.session.ddl.types import named_type, new_type
+from gpudb.session.objects.stored_expressions import deparse_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.dml.targets import bind_default
 from gpudb.sql.bind.types.domains import bind_check, definition_at

@@ -15,10 +15,10 @@ from gpudb.catalog.type_replacement import mentions
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
 from gpudb.session.cursors.open_cursors import check_unread
-from gpudb.session.ddl.dependents import DESIRED, Dependent, named, noun, relation_names, settle, spelt, views_over
 from gpudb.session.ddl.indexes import drop_index, find_index
-from gpudb.session.ddl.names import check_no_system, schema_path
 from gpudb.session.dml.references import referencing
+from gpudb.session.objects.dependents import DESIRED, Dependent, named, noun, relation_names, settle, spelt, views_over
+from gpudb.session.objects.names import check_no_system, schema_path
 from gpudb.session.results import Result
 from gpudb.sql.bind.query.from_clause import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import inner, parse, strings

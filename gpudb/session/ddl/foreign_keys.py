@@ -10,9 +10,9 @@ from gpudb.catalog.model import Catalog, ForeignKey, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions import resolve
 from gpudb.session.context import Context
-from gpudb.session.ddl.dependents import Dependent, named, settle
-from gpudb.session.ddl.names import named_relation, spoken
 from gpudb.session.dml.references import referencing
+from gpudb.session.objects.dependents import Dependent, named, settle
+from gpudb.session.objects.names import named_relation, spoken
 from gpudb.sql.parse.parser import strings
 
 

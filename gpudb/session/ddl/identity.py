@@ -11,10 +11,10 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Column, Sequence, Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.ddl.names import free_name
 from gpudb.session.ddl.sequences import altered, new_sequence, owned_sequences
-from gpudb.session.ddl.stored_expressions import regclass
 from gpudb.session.execution.sequence_values import named_sequence
+from gpudb.session.objects.names import free_name
+from gpudb.session.objects.stored_expressions import regclass
 from gpudb.sql.bind.types.type_names import type_name
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.types import SqlType

@@ -17,8 +17,8 @@ from gpudb.session.context import Context, command, handles
 from gpudb.session.cursors.open_cursors import check_unread
 from gpudb.session.ddl.constraints import check_key_columns, index_names_in, next_oid
 from gpudb.session.ddl.foreign_keys import release_key
-from gpudb.session.ddl.names import check_free, free_name, identifier, joined_names, named_relation, spoken
 from gpudb.session.dml.changes import lock_table
+from gpudb.session.objects.names import check_free, free_name, identifier, joined_names, named_relation, spoken
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, present, strings
 

@@ -8,10 +8,10 @@ from typing import Any
 from gpudb.catalog.model import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context, command, handles
-from gpudb.session.ddl.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.ddl.query_columns import as_stored, check_column_type, query_columns
 from gpudb.session.dml.changes import lock_table
 from gpudb.session.execution import execution
+from gpudb.session.objects.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.results import Result
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Query, Scan

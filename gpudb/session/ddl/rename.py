@@ -18,10 +18,10 @@ from gpudb.session.ddl.foreign_keys import renamed_reference
 from gpudb.session.ddl.generated_columns import renamed as renamed_references
 from gpudb.session.ddl.identity import own
 from gpudb.session.ddl.indexes import rename_index
-from gpudb.session.ddl.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.ddl.schemas import renamed_schema, with_moved
 from gpudb.session.ddl.sequences import owned_sequences
 from gpudb.session.ddl.view_rewrites import column_renamed
+from gpudb.session.objects.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, move_routine, rename_routine
 

@@ -9,8 +9,8 @@ from typing import Any
 from gpudb.catalog.model import Sequence, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.context import Context, command, handles
-from gpudb.session.ddl.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.execution import sequence_values
+from gpudb.session.objects.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.results import Result
 from gpudb.sql.bind.types.type_names import type_name
 from gpudb.sql.parse.parser import inner, present, strings

@@ -11,7 +11,7 @@ from gpudb.catalog.model import Check, Column, Index, Table, Unique
 from gpudb.errors import UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import Definition, index_names_in, next_oid
-from gpudb.session.ddl.names import free_name, joined_names, named_relation, spoken
+from gpudb.session.objects.names import free_name, joined_names, named_relation, spoken
 from gpudb.sql.bind.dml.checks import parsed
 from gpudb.sql.parse.parser import inner, kind
 

@@ -10,8 +10,8 @@ from gpudb.catalog.postgres.oids import type_array
 from gpudb.catalog.type_replacement import with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context, command, handles
-from gpudb.session.ddl.names import identifier, lasting_schema
 from gpudb.session.ddl.query_columns import check_column_type
+from gpudb.session.objects.names import identifier, lasting_schema
 from gpudb.session.results import Result
 from gpudb.sql.bind.types.type_names import type_name
 from gpudb.sql.parse.parser import inner, strings

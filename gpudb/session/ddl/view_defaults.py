@@ -8,7 +8,7 @@ from typing import Any
 from gpudb.catalog.model import View
 from gpudb.errors import UndefinedColumn
 from gpudb.session.context import Context
-from gpudb.session.ddl.stored_expressions import default_expression
+from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.sql.bind.dml.targets import declared_default
 
 

@@ -10,8 +10,8 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Column, View
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, command, handles
-from gpudb.session.ddl.names import check_free, identifier, target_schema
 from gpudb.session.ddl.query_columns import query_columns
+from gpudb.session.objects.names import check_free, identifier, target_schema
 from gpudb.session.results import Result
 from gpudb.sql.bind.dml.with_changes import changes_data
 from gpudb.sql.bind.query.select import bind_query

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Catalog, DataFile, ForeignKey, Table
 from gpudb.session.context import Context
-from gpudb.session.dml.deferred_constraints import Added, deferral
 from gpudb.session.dml.outcomes import Outcome
 from gpudb.session.execution.execution import gathered
+from gpudb.session.state.deferral import Added, deferral
 from gpudb.sql.bind.binder import Binder
 from gpudb.sql.bind.dml.targets import ROW_ID, default_of
 from gpudb.sql.bind.expressions.operators import apply_operator, conjunction

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.execution.frame_queries import rows_over
+from gpudb.session.execution.requests import rows_over
 from gpudb.sql.bind.dml.checks import violations
 from gpudb.sql.bound import NEW_ROWS, ROW_NUMBER, Select
 from gpudb.storage.row_errors import check_violation, null_violation

@@ -12,9 +12,9 @@ from gpudb.engine.protocol import Cancel
 from gpudb.errors import SqlError
 from gpudb.session.context import Context, command, handles
 from gpudb.session.ddl.constraints import constraint_names
-from gpudb.session.dml.deferred_constraints import deferral, forget
 from gpudb.session.dml.references import check_deferred
 from gpudb.session.results import Result
+from gpudb.session.state.deferral import deferral, forget
 from gpudb.sql.parse.parser import RawStatement, inner
 
 if TYPE_CHECKING:

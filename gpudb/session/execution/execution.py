@@ -21,7 +21,7 @@ from gpudb.engine.protocol import Stream
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values as values
-from gpudb.session.execution.frame_queries import request_over
+from gpudb.session.execution.requests import request_over
 from gpudb.sql.bound import (
     Aggregate,
     BoolOp,

@@ -12,7 +12,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, implementation
 from gpudb.session.context import Context, command, handles
-from gpudb.session.ddl.names import identifier, lasting_schema
+from gpudb.session.objects.names import identifier, lasting_schema
 from gpudb.session.results import Result
 from gpudb.session.routines.create import check_polymorphic, in_place, parameter_type
 from gpudb.sql.bind.expressions.routines import as_function, find_routines

@@ -11,9 +11,9 @@ from gpudb.catalog.model import Catalog, Relation, Routine, stored_query
 from gpudb.catalog.row_types import as_of_now
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context, command
-from gpudb.session.ddl.dependents import Dependent, settle, through_views
 from gpudb.session.ddl.drop import drop_with_dependents
-from gpudb.session.ddl.names import lasting_schema
+from gpudb.session.objects.dependents import Dependent, settle, through_views
+from gpudb.session.objects.names import lasting_schema
 from gpudb.session.results import Result
 from gpudb.session.routines.create import parameter_type
 from gpudb.sql.parse.parser import inner, parse, strings

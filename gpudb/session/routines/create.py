@@ -12,9 +12,9 @@ from gpudb.catalog.model import Argument, Routine, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.context import Context, command, handles
-from gpudb.session.ddl.names import identifier, lasting_schema
-from gpudb.session.ddl.stored_expressions import default_expression
 from gpudb.session.execution.binding import BINDABLE, bind_statement
+from gpudb.session.objects.names import identifier, lasting_schema
+from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.binder import Arguments
 from gpudb.sql.bind.dml.with_changes import changes_data

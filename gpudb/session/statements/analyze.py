@@ -10,7 +10,7 @@ from gpudb.catalog.model import Relation, Table
 from gpudb.errors import UndefinedTable
 from gpudb.session.context import Context, command, handles
 from gpudb.session.ddl.alter_table import column_of, put
-from gpudb.session.ddl.names import named_relation, spoken
+from gpudb.session.objects.names import named_relation, spoken
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, strings
 

@@ -10,8 +10,8 @@ from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, command, handles
 from gpudb.session.dml.changes import lock_table
-from gpudb.session.dml.deferred_constraints import back_to, deferral
 from gpudb.session.results import Result
+from gpudb.session.state.deferral import back_to, deferral
 from gpudb.sql.bind.query.from_clause import find_relation
 from gpudb.sql.parse.parser import inner, present
 

@@ -10,7 +10,7 @@ from gpudb.catalog.model import Catalog, Relation, Table, stored_query
 from gpudb.catalog.postgres.deparse import quoted_name
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.ddl.names import schema_path
+from gpudb.session.objects.names import schema_path
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Column, Scan
 from gpudb.sql.parse.parser import parse

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.cache.lru import Columns, Held
+from gpudb.engine.gpu.cache.column_cache import ColumnCache, Held
 
 
-def _three() -> Columns[str, int]:
-    made: Columns[str, int] = Columns()
+def _three() -> ColumnCache[str, int]:
+    made: ColumnCache[str, int] = ColumnCache()
     for number, key in enumerate("abc"):
         made.put(key, number, 10, 100 + number // 2, "x")
     return made

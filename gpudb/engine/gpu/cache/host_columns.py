@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.cpu.pruning import column_ranges
-from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Share, held_share, read_share
 from gpudb.engine.gpu.lower.arrow import series
 from gpudb.engine.gpu.lower.host_fallback import lanes_of_text, restored_lanes
@@ -50,7 +50,7 @@ class ResidentTables:
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
-        self.columns: Columns[_Key, pl.DataFrame] = Columns()
+        self.columns: ColumnCache[_Key, pl.DataFrame] = ColumnCache()
 
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.catalog.model import Table
-from gpudb.engine.gpu.cache.lru import Held
+from gpudb.engine.gpu.cache.column_cache import Held
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
 from gpudb.engine.gpu.worker.pinning import Action, Facts

@@ -16,7 +16,7 @@ import pylibcudf as plc
 
 from gpudb.catalog.model import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import column_bounds, files_of, side_by_side
-from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Share, held_share, read_share
 from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.convert import data_type, of
@@ -56,7 +56,7 @@ class CudfTables:
         self._budget = budget
         self._beside = beside
         self._frames = frames
-        self.columns: Columns[_Key, _Resident] = Columns()
+        self.columns: ColumnCache[_Key, _Resident] = ColumnCache()
 
     @property
     def bytes(self) -> int:

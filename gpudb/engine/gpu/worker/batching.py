@@ -1,6 +1,6 @@
-"""Into how many chunks a statement's rows are cut, so that what a worker has in memory of it at once fits there.
+"""Chooses into how many chunks a statement's rows are cut, so that a worker's memory holds one chunk.
 
-The estimate comes first; a statement that runs out of memory all the same is tried again over smaller chunks.
+The estimate comes first. A statement that still runs out of memory is retried over smaller chunks.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from gpudb.plan.tree.nodes import Node, Scan, Window
 from gpudb.plan.tree.traversal import walk_nodes
 
 MOST = 64
-"""The most chunks of a worker's share."""
+"""The maximum number of chunks of a worker's partition."""
 FINER = 4
-"""How many times as many there are the next time."""
+"""Factor by which the number of chunks grows on a retry."""
 _COPIES, _SENT = 3, 1
-"""How often an operator has its rows in memory at once: what it reads, its hash table, what it gives; of several
-workers once more, while rows are on their way from one to another."""
+"""Copies of an operator's rows in memory: input, hash table and output; with several workers, one more in transit."""
 _WINDOWED = 3
-"""A window's rows have as often so many columns: keys, places in partition and order, what frames reach to."""
+"""A window multiplies its rows' columns: keys, positions in partition and order, frame ends."""
 _BUILD_BYTES = 64
-"""A row of a build side: two columns, as they are received and as the kernel's table has them, which is half full."""
+"""Bytes of a build side's row: two columns as received, and two in the kernel's table, which is half full."""
 _KEPT, _TABLE_BYTES = 11, 8
-"""Which part of the room for columns kernels' tables have (`fused.run`), and what a row takes there: where it is, and a
-column as narrow as its values are."""
+"""The fraction of the table memory for kernels' tables (see `fused.runner`), and the bytes of a row there: its
+position, and a column as narrow as its values.
+"""
 _FANOUT = 8
-"""So many times the bytes of the tables an estimate of rows is believed."""
+"""Limit of estimated rows, as a multiple of the tables' bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The bytes that each worker has for tables' columns, and for the statements that run at once."""
+    """Bytes of each worker for tables' columns, and for concurrent statements."""
 
     tables: int
     statements: int
 
 
 def chunks_of(root: Node, workers: int, space: Space) -> int:
-    """Into how many chunks each worker's share of a plan's rows is cut: 1 for what fits as a whole."""
+    """Returns into how many chunks each worker's partition is cut; 1 if it fits whole."""
     scans = read = most = 0
     for node in walk_nodes(root):
         if isinstance(node, Scan):
@@ -57,28 +57,28 @@ def chunks_of(root: Node, workers: int, space: Space) -> int:
     copies = _COPIES + _SENT * (workers > 1)
     needed = copies * min(most, _FANOUT * read) // workers
     if scans // workers > space.tables:
-        # They are read from their files, all columns of a chunk at once.
+        # Columns are then read from files, all columns of a chunk at once.
         needed = max(needed, copies * scans // workers)
     return min(max(-(-needed // space.statements), 1), MOST)
 
 
 def build_rows(space: Space) -> int:
-    """The most rows of a fused part's build side: all of them lie beside each chunk, with the table made of them."""
+    """Returns the row limit of a fused part's build side: the rows and their table stay in memory beside each chunk."""
     return space.statements // _BUILD_BYTES
 
 
 def kept_rows(space: Space) -> int:
-    """The most rows of a build side whose table is kept from run to run, in its part of the room for columns."""
+    """Returns the row limit of a build side whose table is cached between runs, in its part of the table memory."""
     return space.tables // _KEPT // _TABLE_BYTES
 
 
 def finer(chunks: int) -> int | None:
-    """How many there are after memory has run out; None once there are most."""
+    """Returns the next number of chunks after memory ran out; None at the maximum."""
     return min(chunks * FINER, MOST) if chunks < MOST else None
 
 
 def _packed(scan: Scan) -> int:
-    """The bytes of a row as kernels read it: integers as narrow as their values are, texts as numbers if few differ."""
+    """Returns a row's bytes in the packed form: integers as narrow as their values, texts as codes if few are distinct."""
     found = 0
     for column, kind in zip(table_profile(scan.table, scan.columns).columns, scan.types, strict=True):
         if kind.name in PLAIN_TEXT and scan.table.rows >= MANY and column.distinct > DISTINCT[0] * scan.table.rows:

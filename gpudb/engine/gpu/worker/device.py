@@ -1,4 +1,4 @@
-"""What a worker computes with: on its host's processors, or on its GPU."""
+"""A worker's device: its host's processors, or its GPU."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gpudb.storage.lockfile import LockFile
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Frames and tables where they lie, and what runs fused parts, if anything does.
+    """A backend, its table source, and what runs fused parts, if anything.
 
-    `space` is the bytes for tables' columns and those for statements; `failure` tells what has broken the device;
-    `packer` readies frames for other workers' devices, where they are reached from this one; `shrink` frees so many
-    bytes of this process's memory, if it has as many that it can do without.
+    `space` has the bytes for tables' columns and for statements. `failure` returns what has broken the device. `packer`
+    packs frames for other workers' devices that are reachable. `shrink` frees bytes of this process's memory, as far as
+    caches have them.
     """
 
     frames: Frames
@@ -38,19 +38,22 @@ class Device:
 
 
 def on_host(limit: int, budget: int, fuse: bool) -> Device:
-    """The host, of whose memory this process may use `limit` bytes, `budget` of them for tables."""
-    # Of columns that both read there are two forms: half of the room each.
+    """Returns the host as a device; this process may use `limit` bytes of its memory, `budget` of them for tables."""
+    # Columns that both readers use exist in two forms, each with half of the budget.
     room = budget // 2 if fuse else budget
-    # The rest is for statements, but for what the process itself takes.
+    # The rest is for statements, less what the process itself takes.
     space = budget, max(limit - budget - memory_watchdog.used(), limit // 8)
     tables = ResidentTables(room)
     return Device(HostFrames(), tables, Twin(PackedTables(room)) if fuse else None, space, shrink=tables.shrink)
 
 
 def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, host: int = 0) -> Device:
-    """This process's GPU, of whose memory it may use `bound` bytes, or all that is free; tables have `budget` of them,
-    or a share for 0. It lies beside others' GPUs if there are `peers`. Of the host's memory up to `host` bytes are
-    locked for rows that the GPU has no room for."""
+    """Returns this process's GPU as a device.
+
+    It may use `bound` bytes of the GPU's memory, or all that is free; tables get `budget` of them, or a default fraction
+    for 0. With `peers` there are GPUs of other workers. Up to `host` bytes of host memory are page-locked for rows that
+    the GPU has no room for.
+    """
     from gpudb.engine.gpu.cudf.backend import CudfFrames
     from gpudb.engine.gpu.cudf.column_chunks import CudfPieces
     from gpudb.engine.gpu.cudf.contiguous import Contiguous
@@ -84,4 +87,4 @@ def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, host
 
 
 _claim: LockFile | None = None
-"""Of this process's GPU: two servers on one would each count on its whole memory."""
+"""The lock on this process's GPU: two servers on one would each count on its whole memory."""

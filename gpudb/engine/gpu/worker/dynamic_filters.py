@@ -1,4 +1,7 @@
-"""Scans narrowed by the keys of rows that a stage has received (`plan.optimize.narrow_scans`), before it is lowered."""
+"""Dynamic filters: narrows scans by the keys of received rows before a stage is lowered.
+
+`plan.physical.dynamic_filters` chooses the scans.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +27,22 @@ from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
 
 ROWS = 1_000_000
-"""Of more received rows the keys are not looked at."""
+"""Limit of received rows whose keys are inspected."""
 VALUES = 256
-"""Of so many keys their very values are asked for, of more the least and the greatest."""
+"""Limit of distinct keys that are filtered by value; above it, by their range."""
 SHARE = 0.5
-"""Rows are compared where no more than this share of them is thought to be left; files are left out by less."""
+"""Limit of the estimated fraction of rows that remain: above it rows are not compared, but files are still skipped."""
 _NEARLY = 0.9
-"""Of a column's range: files that all have so much of it are read, whatever is asked for."""
+"""Fraction of a column's range: if every file covers more than it, no file can be skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What a scan, at a place among its stage's, was narrowed to: in words, the files of the table that it reads and
-    leaves out for it, and the rows of those on this share; whether rows are compared too."""
+    """What a scan, at an index among its stage's scans, was narrowed to.
+
+    The keys in words, the files that it reads and skips, the skipped rows of this partition, and whether rows are
+    compared too.
+    """
 
     scan: int
     keys: str
@@ -49,7 +55,7 @@ class Narrowed:
 def narrowed(
     stage: Stage, share: Share, parameters: Sequence[object], received: Mapping[int, Sequence[Held]], frames: Frames
 ) -> tuple[Node, list[Narrowed]]:
-    """The stage's root with narrower scans, and what became of each."""
+    """Returns the stage's root with narrowed scans, and a description of each."""
     scans = [node for node in walk_nodes(stage.root) if isinstance(node, Scan)]
     made = dict(enumerate(scans))
     told: list[Narrowed] = []
@@ -71,7 +77,7 @@ def narrowed(
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """A column's least and greatest value in its lane, None where there is none, and all of them where they are few."""
+    """A column's least and greatest value in its lane (None if empty), and all values if they are few."""
 
     name: str
     least: Any
@@ -80,7 +86,7 @@ class _Keys:
 
 
 def _keys(narrowing: Narrowing, received: Sequence[Held], frames: Frames) -> _Keys | None:
-    """The keys; None where they are too many to be looked at, or moments beyond Python's calendar."""
+    """Returns the keys; None if they are too many, or datetimes beyond Python's calendar."""
     if sum(each.rows for each in received) > ROWS:
         return None
     name = f"c{narrowing.key}"
@@ -92,7 +98,7 @@ def _keys(narrowing: Narrowing, received: Sequence[Held], frames: Frames) -> _Ke
         if differing is None:
             continue
         if differing.rows > VALUES:
-            # The ends are found where they lie: that takes less than to bring all of them here.
+            # The backend finds the range; copying all keys to the host takes longer.
             ends = frames.held(differing.lazy.select(least=own.min(), greatest=own.max())).frame()
             many, found = True, [*found, *(each.alias(name) for each in ends.get_columns())]
         else:
@@ -107,7 +113,7 @@ def _keys(narrowing: Narrowing, received: Sequence[Held], frames: Frames) -> _Ke
 
 
 def _apart(scan: Scan, index: int) -> bool:
-    """Whether some file of a scan's table lacks much of a column's range, so that files can be left out by it."""
+    """Returns whether some file of a scan's table lacks a large part of a column's range, so that files can be skipped."""
     field = scan.table.columns[scan.columns[index]].field_id
     ends = {(file.minimums.get(field), file.maximums.get(field)) for file in scan.table.files}
     numbers = [(number_of(low), number_of(high)) for low, high in ends]
@@ -119,7 +125,10 @@ def _apart(scan: Scan, index: int) -> bool:
 
 
 def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
-    """The scan, asked for fewer rows, which are compared if that `compares`; the same where that leaves nearly all."""
+    """Returns the scan with a narrower filter; the same scan if that keeps nearly all rows.
+
+    With `compares` rows are compared too.
+    """
     kind = scan.types[index]
     values = None
     if keys.values is not None:
@@ -145,7 +154,7 @@ def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
 
 
 def _covered(known: ColumnProfile, least: float | None, greatest: float | None) -> float:
-    """The share of a column's range between two values."""
+    """Returns the fraction of a column's range between two values."""
     if known.low is None or known.high is None or least is None or greatest is None:
         return 1.0
     within = min(greatest, known.high) - max(least, known.low)
@@ -153,7 +162,7 @@ def _covered(known: ColumnProfile, least: float | None, greatest: float | None) 
 
 
 def _value(held: Any, kind: SqlType, *, within: bool = False) -> Any:
-    """A lane's value as a constant of a type; None for an integer beyond it, or, `within`, the nearest there is."""
+    """Converts a lane's value to a constant; an integer out of range gives None, or with `within` the nearest value."""
     if kind.name in RANGES:
         low, high = RANGES[kind.name]
         return held if low <= held <= high else min(max(held, low), high) if within else None

@@ -1,4 +1,4 @@
-"""What computes on a worker: stages in its two lanes, on its device, and what is kept of what they give."""
+"""Executes stages on a worker's device in two queues, and stores their results."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ _FEW_ROWS = "few rows, which were on the host"
 _T = TypeVar("_T")
 _Tuples = tuple[tuple[Any, ...], ...]
 Figures = tuple[int, int, int, int, int, float, tuple[str, ...], _Tuples, _Tuples, _Tuples]
-"""What a stage did on a share: both numbers, rows, bytes, bytes of them that were put away, milliseconds, what ran on
-the host, what was launched, what its scans were narrowed to, what its operators did."""
+"""What a stage did on a partition: stage and partition number, rows, bytes, offloaded bytes, milliseconds, steps on
+the host, kernels launched, narrowed scans, and figures of operators.
+"""
 INLINE_BYTES = 2**20
-"""A result of fewer bytes comes with the answer."""
+"""Size below which a result is part of the reply."""
 
 
 class Computing:
-    """A worker's device and lanes. Files go to `folder`; `results` bytes that wait for clients are kept in memory."""
+    """A worker's device and queues. Files go to `folder`; up to `results` bytes of results stay in memory."""
 
     def __init__(self, device: Device, folder: Path, results: int, *, gpu: bool) -> None:
         self.frames, self.tables, self.kernels = device.frames, device.tables, device.kernels
@@ -59,10 +60,10 @@ class Computing:
         self.results = ResultRoom(results, folder)
         self._folder = folder
         self.room: Callable[[], int] = lambda: sys.maxsize
-        """The bytes that are left of this process's memory, which statements may take."""
+        """The free bytes of this process's memory that statements may take."""
         self.space = device.space[1]
-        """The bytes that all statements have, of a GPU's memory or of this process's."""
-        # One long stage at a time: several would share the same cores or the same GPU. Short ones go beside it.
+        """The bytes for all statements, of a GPU's memory or of this process's."""
+        # One long stage at a time: several would compete for the same cores or GPU. Short ones run beside it.
         self.lanes = {short: self._lane("short" if short else "long") for short in (False, True)}
         if gpu:
             self.lanes[False].submit(warm, self.frames)
@@ -71,31 +72,31 @@ class Computing:
         return ThreadPoolExecutor(1, f"{lane} stage", self.frames.enter, (lane,))
 
     def close(self) -> None:
-        """Starts no stage any more."""
+        """Stops executing stages."""
         for lane in self.lanes.values():
             lane.shutdown(wait=False, cancel_futures=True)
 
     @property
     def resident(self) -> int:
-        """The bytes that columns of tables take, in both forms."""
+        """The bytes of tables' columns in both forms."""
         return self.tables.bytes + (self.kernels.bytes if self.kernels is not None else 0)
 
     async def in_lane(self, running: Running, work: Callable[[], _T]) -> _T:
-        """What some work gives, once the statement's lane is free."""
+        """Runs work once the statement's queue is free."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.lanes[self.short(running)], self.counted, running, work)
 
     def short(self, running: Running) -> bool:
-        """Whether a statement goes beside long ones: until it has computed as long as they do."""
+        """Returns whether a statement counts as short: until it has computed for as long as long ones."""
         return running.short and running.seconds < _SHORT_SECONDS
 
     def counted(self, running: Running, work: Callable[[], _T]) -> _T:
-        """What some work gives in this thread; the statement counts as one that computes meanwhile."""
+        """Runs work in this thread; the statement counts as computing meanwhile."""
         with running.computes():
             return work()
 
     def finished(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[Finished, Figures] | None:
-        """The result, where a few groups that a kernel gave are all that is left to finish; else None."""
+        """Returns the result if only a few groups of a kernel are left to finish; else None."""
         started = time.perf_counter()
         made = finished(task, received)
         if made is None:
@@ -105,7 +106,7 @@ class Computing:
         return made, (task.stage.number, task.share.index, made.rows, made.bytes, 0, spent, host, (), (), ())
 
     def _there(self, received: Mapping[int, Sequence[Held]], few: bool) -> Mapping[int, Sequence[Held]]:
-        """What a stage reads, where it is computed: what is on the host goes to the GPU with what is there."""
+        """Copies host inputs to the GPU, unless the stage runs on the host."""
         if few or not self.gpu:
             return received
         given = self.frames.given
@@ -117,7 +118,7 @@ class Computing:
     def computed(
         self, task: Task, received: Mapping[int, Sequence[Held]], *, spill: Running | None = None
     ) -> tuple[Sequence[Held | Away], Figures]:
-        """What a stage gives, in a lane's thread; more than a few rows of the statement `spill` are put away."""
+        """Executes a stage in a queue's thread; more than a few rows of the statement `spill` are offloaded."""
         started = time.perf_counter()
         frames, kernels = self.frames, self.kernels
         few = self.gpu and _few(task, received)
@@ -129,10 +130,10 @@ class Computing:
         try:
             parts = self._with_room(work, task)
             if self.gpu and task.share.count > 1:
-                # Who reads few rows reads them on the host: here they are copied once, and no thread waits for it.
+                # Few rows are read on the host: one copy here, and no thread waits for it.
                 parts = [HostHeld(each.frame()) if each.bytes < limits.FEW_BYTES else each for each in parts]
         except BaseException:
-            self._told()  # the next stage in this thread would be told it
+            self._told()  # the next stage of this thread would report it
             raise
         rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
         away = self._away(parts, task.share, spill) if spill is not None and size > _SPILL_BYTES else []
@@ -145,8 +146,7 @@ class Computing:
         return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, *seen)
 
     def _away(self, parts: Sequence[Held], share: Share, statement: Running) -> list[Away]:
-        """Parts where they wait for their readers: in the host's memory for this worker's device, as long as there is
-        some, or in a file."""
+        """Offloads parts until they are read: in host memory for this worker's device while it has room, or in a file."""
         file: SpillFile | None = None
         made: list[Away] = []
         for place, each in enumerate(parts):
@@ -159,15 +159,15 @@ class Computing:
         return made
 
     def _with_room(self, work: Callable[[], list[Held]], task: Task) -> list[Held]:
-        """What a stage gives; tried again where a GPU's memory was too small, once there is more room in it."""
+        """Executes a stage, and once more after freeing GPU memory if it was too small."""
         try:
             return work()
         except (MemoryError, OutOfMemory):
             if not self.gpu:
                 raise
-        # Here nothing holds what the first try held.
+        # Outside the handler, so that nothing of the first attempt is still referenced.
         self.frames.make_room()
-        # What it did is told of once.
+        # The first attempt must not be reported too.
         task.narrowed.clear()
         task.observed.clear()
         self._told()
@@ -176,12 +176,12 @@ class Computing:
         return work()
 
     def _told(self) -> tuple[tuple[str, ...], _Tuples]:
-        """What this thread has had run on the host, and launched, since it was asked last."""
+        """Returns the host steps and the kernel launches of this thread since the last call."""
         launched = self.kernels.launched() if self.kernels is not None else ()
         return self.frames.on_host(), tuple(map(astuple, launched))
 
     def again(self, stages: Sequence[Stage], key: Hashable) -> dict[int, Again]:
-        """The fused parts of stages that have been bound before under a key, by the ids of their nodes."""
+        """Returns the fused parts of stages that are bound under a key, by the ids of their nodes."""
         kernels = self.kernels
         if kernels is None:
             return {}
@@ -190,9 +190,9 @@ class Computing:
         return {number: partial(kernels.again, ready) for number, ready in found.items() if ready is not None}
 
     async def keep(self, running: Running, share: int, rows: Held) -> bytes | None:
-        """A share of the result: its rows if they are few, else None, and they are kept."""
+        """Returns a partition of the result if it is small; else stores it and returns None."""
         if rows.bytes <= INLINE_BYTES:
-            # What a GPU computes meanwhile may hold a copy up; the event loop must answer.
+            # Work on the GPU may delay the copy, and the event loop must answer.
             away = self.gpu and not isinstance(rows, HostHeld)
             frame = await asyncio.to_thread(rows.frame) if away else rows.frame()
             return packed(to_batch(frame, running.types))
@@ -200,12 +200,12 @@ class Computing:
         return None
 
     async def failed(self, error: Exception, statement: int) -> dict[str, Any]:
-        """An error as a value. One that has broken the GPU's context ends this process: its nanny starts another."""
+        """Encodes an error. An error that has broken the GPU's context ends this process, and its nanny starts another."""
         broken = await asyncio.to_thread(self.failure)
         if broken is None:
             return told(error, statement)
         _LOG.critical("the GPU has failed (%s): this worker ends", broken, exc_info=error)
-        # Soon, so that the answer still goes out.
+        # Delayed, so that the reply is still sent.
         asyncio.get_running_loop().call_later(2 * memory_watchdog.EVERY_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
         message = f"the GPU failed while the statement ran: {broken}"
         hint = "Its worker starts again. If the statement fails there each time, another one like it may not."
@@ -213,10 +213,10 @@ class Computing:
 
 
 def _few(task: Task, received: Mapping[int, Sequence[Held]]) -> bool:
-    """Whether all that a stage reads are a few rows on the host, where what it does with them takes least."""
+    """Returns whether a stage reads only a few rows on the host, where computing them is cheapest."""
     if not received or not all(isinstance(each, HostHeld) for parts in received.values() for each in parts):
         return False
-    # The host has other hashes than GPUs, of which equal keys must have one.
+    # The host's hash differs from a GPU's, and equal keys need equal hashes.
     if task.share.count > 1 and task.stage.output in {"hash", "range"}:
         return False
     return not any(isinstance(node, Scan | Fused) for node in walk_nodes(task.stage.root))

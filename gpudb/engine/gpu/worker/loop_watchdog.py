@@ -1,8 +1,8 @@
-"""Tells when an event loop of this process runs late, and what ran meanwhile, as warnings in the log.
+"""Logs a warning when an event loop of this process is late, with the stacks that ran meanwhile.
 
-A thread asks each loop for an answer a few times a second. Where none comes for a second, the warning has what the
-loop's thread does, and what the others do. Where this thread itself is kept out, something holds the interpreter's
-lock: then faulthandler, which needs no lock, writes every thread's stack to the standard error.
+A thread schedules a callback on each loop several times a second. If it does not run within a second, the warning has
+the stack of the loop's thread, and those of other busy threads. If this thread itself is blocked, something holds the
+interpreter's lock: then faulthandler, which needs no lock, writes every thread's stack to standard error.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from types import FrameType
 _LOG = logging.getLogger(__name__)
 
 LATE_SECONDS = 1.0
-"""What counts as late."""
+"""Delay from which a loop is late."""
 LOCKED_SECONDS = 2.0
-"""How long the interpreter's lock may be held before all stacks are written."""
+"""Time for which the interpreter's lock may be held before all stacks are written."""
 EVERY_SECONDS = 0.25
 _FORMAT = "%(asctime)s %(levelname)s worker process %(process)d: %(message)s"
 _FRAMES = 12
 _OTHERS = 4
 _IDLE = ("wait", "_worker", "accept", "poll", "select", "recv", "_recv")
-"""Functions of threads that have nothing to do."""
+"""Functions in which idle threads wait."""
 
 
 class Lateness:
-    """Watches loops, by their names, those that there are, from `start` until `stop`."""
+    """Watches loops by name, from `start` until `stop`; names without a loop are ignored."""
 
     def __init__(self, loops: Mapping[str, asyncio.AbstractEventLoop | None]) -> None:
         self._watched = [_Watched(name, loop) for name, loop in loops.items() if loop is not None]
@@ -41,17 +41,17 @@ class Lateness:
         self._thread = threading.Thread(target=self._watch, name="lateness", daemon=True)
 
     def start(self) -> None:
-        """Begins; warnings go to the standard error where nobody has said where."""
+        """Starts; warnings go to standard error if logging is not configured."""
         logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format=_FORMAT)
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends, soon."""
+        """Stops, soon."""
         self._ended.set()
 
     def _watch(self) -> None:
         while not self._ended.is_set():
-            with contextlib.suppress(RuntimeError, ValueError, OSError):  # a standard error that is no file
+            with contextlib.suppress(RuntimeError, ValueError, OSError):  # standard error is not a file
                 faulthandler.dump_traceback_later(LOCKED_SECONDS, exit=False)
             for each in self._watched:
                 each.look()
@@ -60,7 +60,7 @@ class Lateness:
 
 
 class _Watched:
-    """A loop: when it was asked, and whether that it is late has been told."""
+    """A watched loop: when its callback was scheduled, and whether its delay has been logged."""
 
     def __init__(self, name: str, loop: asyncio.AbstractEventLoop) -> None:
         self._name, self._loop = name, loop
@@ -69,7 +69,7 @@ class _Watched:
         self._told = False
 
     def look(self) -> None:
-        """Asks the loop, or tells that it is late."""
+        """Schedules a callback on the loop, or logs that it is late."""
         now = time.monotonic()
         if self._asked:
             if now - self._asked > LATE_SECONDS and not self._told:
@@ -90,7 +90,7 @@ class _Watched:
 
 
 def stacks(first: int) -> str:
-    """What a thread does, and then the other threads that do something; innermost calls last."""
+    """Formats the stack of one thread, then those of other busy threads; innermost calls last."""
     frames = sys._current_frames()
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     here = threading.get_ident()

@@ -1,4 +1,4 @@
-"""The bound on a worker process's memory: what it uses is looked at often, since Polars ends the process at its own."""
+"""Memory limit of a worker process. Its usage is polled often, since Polars ends the process at a limit of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STATM = Path("/proc/self/statm")
 
 
 def used() -> int:
-    """What this process holds in memory now, in bytes; 0 where the system does not tell."""
+    """Returns the resident memory of this process, in bytes; 0 where the system does not report it."""
     try:
         return int(_STATM.read_text().split()[1]) * _PAGE
     except OSError:
@@ -21,7 +21,7 @@ def used() -> int:
 
 
 async def watch(limit: int, shrink: Callable[[int], None], over: Callable[[int], None]) -> None:
-    """Looks for ever: beyond `limit` bytes `shrink(excess)` frees what can be read again, else `over(used)` is told."""
+    """Polls memory forever: above `limit`, `shrink(excess)` frees caches; if that is not enough, `over(used)` is called."""
     while True:
         await asyncio.sleep(EVERY_SECONDS)
         excess = used() - limit

@@ -1,4 +1,4 @@
-"""What a worker tells of its device and of the columns that it keeps, and how it is told to load, pin and drop some."""
+"""A worker's report of its device and its cached columns, and the actions that load, pin and evict tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import astuple
 from typing import Any, Literal
 
 from gpudb.catalog.model import Table
-from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Share, held_share
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.worker import memory_watchdog
@@ -20,25 +20,25 @@ from gpudb.plan.tree.nodes import Scan
 
 Action = Literal["load", "pin", "unpin", "evict"]
 Facts = Sequence[tuple[str, str, str]]
-"""Of a device: what, its value, and what that means."""
+"""Facts of a device: name, value and description."""
 
 
 class Holding:
-    """A worker's columns: those that frames read, and the packed ones that kernels read, if it runs kernels."""
+    """A worker's cached columns: those that frames read, and the packed ones that kernels read, if it runs kernels."""
 
     def __init__(self, tables: Tables, packed: PackedTables | None) -> None:
         self._tables, self._packed = tables, packed
 
-    def _forms(self) -> list[tuple[str, Columns[Any, Any]]]:
+    def _forms(self) -> list[tuple[str, ColumnCache[Any, Any]]]:
         forms = [("plain", self._tables.columns)]
         return forms if self._packed is None else [*forms, ("packed", self._packed.columns)]
 
     def held(self) -> list[tuple[Any, ...]]:
-        """The fields of `columns.Held`, for each column and form."""
+        """Returns the fields of `CachedColumnInfo` for each column and form."""
         return [astuple(each) for form, columns in self._forms() for each in columns.held(form)]
 
     def act(self, table: bytes, share: Share, action: Action) -> int:
-        """Loads a share of a table (and pins it), or lets it go; the bytes that it takes, or that are free again."""
+        """Loads a partition of a table (and pins it), or evicts it; returns the bytes that it takes, or those freed."""
         wanted: Table = pickle.loads(table)
         if action == "evict":
             packed = 0 if self._packed is None else self._packed.evict(wanted.oid)
@@ -51,8 +51,7 @@ class Holding:
         return sum(each.bytes for each in every if each.table == wanted.oid)
 
     def _load(self, table: Table, share: Share) -> None:
-        """Its columns, in the form that kernels read where there is one; those that workers have no form for are left
-        out."""
+        """Loads a table's columns, packed where kernels read them; columns of unsupported types are skipped."""
         left = list(table.columns)
         if self._packed is not None:
             lacking = {
@@ -69,7 +68,7 @@ class Holding:
 
 
 def host_facts(limit: int, resident: int) -> Facts:
-    """Of a worker without a GPU: its processor's memory, of which it may use `limit` bytes, `resident` for tables."""
+    """Returns the facts of a worker without a GPU; it may use `limit` bytes, `resident` of them for tables."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return (
         ("DEVICE_KIND", "cpu", "Kind of device"),

@@ -1,4 +1,4 @@
-"""What each operator of a stage did, for EXPLAIN ANALYZE: only then is each computed by itself."""
+"""Measures the operators of a stage for EXPLAIN ANALYZE, which computes them one by one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from gpudb.plan.tree.traversal import walk_nodes
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """An operator, by its place in its stage: rows that it read where it leaves some out, rows that it gave, those of
-    its hash table and their bytes, and its own milliseconds."""
+    """What an operator did, by its index in its stage.
+
+    Rows read (by operators that filter), rows returned, rows and bytes of its hash table, and its milliseconds.
+    """
 
     place: int
     read: int
@@ -29,7 +31,7 @@ class Observed:
 
 
 class Observer:
-    """Computes the nodes of a stage's `root` one by one, as they are lowered, and tells what each did."""
+    """Computes the nodes of a stage's `root` one by one, as they are lowered, and measures each."""
 
     def __init__(
         self,
@@ -47,7 +49,7 @@ class Observer:
         self.told: list[Observed] = []
 
     def __call__(self, node: nodes.Node, frame: Frame) -> Frame:
-        """A node's frame, whose rows have been computed."""
+        """Returns a node's frame, computed."""
         if isinstance(node, Receive):
             parts = self._received[node.stage]
             self._given[id(node)] = sum(part.rows for part in parts), sum(part.bytes for part in parts)
@@ -63,7 +65,7 @@ class Observer:
         return Frame(held.lazy, frame.bounds, held)
 
     def _read(self, node: nodes.Node) -> int:
-        """The rows that a filter was asked of; 0 where there is none."""
+        """Returns the input rows of a filter; 0 for other operators."""
         scan = node.input if isinstance(node, Defer) else node
         if isinstance(scan, nodes.Scan) and scan.filter is not None:
             wanted = read_share(scan, self._share).rows(scan.table)
@@ -71,7 +73,7 @@ class Observer:
         return self._given.get(id(node.input), (0, 0))[0] if isinstance(node, nodes.Filter) else 0
 
     def _hashed(self, node: nodes.Node, given: Held) -> tuple[int, int]:
-        """Rows and bytes of a join's right side, or of an aggregate's groups."""
+        """Returns rows and bytes of a join's right side, or of an aggregate's groups."""
         if isinstance(node, nodes.Join):
             return self._given.get(id(node.right), (0, 0)) if node.keys else (0, 0)
         if isinstance(node, Final) and node.whole:
@@ -82,5 +84,5 @@ class Observer:
 
 
 def places(root: nodes.Node) -> dict[int, int]:
-    """The nodes of a stage, by their ids, as they are numbered."""
+    """Returns the index of each node of a stage, by the node's id."""
     return {id(node): place for place, node in enumerate(walk_nodes(root))}

@@ -1,4 +1,4 @@
-"""A statement on a worker: its stages as their inputs come, and what the coordinator is told of them."""
+"""A statement on a worker: runs its stages as their inputs arrive, and reports to the coordinator."""
 
 from __future__ import annotations
 
@@ -35,18 +35,20 @@ from gpudb.plan.tree.traversal import walk_nodes
 
 _MANY = 10_000_000
 _READ, _TOGETHER = 2, 4
-"""So many times the bytes of rows that come together are taken as they are read, and beside them as they are sorted."""
+"""Copies of rows that one worker must hold together, while they are received, and beside them while they are sorted."""
 _COPIES = 16
-"""Where there is room for more of them, it was something else that memory ran out over."""
+"""If memory has room for this many copies, something else exhausted it."""
 _BRIEF = 100.0
-"""Milliseconds of its stages after which a statement was long."""
+"""Milliseconds of stages above which a statement counts as long."""
 Fetch = Callable[[str, int, int, Sequence[int], int], Awaitable[Held]]
-"""What a stage gave on some shares: the address of the worker that has run them, the statement, the stage, the shares,
-and for which it is. Raises Lost."""
+"""Fetches a stage's output for a partition: from a worker's address, of a statement, a stage and producing partitions.
+
+Raises PartitionLost.
+"""
 
 
 class Work:
-    """One statement's stages on this worker."""
+    """The stages of one statement on this worker."""
 
     def __init__(
         self,
@@ -60,7 +62,7 @@ class Work:
         measure: bool = False,
         bound: Sequence[int] = (),
     ) -> None:
-        """Of `bound` stages all workers are said to have the fused parts: what only these read is left out."""
+        """The coordinator assumes that all workers have bound the fused parts of `bound` stages; their inputs are left out."""
         self._computing, self._fetch = computing, fetch
         stages = plan.stages
         self._running, self._plan, self._peers = running, plan, peers
@@ -77,7 +79,7 @@ class Work:
         self._declined: set[int] = set()
 
     async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
-        """Runs every stage as soon as what it reads is there; what each did, by stage and share, and the result."""
+        """Runs each stage as soon as its inputs are available; returns the figures of each, and the result."""
         if not self._has_bound(shares):
             return {"unbound": True}
         try:
@@ -102,17 +104,17 @@ class Work:
         }
 
     def _here(self, stage: Stage, shares: Sequence[int]) -> list[int]:
-        """The shares, of these, on which a stage runs."""
+        """Returns those of the given partitions on which a stage runs."""
         return sorted(set(shares).intersection(runners(stage, self._count)))
 
     def _again(self, stage: Stage, share: int) -> Mapping[int, Again] | None:
-        """A stage's fused parts if all of them are bound over a share."""
+        """Returns a stage's fused parts if all of them are bound over a partition."""
         parts = fused_parts(stage)
         found = self._computing.again([stage], key_of(self._sent, Share(share, self._count))) if parts else {}
         return found if parts and all(id(part) in found for part in parts) else None
 
     def _has_bound(self, shares: Sequence[int]) -> bool:
-        """Whether this worker has what it is said to have; it keeps it then."""
+        """Returns whether this worker has bound what the coordinator assumes, and keeps it for the run."""
         for stage in (each for each in self._plan.stages if each.number in self._left_out):
             for share in self._here(stage, shares):
                 found = self._again(stage, share)
@@ -122,8 +124,7 @@ class Work:
         return True
 
     def _stages_bound(self, shares: Sequence[int]) -> tuple[list[int], list[int]]:
-        """The stages that ran here of which all fused parts are bound now, and the others; told where none was left
-        out."""
+        """Returns the stages that ran here, bound and not bound; empty if stages were left out."""
         bound: list[int] = []
         loose: list[int] = []
         if self._count == 1 or self._chunks > 1 or self._left_out:
@@ -141,10 +142,10 @@ class Work:
         return await self._computing.failed(error, self._running.number)
 
     async def _alone(self) -> None:
-        """The stages one after the other, without what only the build sides of parts that are bound would read."""
+        """Runs all stages in sequence, without those that only build sides of bound parts read."""
         again = self._computing.again(self._stages, key_of(self._sent, WHOLE))
         wanted = needed(self._stages, again)
-        # Columns may have to be read first: that takes as long as it takes.
+        # Columns may have to be read first, which may take long.
         self._running.short = self._running.short and all(rows < _MANY for rows in _unbound(self._stages, again))
         left = [stage for stage in self._stages if stage.number in wanted]
         given: dict[int, list[Held]] = {}
@@ -156,8 +157,10 @@ class Work:
             self._results.append((0, packed(self._finished.batch)))
 
     def _bound(self, shares: Sequence[int]) -> bool:
-        """Whether the statement could be answered at once now: it left few rows, made of bound parts alone, and was
-        short, whatever it was thought to be."""
+        """Returns whether the fast path can answer the statement from now on.
+
+        It returned few rows, used bound parts only, and ran in short time, whatever was estimated.
+        """
         if self._chunks > 1 or any(data is None for _, data in self._results):
             return False
         if not self._running.short and sum(figures[5] for figures in self._measured) > _BRIEF:
@@ -174,8 +177,7 @@ class Work:
         return Half(self._computing, self._plan, self._count, self._sent)
 
     def at_once(self, question: Question) -> bytes | None:
-        """The answer to a question about a statement that is bound, in the caller's thread; None where there are many
-        rows, or it is not."""
+        """Answers a fast-path request about a bound statement in the caller's thread; None for many rows or unbound parts."""
         if self._count > 1:
             return self._half.rest(question.given) if question.given else self._half.rows(question.share)
         kernels, plain = self._computing.kernels, self._plan.single_kernel
@@ -194,7 +196,7 @@ class Work:
         return self._packed(rows)
 
     def _answer(self, plain: Straight, kernels: Twin, ready: Ready) -> bytes | None:
-        """The answer where a kernel's groups are all that is to be finished."""
+        """Answers where only a kernel's groups are left to finish."""
         made = plain.answer(kernels, ready, self._parameters)
         if isinstance(made, Finished):
             return packed(made.batch)
@@ -204,11 +206,11 @@ class Work:
         return self._packed(rows)
 
     def _packed(self, rows: Held) -> bytes | None:
-        """A result's rows; None where they are many."""
+        """Encodes a result's rows; None if they are many."""
         return packed(to_batch(rows.frame(), self._running.types)) if rows.bytes <= INLINE_BYTES else None
 
     def _some(self, left: list[Stage], given: dict[int, list[Held]], again: Mapping[int, Again]) -> list[Stage]:
-        """Runs stages until the statement has to change its lane, or ends; those that are left."""
+        """Runs stages until the statement must change its queue, or ends; returns the remaining stages."""
         short = self._computing.short(self._running)
         task = self._running.task
         while left and self._computing.short(self._running) == short:
@@ -242,9 +244,9 @@ class Work:
         )
 
     async def _in_turn(self, shares: tuple[int, ...]) -> None:
-        """Stage by stage, and of each one share after the other: so little is in memory at once.
+        """Runs stage by stage, and each stage partition by partition, so that memory holds little at once.
 
-        Every worker keeps to that order, so none waits for one that waits for it.
+        Every worker follows that order, so none waits for a worker that waits for it.
         """
         for stage in self._stages:
             shared: dict[int, list[Held]] = {}
@@ -252,14 +254,14 @@ class Work:
                 await self._stage(stage, share, shared)
 
     async def _stage(self, stage: Stage, share: int, shared: dict[int, list[Held]]) -> None:
-        """A stage on a share; what goes to every share is `shared` by those that run here."""
+        """Runs a stage on a partition; the partitions that run here share rows that are broadcast."""
         if stage.alone and self._chunks > 1:
-            # Rows that are read lie there twice: in pieces, and put together.
+            # While rows are received, memory has them twice: in parts, and concatenated.
             self._check(sum(each[3] for each in self._measured if each[0] in stage.inputs), _READ)
         received = {number: shared.get(number) or await self._received(number, share) for number in stage.inputs}
         shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
         part = Share(share, self._count, self._chunks)
-        # What is bound over a chunk is read but once.
+        # A part that is bound over a chunk is read only once.
         key = key_of(self._sent, part) if self._chunks == 1 else None
         again = self._kept.get((stage.number, share))
         if again is None:
@@ -286,18 +288,19 @@ class Work:
             self._running.parts(stage.number, share).set_result(Parts(frames, readers))
 
     def _met(self, stage: Stage) -> bool:
-        """Whether the same rows come together for a stage however small chunks are: a join may be made another way."""
+        """Returns whether a stage receives the same rows however small chunks are; a join may run another way."""
         return self._chunks > 1 and stage.alone and not any(isinstance(node, Join) for node in walk_nodes(stage.root))
 
     def _check(self, size: int, copies: int) -> None:
-        """Raises 53200 where there is no room for so many bytes of rows, so often: what computes with them cannot be
-        interrupted, and this worker would be ended."""
+        """Raises 53200 if memory lacks room for `copies` of the rows: their computation cannot be interrupted, and the memory
+        watchdog would end this worker.
+        """
         room = self._computing.room()
         if copies * size > room:
             raise _too_large(size, f"which has room for {max(room, 0)}")
 
     async def _received(self, number: int, share: int) -> list[Held]:
-        """A stage's rows for a share: from each worker those of all its shares at once."""
+        """Receives a stage's rows for a partition: from each worker those of all its partitions at once."""
         if self._stages[number].output == "broadcast":
             share -= share % self._chunks
         found = givers(self._stages[number], share, self._count)
@@ -310,7 +313,7 @@ class Work:
 
 
 def _bytes(received: Mapping[int, Sequence[Held]]) -> int:
-    """Of all rows that a stage has received."""
+    """Returns the bytes of all rows that a stage has received."""
     return sum(each.bytes for rows in received.values() for each in rows)
 
 
@@ -321,7 +324,7 @@ def _too_large(size: int, why: str) -> TooLarge:
 
 
 def _unbound(stages: Sequence[Stage], again: Mapping[int, object]) -> Iterator[int]:
-    """The rows of the tables of fused parts that are to be bound."""
+    """Yields the row counts of the tables whose fused parts are not bound yet."""
     for node in (node for stage in stages for node in walk_nodes(stage.root)):
         if isinstance(node, Fused) and id(node) not in again:
             yield scan_of(node.root).table.rows

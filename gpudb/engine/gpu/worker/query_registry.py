@@ -1,4 +1,4 @@
-"""The statements of a worker: what each holds here, those that have ended, and the plans that they share."""
+"""A worker's statements: what each holds, which have ended, and the plans that they share."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ class Running:
         self._at_door: dict[int, Attached] = {}
         self._laid = 0
         self.sending = 0
-        """How many others are being given rows, which are read once they have them, or know where they lie."""
+        """The number of transfers under way: rows count as read once the other worker has them or their position."""
         self._files: weakref.WeakSet[SpillFile] = weakref.WeakSet()
 
     @property
     def computing(self) -> int:
-        """In how many threads it computes."""
+        """The number of threads that compute the statement."""
         return len(self._computing)
 
     @property
     def seconds(self) -> float:
-        """How long it has computed."""
+        """The seconds for which it has computed."""
         now = time.monotonic()
         return self._spent + sum(now - began for began in tuple(self._computing.values()))
 
     @contextmanager
     def computes(self) -> Iterator[None]:
-        """The calling thread computes for it."""
+        """Counts the calling thread as computing the statement."""
         thread, began = threading.get_ident(), time.monotonic()
         self._computing[thread] = began
         try:
@@ -68,33 +68,33 @@ class Running:
             self._spent += time.monotonic() - began
 
     def parts(self, stage: int, share: int) -> asyncio.Future[Parts]:
-        """What a stage gives on a share, which may be still to come."""
+        """Returns a future of a stage's output on a partition."""
         found = self._parts.get((stage, share))
         if found is None:
             found = self._parts[stage, share] = asyncio.get_running_loop().create_future()
         return found
 
     async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[Held | Away]:
-        """What a stage gives to a share on others, once it is there; ValueError once the statement has ended."""
+        """Returns a stage's output for a partition once it is available. Raises ValueError once the statement has ended."""
         found = []
         for giver in givers:
-            if self.ended:  # between two of them: what comes no more would be waited for
+            if self.ended:  # between two of them: missing output never arrives
                 raise ValueError("the statement has ended")
             found.append((await asyncio.shield(self.parts(stage, giver))).take(taker))
         return found
 
     def laid(self, rows: Attached) -> AtDoor:
-        """Has rows wait at the door, or for one who reads them where they lie and says so by fetching nothing more."""
+        """Holds rows until the other worker fetches them, or confirms that it has copied them."""
         self._laid += 1
         self._at_door[self._laid] = rows
         return AtDoor(self._laid, rows.answer, rows.place) if rows.place is not None else AtDoor(self._laid)
 
     def fetched(self, number: int) -> Attached | bytes:
-        """Rows that wait at the door, for the one that they are for; nothing where there are none."""
+        """Returns rows that wait for their consumer; empty if there are none."""
         return self._at_door.pop(number, b"")
 
     def file(self, folder: Path) -> SpillFile:
-        """A new file for parts, which ends with the statement."""
+        """Returns a new spill file that is closed with the statement."""
         made = SpillFile(folder)
         self._files.add(made)
         if self.ended:
@@ -103,14 +103,14 @@ class Running:
 
     @property
     def read(self) -> bool:
-        """Whether all that was given has been read."""
+        """Whether all output has been read."""
         given = all(each.done() and not each.cancelled() and each.result().read for each in self._parts.values())
         left = self.results or self._at_door or self.sending
         return given and not left and self.task is not None and self.task.done()
 
     @property
     def _gave(self) -> bool:
-        """Whether it came to its end here: what a stage has written of one that failed, nobody may know of."""
+        """Whether it has succeeded here; the output of a failed statement may be incomplete."""
         task = self.task
         return task is not None and not task.cancelled() and task.exception() is None and "results" in task.result()
 
@@ -122,8 +122,8 @@ class Running:
 
     def end(self) -> None:
         """Ends the statement here and frees what it holds."""
-        self.ended = time.monotonic()  # before its files are told: one that a stage begins now is closed by itself
-        # Files of which all has been taken go with those that read them still.
+        self.ended = time.monotonic()  # set before its files are closed: a stage that opens one now closes it itself
+        # Files whose output has been taken are freed by their readers.
         files = [] if self.read and self._gave else list(self._files)
         if self.task is not None:
             self.task.cancel()
@@ -139,11 +139,11 @@ class Running:
 
 
 class Statements:
-    """Those that run here, by their numbers."""
+    """The statements that run here, by number."""
 
     def __init__(self) -> None:
         self._running: dict[int, Running] = {}
-        # Statements that have ended: a message for one may still come. And those that compute on regardless.
+        # Ended statements, since a message for one may still arrive; and statements that continue to compute regardless.
         self._gone: LruCache[int, bool] = LruCache(_GONE)
         self._strays: list[Running] = []
         self._plans: LruCache[bytes, WorkerPlan] = LruCache(_PLANS)
@@ -152,34 +152,34 @@ class Statements:
         return len(self._running)
 
     def get(self, number: int) -> Running | None:
-        """One that runs here."""
+        """Returns a statement that runs here; None if there is none."""
         return self._running.get(number)
 
     def known(self, number: int) -> Running:
-        """One that runs here, from the first message about it on."""
+        """Returns a statement that runs here, and begins it at the first message about it."""
         found = self._running.get(number)
         return self.begin(number) if found is None else found
 
     def begin(self, number: int) -> Running:
-        """A new one."""
+        """Begins a statement."""
         made = self._running[number] = Running(number)
         return made
 
     def ended(self, number: int) -> bool:
-        """Whether it has run here, and has ended."""
+        """Returns whether a statement has run here and has ended."""
         return number in self._gone
 
     def forget(self, number: int) -> None:
-        """Ends one of which no message can come any more."""
+        """Forgets a statement for which no further message can arrive."""
         self._running.pop(number, None)
 
     def forget_if_read(self, running: Running) -> None:
-        """Ends a statement if all that it gave has been read."""
+        """Ends a statement if all its output has been read."""
         if running.read and self._running.get(running.number) is running:
             self.end(running.number)
 
     def end(self, number: int) -> Running | None:
-        """Ends a statement and forgets it; what it was, if it ran here."""
+        """Ends a statement and returns it, if it ran here."""
         self._gone.put(number, True)
         running = self._running.pop(number, None)
         if running is not None:
@@ -189,23 +189,23 @@ class Statements:
         return running
 
     def keep_only(self, upto: int, live: Sequence[int]) -> None:
-        """Ends those up to the number `upto` that are not among the `live` ones."""
+        """Ends the statements up to the number `upto` that are not `live`."""
         known = set(live)
         for number in [number for number in list(self._running) if number <= upto and number not in known]:
             self.end(number)
 
     def stray(self) -> bool:
-        """Whether some that have ended still compute a good while later."""
+        """Returns whether a statement still computes long after its end."""
         self._strays = [each for each in self._strays if each.computing]
         now = time.monotonic()
         return any(now - each.ended > _STRAY_SECONDS for each in self._strays)
 
     def computing(self) -> list[Running]:
-        """Those that compute now."""
+        """Returns the statements that compute now."""
         return [each for each in list(self._running.values()) if each.computing]
 
     def plan(self, digest: bytes, stages: bytes = b"") -> WorkerPlan | None:
-        """The plan of a digest, which comes with `stages` the first time; None where it does not."""
+        """Returns the plan of a digest; `stages` contain it the first time. None if it is unknown."""
         plan = self._plans.get(digest)
         if plan is None:
             if not stages:

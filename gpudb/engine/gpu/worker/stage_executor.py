@@ -1,4 +1,4 @@
-"""One stage on one worker, without what calls it: frames that were received go in, the parts that it gives come out."""
+"""Executes one stage on one worker: received frames go in, the parts that it produces come out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import FEW, Frames, Held, HostFrames, HostHeld, Order
-from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Share
 from gpudb.engine.gpu.finalize.host import Finished, tail_of
 from gpudb.engine.gpu.finalize.merge import OfFrame
@@ -38,31 +38,31 @@ _LOG = logging.getLogger(__name__)
 
 
 class Tables(Protocol):
-    """What gives the frames of scans, and keeps what they read."""
+    """Returns the frames of scans, and caches their columns."""
 
-    columns: Columns[Any, Any]
-    """What is kept of them."""
+    columns: ColumnCache[Any, Any]
+    """The cached columns."""
 
     @property
     def bytes(self) -> int:
-        """What the columns take."""
+        """The bytes of the cached columns."""
 
     def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
-        """A scan's columns over a worker's share of the table's files."""
+        """Returns a scan's columns over a worker's partition of the table's files."""
 
 
 Again = Callable[[], pl.DataFrame | Held]
-"""Runs a fused part that was bound before."""
+"""Runs a bound fused part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One stage for one worker: over which share of the tables, with the statement's parameters.
+    """One stage on one worker, over a partition of the tables, with the statement's parameters.
 
-    `again` are those of its fused parts that were bound before, by the ids of their nodes; the others are kept under
-    `key`, if there is one. `narrowed` is told what its scans were. `declined` are the fused parts, by the ids of their
-    nodes, for which there was no memory in an earlier chunk of the statement, and then in this one. With `measure` each
-    operator is computed by itself, and `observed` is told what it did.
+    `again` are its bound fused parts, by the ids of their nodes; others are bound under `key`, if there is one. `narrowed`
+    collects descriptions of narrowed scans. `declined` are the fused parts, by the ids of their nodes, for which memory was
+    too small in an earlier chunk of the statement. With `measure` each operator is computed alone, and `observed` collects
+    its figures.
     """
 
     stage: Stage
@@ -78,11 +78,11 @@ class Task:
 
 
 Kernels = Callable[[Fused, Sequence[Held], Share, Sequence[object], Hashable], pl.DataFrame | Held | None]
-"""Computes a fused part from its build sides' rows; None for one that the data keep from it."""
+"""Computes a fused part from its build sides' rows; None if the data do not allow it."""
 
 
 def finished(work: Task, received: Mapping[int, Sequence[Held]]) -> Finished | None:
-    """The result's rows, where they are made of what a kernel left on the host, and the only worker's groups."""
+    """Returns the result if a kernel left its input on the host and there is one worker; else None."""
     parts = [part for each in received.values() for part in each]
     if work.measure or work.stage.output != "result" or work.share.count != 1:
         return None
@@ -100,11 +100,10 @@ def compute(
     kernels: Kernels | None = None,
     asked: Host | None = None,
 ) -> list[Held]:
-    """The rows that a stage gives: a part for each worker where they go by hash, else one.
+    """Executes a stage; returns a part for each partition if it is partitioned by hash or range, else one.
 
-    A host that is `asked` is told what of the stage runs there.
-
-    Raises what the statement does, or NotCarried for what only the lowering finds out.
+    `asked`, a host, collects the functions that run there. Raises the statement's errors, or NotCarried for what only the
+    lowering detects.
     """
 
     frames.last(work.share.chunks >= MOST)
@@ -126,8 +125,9 @@ def compute(
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """Where a stage's rows come from. Nothing here knows of the lowering that asks: what both hold would live on until
-    Python looks for cycles, a GPU's memory with it."""
+    """The inputs of a stage. It has no reference to the lowering: such a cycle would keep GPU memory until a garbage
+    collection.
+    """
 
     work: Task
     tables: Tables
@@ -136,10 +136,10 @@ class _Sources:
     host: Host
     kernels: Kernels | None
     whole: list[Held] = field(default_factory=list)
-    """The stage's rows where a fused part is all of it."""
+    """The stage's rows if a fused part is all of it."""
 
     def frame(self, node: Node, lowering: Lowering) -> Frame:
-        """The rows of a node that reads them."""
+        """Returns the rows of a leaf node."""
         if isinstance(node, Scan):
             return self.tables.frame(node, self.work.share, self.work.parameters)
         if isinstance(node, Fused):
@@ -170,8 +170,10 @@ class _Sources:
         return Lowering(inside, frames, self.host, work.share.index).frame(node.root)
 
     def _by_kernel(self, node: Fused, builds: Sequence[Held]) -> pl.DataFrame | Held | None:
-        """What a kernel gives; None where there is none, or no memory for its tables, which no chunk makes smaller, nor
-        once there is more room."""
+        """Returns a kernel's output; None without a kernel, or if memory is too small for its tables even after freeing it.
+
+        Smaller chunks do not make those tables smaller.
+        """
         work = self.work
         if self.kernels is None or id(node) in work.declined:
             return None
@@ -186,7 +188,7 @@ class _Sources:
     def _result(self, node: Fused, made: pl.DataFrame | Held) -> Frame:
         held: Held
         if isinstance(made, pl.DataFrame):
-            # Few rows stay on the host, where what is left to do with them takes least.
+            # Few rows stay on the host, where the remaining steps are cheapest.
             held = HostHeld(made) if made.height <= FEW else self.frames.given(made)
         else:
             held = made
@@ -196,7 +198,7 @@ class _Sources:
 
 
 def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:
-    """The rows by the hash of their keys, a part for each worker."""
+    """Partitions the rows by the hash of their keys."""
     lazy = frame.lazy
     root = work.stage.root.root if isinstance(work.stage.root, Fused) else work.stage.root
     if isinstance(root, Partial):
@@ -215,12 +217,12 @@ def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:
 
 
 def _to_files(work: Task, frames: Frames) -> bool:
-    """Whether most parts go by the host: to files, and from there to other workers."""
+    """Returns whether most parts pass through the host: to files, and from there to other workers."""
     return work.share.chunks > 1 and not (frames.puts_away and work.share.worker.count == 1)
 
 
 def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frames) -> list[Held]:
-    """The rows by the buckets of their one key, as a table's files have them, a part for each worker."""
+    """Partitions the rows by the buckets of their one key, as a table's files are."""
     (key,) = work.stage.keys
     columns = over.value(key).columns("k")
     lazy = over.put_off.computed(lazy, frames).lazy if over.put_off.steps else lazy
@@ -233,7 +235,7 @@ def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frame
 
 
 def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], frames: Frames, host: Host) -> list[Held]:
-    """The rows by where their keys lie among those of the sample, which all workers have alike."""
+    """Partitions the rows by the ranges of a sample, which is the same on all workers."""
     count, keys = work.share.count, work.stage.keys
     if count == 1:
         return [frames.held(frame.lazy)]
@@ -248,14 +250,14 @@ def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], fr
     ordered = seen.select(names).sort(names, descending=[key.descending for key in order], nulls_last=last).collect()
     places = [ordered.height * number // count for number in range(1, count) if ordered.height]
     ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
-    # Where all ends differ no row is equal to several.
+    # If all ends differ, no row is equal to several.
     spread = work.share.chunks > 1 and not work.stage.together and ends.hash_rows().n_unique() < ends.height
     placed = _ordered(frame.lazy, keys, frames, host)
     return frames.ranged(placed, ends, order, count, spread=spread, away=_to_files(work, frames))
 
 
 def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Frames, host: Host) -> pl.LazyFrame:
-    """A frame, and in k0, k1, … what its rows are sorted by."""
+    """Returns a frame with its rows' sort keys in k0, k1, …"""
     over = Expressions((None,) * (max(used(tuple(keys)), default=0) + 1), host)
     values = [over.value(key) for key in keys]
     if over.put_off.steps:

@@ -1,4 +1,4 @@
-"""A worker's half of a statement that several workers answer at once (see `scatter`), and the rest of one."""
+"""A worker's side of a two-phase statement: its first phase, and the second phase for all workers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from gpudb.plan.tree.nodes import Node, Scan
 
 
 class Half:
-    """What a worker, one of `count`, does of a plan whose `stages` are cut in halves; it computes in its caller's
-    thread."""
+    """The phases of a plan's `stages` on one worker of `count`; computes in the caller's thread."""
 
     def __init__(self, computing: Computing, plan: WorkerPlan, count: int, parameters: bytes) -> None:
         self._computing, self._count, self._sent = computing, count, parameters
@@ -30,7 +29,7 @@ class Half:
         self._most = BYTES // count
 
     def ready(self, shares: Sequence[int], measured: Sequence[Figures]) -> bool:
-        """Whether its half could be asked for now: it is bound over these shares, and gave few rows."""
+        """Returns whether the first phase is bound over these partitions and returned few rows."""
         if self._halves is None:
             return False
         for share in (Share(index, self._count) for index in shares):
@@ -42,7 +41,7 @@ class Half:
         return all(figures[2] <= FEW for figures in given) and sum(figures[3] for figures in given) <= self._most
 
     def rows(self, index: int) -> bytes | None:
-        """The rows of its half over a share; None where it is not bound, or they are many."""
+        """Returns the first phase's rows over a partition; None if it is not bound, or the rows are many."""
         if self._halves is None:
             return None
         share = Share(index, self._count)
@@ -59,11 +58,11 @@ class Half:
                 return None
             found.append(rows)
         data = pickle.dumps(found)
-        # As they were measured, or a little more: they were in several parts then.
+        # The measured size, or a little more: the rows were in several parts then.
         return data if len(data) <= 2 * self._most else None
 
     def _lanes(self, part: Fused, key: Hashable) -> bytes | Sent | None:
-        """A bound part's rows; None where it is not bound, or they are many."""
+        """Returns a bound part's rows; None if it is not bound, or the rows are many."""
         kernels = self._computing.kernels
         ready = kernels.kept(part, key) if kernels is not None else None
         if kernels is None or ready is None:
@@ -74,14 +73,14 @@ class Half:
         return self._written(made)
 
     def _frame(self, task: Task) -> bytes | None:
-        """The rows of what is more than a kernel's; None where they are many."""
+        """Returns the rows of a stage that is more than a kernel; None if they are many."""
         return self._written(self._computed(task, {}))
 
     def _written(self, rows: Held) -> bytes | None:
         return written(rows.frame()) if rows.rows <= FEW and rows.bytes <= 2 * self._most else None
 
     def rest(self, given: Sequence[bytes]) -> bytes | None:
-        """The result, of what all workers have given; None where it is large."""
+        """Runs the second phase over the rows of all workers; None if the result is large."""
         if self._halves is None:
             return None
         by_part = zip(*map(pickle.loads, given), strict=True)
@@ -99,12 +98,12 @@ class Half:
 
 
 def key_of(parameters: bytes, share: Share) -> Hashable:
-    """What fused parts are kept under once they are bound: all that they depend on beside the plan."""
+    """Returns the key under which fused parts are bound: everything that they depend on, besides the plan."""
     return parameters, share
 
 
 def is_bound(node: Node, again: Mapping[int, object]) -> bool:
-    """Whether a stage reads nothing but what bound parts give, which `again` has by their ids."""
+    """Returns whether a stage reads only bound parts, which `again` has by their ids."""
     if id(node) in again:
         return True
     return not isinstance(node, Scan | Fused) and all(is_bound(each, again) for each in node.inputs)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.cache.host_columns import files_of
-from gpudb.engine.gpu.cache.lru import Columns
+from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Share, read_share
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
@@ -42,7 +42,7 @@ class PackedTables:
         self._distinct: dict[tuple[int, int], bool] = {}
         self._pieces = pieces or HostPieces()
         self._lock, self._loading = threading.RLock(), threading.RLock()
-        self.columns: Columns[_Key, PackedColumn] = Columns()
+        self.columns: ColumnCache[_Key, PackedColumn] = ColumnCache()
         self._dictionaries = Dictionaries()
         self._runs: dict[tuple[int, Share], Runs] = {}
         self.version = 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Generic, TypeVar
+
+from gpudb.lru import LruCache
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -36,14 +39,18 @@ class Held:
     pinned: bool
 
 
-class Columns(Generic[K, V]):
+class ColumnCache(Generic[K, V]):
     """Columns by key, in the order of their last use. Thread-safe. `pinned` are OIDs of tables."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._entries: OrderedDict[K, Entry[V]] = OrderedDict()
-        self.bytes = 0
+        self._entries: LruCache[K, Entry[V]] = LruCache(sys.maxsize, weigh=attrgetter("bytes"), limit=sys.maxsize)
         self.pinned: set[int] = set()
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all columns."""
+        return self._entries.weight
 
     def get(self, key: K) -> V | None:
         """Returns a column and marks it as used."""
@@ -52,47 +59,43 @@ class Columns(Generic[K, V]):
             if entry is None:
                 return None
             entry.hits += 1
-            self._entries.move_to_end(key)
             return entry.value
 
     def holds(self, key: K) -> bool:
         """Returns whether a column is cached, without marking it as used."""
-        with self._lock:
-            return key in self._entries
+        return key in self._entries
 
     def put(self, key: K, value: V, size: int, table: int, column: str) -> None:
         """Adds a column of `size` bytes, in place of an older one; its hits are kept."""
         with self._lock:
-            before = self._entries.pop(key, None)
-            self.bytes += size - (before.bytes if before is not None else 0)
-            self._entries[key] = Entry(value, size, table, column, before.hits if before is not None else 0)
+            before = self._entries.pop(key)
+            self._entries.put(key, Entry(value, size, table, column, before.hits if before is not None else 0))
 
     def shrink(self, most: int, least: int = 0) -> None:
         """Evicts columns until they take at most `most` bytes, or only `least` of them or pinned ones remain."""
         with self._lock:
-            for key in list(self._entries):
+            for key, entry in self._entries.items():
                 if self.bytes <= most or len(self._entries) <= least:
                     return
-                if self._entries[key].table not in self.pinned:
-                    self._drop(key)
+                if entry.table not in self.pinned:
+                    self._entries.pop(key)
 
     def forget(self, gone: Callable[[K], bool]) -> None:
         """Evicts the columns whose keys match."""
         with self._lock:
-            for key in [key for key in self._entries if gone(key)]:
-                self._drop(key)
+            for key, _ in self._entries.items():
+                if gone(key):
+                    self._entries.pop(key)
 
     def evict(self, table: int) -> int:
         """Evicts a table's columns, pinned or not; returns their bytes."""
         with self._lock:
             before = self.bytes
-            for key in [key for key, entry in self._entries.items() if entry.table == table]:
-                self._drop(key)
+            for key, entry in self._entries.items():
+                if entry.table == table:
+                    self._entries.pop(key)
             self.pinned.discard(table)
             return before - self.bytes
-
-    def _drop(self, key: K) -> None:
-        self.bytes -= self._entries.pop(key).bytes
 
     def held(self, form: str) -> list[Held]:
         """Returns a description of each cached column."""

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.codegen.kernel import Kernel, Options, generated, headers, options_for
+from gpudb.engine.gpu.fused.codegen.building_blocks import headers
+from gpudb.engine.gpu.fused.codegen.kernel import Kernel, Options, generated, options_for
 from gpudb.engine.gpu.fused.cuda.launch import arguments, grid_of
 from gpudb.engine.gpu.fused.cuda.result_buffers import Target
 from gpudb.engine.gpu.fused.ir.pipeline import Pipeline

@@ -21,7 +21,7 @@ from gpudb.engine.gpu.cudf.arrays import (
 )
 from gpudb.engine.gpu.cudf.reader import read
 from gpudb.engine.gpu.cudf.streams import complete, completed
-from gpudb.engine.gpu.fused.codegen.kernel import headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import headers
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.fused.packed_cache.column_chunks import Piece

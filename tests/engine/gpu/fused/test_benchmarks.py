@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu.fused.codegen.kernel import generated, headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import headers
+from gpudb.engine.gpu.fused.codegen.kernel import generated
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.planning.planner import Planner, costs_of
 from gpudb.plan.tree.fused_nodes import Fused

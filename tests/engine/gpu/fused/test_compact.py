@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused.codegen.kernel import headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import headers
 from gpudb.engine.gpu.fused.cuda import compaction, nvrtc
 from gpudb.engine.gpu.fused.cuda.result_buffers import Target
 from tests.engine.gpu.fused.on_device import filled, sink_of

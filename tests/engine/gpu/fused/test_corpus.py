@@ -8,7 +8,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from gpudb.engine.gpu.fused.codegen.kernel import Kernel, generated, headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import headers
+from gpudb.engine.gpu.fused.codegen.kernel import Kernel, generated
 from gpudb.engine.gpu.fused.columns import zones
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.fused.ir.pipeline import Lookup

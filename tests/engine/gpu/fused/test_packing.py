@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused.codegen.kernel import headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import headers
 from gpudb.engine.gpu.fused.columns import text_columns, zones
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn, joined, pack, packed_texts
 from gpudb.engine.gpu.fused.cuda import nvrtc

@@ -10,7 +10,8 @@ import pytest
 
 from gpudb.engine.gpu.coordinator.coordinator import Measured
 from gpudb.engine.gpu.explain.plan import displayed
-from gpudb.engine.gpu.fused.codegen.kernel import generated, headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import headers
+from gpudb.engine.gpu.fused.codegen.kernel import generated
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import PlanNode

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudb.engine.gpu.fused.codegen.kernel import generated, headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import headers
+from gpudb.engine.gpu.fused.codegen.kernel import generated
 from gpudb.engine.gpu.fused.columns import packed_column, text_columns, zones
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.fused.numpy_backend import like

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from gpudb.engine.gpu.fused.codegen.kernel_source import Code, c_type, number
-from gpudb.engine.gpu.fused.ir.pipeline import Calendar, Field
+from gpudb.engine.gpu.fused.codegen.kernel_source import Code, Statements, c_type, number
+from gpudb.engine.gpu.fused.ir.pipeline import Calendar, Expr, Field
 from gpudb.engine.gpu.fused.numpy_backend.calendar import first_day
 from gpudb.values.calendar import DAY
-
-if TYPE_CHECKING:
-    from gpudb.engine.gpu.fused.codegen.expressions import Emitter
 
 YEARS = 12
 """Of so many years the one of a date is found by comparing it with where each begins."""
 
 
-def calendar(out: Emitter, expr: Calendar) -> Code:
+def calendar(out: Statements, expr: Calendar, value_of: Callable[[Expr], Code]) -> Code:
     """A field of a date or timestamp."""
     arg = expr.arg
     form = out.forms[arg.column] if isinstance(arg, Field) else None
     packed = expr.micros and form is not None and form.width <= 4 and form.unit >= 1_000_000
     assert expr.bounds is not None
     if expr.field == "year" and expr.bounds[0] > 0 and expr.bounds[1] - expr.bounds[0] < YEARS:
-        return _year(out, expr, packed)
-    value, valid = out.value(arg)
+        return _year(out, expr, value_of, packed)
+    value, valid = value_of(arg)
     if packed:
         assert isinstance(arg, Field)
         assert form is not None
@@ -49,7 +46,7 @@ def calendar(out: Emitter, expr: Calendar) -> Code:
     return out.kept("int", f"field_{expr.field}({days})"), valid
 
 
-def _year(out: Emitter, expr: Calendar, packed: bool) -> Code:
+def _year(out: Statements, expr: Calendar, value_of: Callable[[Expr], Code], packed: bool) -> Code:
     """A year of few: the first, and one more for each other that has begun."""
     assert expr.bounds is not None
     first, last = expr.bounds
@@ -69,7 +66,7 @@ def _year(out: Emitter, expr: Calendar, packed: bool) -> Code:
             tests.append(f"({raw} >= {name})")
         valid = f"(n{column} >> v & 1u)" if out.forms[column].nullable else None
     else:
-        value, valid = out.value(arg)
+        value, valid = value_of(arg)
         unit = DAY if expr.micros else 1
         tests = [f"({value} >= {number(begin * unit, c_type(arg.bounds))})" for begin in begins]
     return out.kept("int", " + ".join([str(first), *tests])), valid

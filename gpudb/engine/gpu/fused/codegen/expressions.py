@@ -119,7 +119,7 @@ class Emitter(Statements):
                 text = f"like<{str(fold).lower()}>({begin}, {count}, m{table}, {given})"
                 return self.kept("bool", text), self.value(expr.arg)[1]
             case Calendar():
-                return date_fields.calendar(self, expr)
+                return date_fields.calendar(self, expr, self.value)
             case Choose():
                 return self._choose(expr, kind)
             case Float(arg=arg, divisor=divisor):

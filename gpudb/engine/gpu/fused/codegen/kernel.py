@@ -9,10 +9,9 @@ parameters: a kernel's source is the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from math import prod
-from pathlib import Path
 
+from gpudb.engine.gpu.fused.codegen.building_blocks import HEADERS, TEXT
 from gpudb.engine.gpu.fused.codegen.expressions import Emitter
 from gpudb.engine.gpu.fused.codegen.kernel_source import Constant
 from gpudb.engine.gpu.fused.codegen.probes import Probes, Taken, alone, parameters
@@ -22,9 +21,6 @@ from gpudb.engine.gpu.fused.columns.text_columns import GROUP
 from gpudb.engine.gpu.fused.ir.pipeline import Expr, Filter, Groups, Lookup, Pipeline
 from gpudb.engine.gpu.fused.ir.traversal import can_fail, exprs_in, exprs_of, fields_of, is_long, size_of
 
-HEADERS = ("columns.cuh", "values.cuh", "calendar.cuh", "lookup.cuh", "groups.cuh")
-TEXT = "text.cuh"
-"""The header of kernels that read texts as they are."""
 BLOCK = 256
 LARGE_SHARED = 31 * 1024
 """Shared memory of a large block, so that two of them leave three quarters of it to the L1 cache."""
@@ -99,19 +95,6 @@ def _most_bytes(step: Lookup) -> float:
 def generated(pipeline: Pipeline, options: Options | None = None) -> Kernel:
     """The kernel of a pipeline; the same text for the same pipeline, always."""
     return _Generator(pipeline, options or options_for(pipeline)).made()
-
-
-@cache
-def headers() -> dict[str, str]:
-    """The building blocks' sources, by name."""
-    return {name: building_block(name) for name in (*HEADERS, TEXT)}
-
-
-def building_block(name: str) -> str:
-    """A file of kernels/."""
-    package = Path(__file__).parents[4]
-    folder = next(each for each in (package / "kernels", package.parent / "kernels") if each.is_dir())
-    return (folder / name).read_text()
 
 
 class _Generator:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.codegen.kernel import building_block
+from gpudb.engine.gpu.fused.codegen.building_blocks import building_block
 from gpudb.engine.gpu.fused.ir.pipeline import Groups
 from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped
 

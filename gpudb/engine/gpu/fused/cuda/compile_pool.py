@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
-from gpudb.engine.gpu.fused.codegen.kernel import headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import headers
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.fused.cuda.nvrtc import Compiled
 from gpudb.engine.gpu.fused.ir.pipeline import NotFused

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.codegen.kernel import building_block
+from gpudb.engine.gpu.fused.codegen.building_blocks import building_block
 from gpudb.engine.gpu.fused.columns import text_columns as texts
 from gpudb.engine.gpu.fused.columns.packed_column import UNITS, Form, PackedColumn, form_of_all, length_of, stored_as
 from gpudb.engine.gpu.fused.columns.text_columns import Texts

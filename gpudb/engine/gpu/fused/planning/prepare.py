@@ -33,8 +33,9 @@ from gpudb.engine.gpu.fused.planning.prepared_pipeline import Prepared, Source
 from gpudb.engine.gpu.fused.planning.top_n import Top, first_rows, ranked_by
 from gpudb.engine.gpu.fused.translate import aggregate_states, lookup_tables
 from gpudb.engine.gpu.fused.translate.build_sides import Side
+from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.result_columns import Lane
-from gpudb.engine.gpu.fused.translate.translator import Scope, Tables, Translator
+from gpudb.engine.gpu.fused.translate.translator import Scope, Translator
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, HELD, TEXT, NoDictionary, NotFused, Value
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Built, Fused
@@ -62,7 +63,7 @@ class _Preparing:
         self._as_texts = texts
         self._texts: list[int] = []
         self._fused, self._source, self._builds, self._parameters = fused, source, builds, parameters
-        self._tables = Tables()
+        self._tables = MappingTables()
         self._fields: list[int] = []
         self._steps: list[Filter | Callable[[], Lookup]] = []
         self._passing: dict[int, float] = {}

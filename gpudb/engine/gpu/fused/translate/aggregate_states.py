@@ -29,8 +29,9 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
 from gpudb.engine.gpu.fused.ir.traversal import can_fail
 from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped
 from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN
+from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.result_columns import Lane, module_of
-from gpudb.engine.gpu.fused.translate.translator import Tables, Translator
+from gpudb.engine.gpu.fused.translate.translator import Translator
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
 from gpudb.engine.gpu.lower.aggregates import MOST_SUM
 from gpudb.engine.gpu.lower.values import lanes
@@ -84,7 +85,9 @@ class Accumulators:
         return self._place(op, value)
 
 
-def column_of(call: bound.Aggregate, number: int, over: Translator, made: Accumulators, tables: Tables) -> Column:
+def column_of(
+    call: bound.Aggregate, number: int, over: Translator, made: Accumulators, tables: MappingTables
+) -> Column:
     """A call's accumulators, and how their words become the columns of its state."""
     name = f"a{number}"
     if call.distinct and call.function.name not in {"min", "max"}:
@@ -170,7 +173,7 @@ def _floats(ordered: Array) -> Array:
     return made.view(np.float64)
 
 
-def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators, tables: Tables) -> Column:
+def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators, tables: MappingTables) -> Column:
     op = "max" if call.function.name in {"max", "bool_or"} else "min"
     held = lanes(call.type)[""]
     expr, dictionary = value.expr, value.dictionary
@@ -195,7 +198,7 @@ def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators,
     return column
 
 
-def ranked(expr: Expr, dictionary: Dictionary, tables: Tables) -> tuple[Expr, Array]:
+def ranked(expr: Expr, dictionary: Dictionary, tables: MappingTables) -> tuple[Expr, Array]:
     """Codes by their texts' order, and the code of each place in it."""
     order = dictionary.values.arg_sort().to_numpy().astype(np.int64)
     ranks = np.zeros(len(order) + 1, np.int64)

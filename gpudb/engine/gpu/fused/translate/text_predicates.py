@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Expr, IsNull, Logic, Matches
 from gpudb.engine.gpu.fused.numpy_backend import like
+from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.typed_values import PLAIN_TEXT, NoDictionary, Value
 from gpudb.plan.tree.nodes import INPUT
 from gpudb.sql import bound
 from gpudb.types import BOOL
-
-if TYPE_CHECKING:
-    from gpudb.engine.gpu.fused.translate.translator import Tables
 
 Scope = Sequence[Callable[[], Value]]
 """The columns that expressions are over, each translated when it is first used."""
@@ -23,7 +21,7 @@ MOST_ITEMS = 64
 class TextPredicates:
     """Translates predicates over texts as they are; their patterns are added to `tables`."""
 
-    def __init__(self, scope: Scope, tables: Tables, parameters: Sequence[object]) -> None:
+    def __init__(self, scope: Scope, tables: MappingTables, parameters: Sequence[object]) -> None:
         self._scope, self._tables, self._parameters = scope, tables, parameters
 
     def of(self, expr: Any) -> Value | None:

@@ -6,7 +6,7 @@ a table that codes are looked up in: so LIKE, substring and their like have one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import singledispatchmethod
 from typing import Any
 
@@ -16,6 +16,7 @@ import polars as pl
 from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Bounds, Choose, Expr, IsBoolean, IsNull, Literal, Logic, Mapped
 from gpudb.engine.gpu.fused.translate import functions
 from gpudb.engine.gpu.fused.translate.functions import at_scale, both, compared, converted
+from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.text_predicates import MOST_ITEMS, TextPredicates
 from gpudb.engine.gpu.fused.translate.text_predicates import Scope as Scope
 from gpudb.engine.gpu.fused.translate.typed_values import (
@@ -38,41 +39,10 @@ from gpudb.sql import bound
 from gpudb.types import BOOL
 
 
-class Tables:
-    """The tables of a pipeline's Mapped expressions: entries of int64, and which are not NULL (None: all)."""
-
-    def __init__(self) -> None:
-        self.entries: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]] = []
-        self._made: dict[Any, Value] = {}
-        self._kept: list[Any] = []
-
-    def add(self, entries: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None) -> int:
-        """The number of a new table: of as few bytes an entry as its values need."""
-        low, high = int(entries.min()), int(entries.max())
-        kinds = ((np.uint8, 2**8), (np.uint16, 2**16), (np.uint32, 2**32))
-        kind = next((kind for kind, limit in kinds if low >= 0 and high < limit), np.int64)
-        self.entries.append((entries.astype(kind), valid))
-        return len(self.entries) - 1
-
-    def pattern(self, made: bytes) -> int:
-        """The number of a new table that is a pattern's bytes."""
-        self.entries.append((np.frombuffer(made + b"\0", np.uint8), None))
-        return len(self.entries) - 1
-
-    def once(self, key: tuple[Any, Dictionary], make: Callable[[], Value]) -> Value:
-        """What was made before for an expression over a dictionary."""
-        expr, dictionary = key
-        place = (expr, id(dictionary))
-        if place not in self._made:
-            self._kept.append(dictionary)
-            self._made[place] = make()
-        return self._made[place]
-
-
 class Translator:
     """Translates expressions over a scope; what they look up is added to `tables`."""
 
-    def __init__(self, scope: Scope, tables: Tables, parameters: Sequence[object]) -> None:
+    def __init__(self, scope: Scope, tables: MappingTables, parameters: Sequence[object]) -> None:
         self._scope = scope
         self._tables = tables
         self._parameters = parameters

@@ -1,0 +1,41 @@
+"""The tables that a pipeline's `Mapped` and `Matches` expressions read: entries by dictionary code, LIKE patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary, Value
+
+
+class MappingTables:
+    """The tables of a pipeline's Mapped expressions: entries of int64, and which are not NULL (None: all)."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]] = []
+        self._made: dict[Any, Value] = {}
+        self._kept: list[Any] = []
+
+    def add(self, entries: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None) -> int:
+        """The number of a new table: of as few bytes an entry as its values need."""
+        low, high = int(entries.min()), int(entries.max())
+        kinds = ((np.uint8, 2**8), (np.uint16, 2**16), (np.uint32, 2**32))
+        kind = next((kind for kind, limit in kinds if low >= 0 and high < limit), np.int64)
+        self.entries.append((entries.astype(kind), valid))
+        return len(self.entries) - 1
+
+    def pattern(self, made: bytes) -> int:
+        """The number of a new table that is a pattern's bytes."""
+        self.entries.append((np.frombuffer(made + b"\0", np.uint8), None))
+        return len(self.entries) - 1
+
+    def once(self, key: tuple[Any, Dictionary], make: Callable[[], Value]) -> Value:
+        """What was made before for an expression over a dictionary."""
+        expr, dictionary = key
+        place = (expr, id(dictionary))
+        if place not in self._made:
+            self._kept.append(dictionary)
+            self._made[place] = make()
+        return self._made[place]

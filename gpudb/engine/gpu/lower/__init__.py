@@ -1,5 +1,6 @@
-"""A stage's nodes as Polars lazy frames, with PostgreSQL's meaning: errors are values, numerics exact.
+"""Lowers a stage's nodes to Polars lazy frames with PostgreSQL's semantics: errors are values, numerics exact.
 
-A logical column is one or more physical ones ("lanes", see `values`); an expression lowers to its lanes and an error
-code, which CASE, AND and OR mask and the node that computes it raises.
+A logical column has one or more physical columns (see `values`). An expression lowers to its physical columns and an
+error code, which CASE, AND and OR mask; the node that evaluates the expression raises it. What has no lowering is
+evaluated on the host by DuckDB (`host_fallback`). Imports duckdb, plan, sql and `gpu.backend`, not `engine.cpu`.
 """

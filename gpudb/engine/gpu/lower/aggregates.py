@@ -1,7 +1,7 @@
-"""Aggregates as states: what each worker computes of its rows, how states merge, and the value that comes of them.
+"""Aggregates as states: a worker's partial state, the merge of states, and the final value.
 
-A state is a row of columns. `count`, `sum`, `min` and their like have one that is small; an aggregate without one
-(DISTINCT, ordered, a variance) wants all rows of a group on one worker, and its "state" is its value.
+A state is a row of columns. `count`, `sum`, `min` and the like have a small one. An aggregate without one (DISTINCT,
+ordered, a variance) needs all rows of a group on one worker; its "state" is its value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpudb.sql import bound
 from gpudb.types import INT8, MAX_DIGITS, SqlType, exact
 
 _ROWS = 2**31
-"""More rows than a segment has: what bounds of a sum are reckoned with."""
+"""More rows than a segment has; bounds of sums assume it."""
 _FLOATS = {"float4", "float8"}
 _INTEGERS = {"int2", "int4", "int8"}
 _LIMIT = 10**MAX_DIGITS
@@ -30,11 +30,11 @@ _LIMIT = 10**MAX_DIGITS
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How one call is computed. Names of its state's columns begin with a prefix that the caller chooses.
+    """How one call is evaluated. Names of its state's columns begin with a prefix that the caller chooses.
 
-    partial: over the arguments' values, of which the rows that FILTER leaves out are gone. merge: over states. final:
-    the value and its error from a merged state. narrow: the value, which has none, of merged states that have been
-    computed; None where they leave it open whether there is an error.
+    partial: over the arguments' values, without the rows that FILTER excludes. merge: over states. final: the value and
+    its error from a merged state. narrow: the value, which cannot fail, from merged states that have been computed;
+    None if an error is possible.
     """
 
     partial: Callable[[Sequence[Value], str], list[pl.Expr]]
@@ -44,14 +44,14 @@ class State:
 
 
 def is_mergeable(call: bound.Aggregate) -> bool:
-    """Whether a call has a small state; otherwise all rows of a group must lie on one worker."""
+    """Returns whether a call has a small state; otherwise all rows of a group must be on one worker."""
     if (call.distinct and call.function.name not in {"min", "max"}) or call.function.name not in _MERGEABLE:
         return False
     return lacking(call) is None
 
 
 def lacking(call: bound.Aggregate) -> str | None:
-    """What has the host's functions compute a call, of whole groups; None for one that is lowered."""
+    """Returns why a call is evaluated on the host, over whole groups; None if it is lowered."""
     try:
         _lowered(call)
     except NotCarried as error:
@@ -60,13 +60,13 @@ def lacking(call: bound.Aggregate) -> str | None:
 
 
 def skips_nulls(call: bound.Aggregate) -> bool:
-    """Whether a row whose argument is NULL is as good as none: FILTER's rows need not leave the frame then."""
+    """Returns whether a NULL argument is ignored: then FILTER sets arguments to NULL and keeps the rows."""
     name = call.function.name
     return (name in _MERGEABLE and name != "single_value") or name in _WHOLE
 
 
 def state_of(call: bound.Aggregate) -> State:
-    """The state of a call; that of one for the host is its value, which the caller computes."""
+    """Returns the state of a call; for a call evaluated on the host its value, which the caller computes."""
     return _lowered(call) if lacking(call) is None else _given(call)
 
 
@@ -96,11 +96,11 @@ def _counted(call: bound.Aggregate) -> State:
 
 
 MOST_SUM = 2**112
-"""Partial sums are less: 16,384 of them, one a share, have together no more than 38 digits."""
+"""Partial sums are less: 16,384 of them, one a share, add up to at most 38 digits."""
 
 
 def may_wrap(call: bound.Aggregate | bound.Window, value: Value) -> bool:
-    """Whether a partial sum of such values may be too much, by what is known of them without looking."""
+    """Returns whether a partial sum of such values may overflow, judged by known bounds alone."""
     if call.function.name not in {"sum", "avg"} or value.type.name != "numeric":
         return False
     most = _most(value)
@@ -108,7 +108,7 @@ def may_wrap(call: bound.Aggregate | bound.Window, value: Value) -> bool:
 
 
 def checked_sums(held: Held, names: Sequence[str]) -> None:
-    """NotCarried where a sum of some values of one of these columns may be too much, whatever their groups are."""
+    """Raises NotCarried if a sum of values of one of these columns may overflow, for any grouping."""
     for name in names:
         least, largest = held.least(name), held.largest(name)
         if least is not None and largest is not None and max(-least, largest) * held.rows >= MOST_SUM:
@@ -116,13 +116,13 @@ def checked_sums(held: Held, names: Sequence[str]) -> None:
 
 
 def is_narrow(value: Value) -> bool:
-    """Whether 64 bits hold every sum of such values."""
+    """Returns whether 64 bits hold every sum of such values."""
     most = _most(value)
     return most is not None and most < 2**63
 
 
 def _most(value: Value) -> int | None:
-    """What no sum of such values is more than, of as many as there may be; None for what has no bounds."""
+    """Returns a bound of the absolute value of any sum of such values; None without bounds."""
     limits = value.bounds or type_bounds(value.type)
     return None if limits is None else max(-limits[0], limits[1]) * _ROWS
 
@@ -131,7 +131,7 @@ def _sum_state(value: Value, name: str) -> list[pl.Expr]:
     held = value.expr.cast(pl.Int64) if is_narrow(value) else value.expr.cast(pl.Int128)
     made = [held.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
     if value.type.carried:
-        # A NULL shows nothing, whatever it is computed from.
+        # A NULL has no display scale, whatever its expression has.
         made.append(pl.when(value.expr.is_not_null()).then(value.shown).max().alias(name + "s"))
     return made
 
@@ -216,7 +216,7 @@ def _extreme(call: bound.Aggregate) -> State:
 
     def pick(value: pl.Expr) -> pl.Expr:
         if floats:
-            # NaN is above all: max is NaN for one, min for nothing else.
+            # NaN is the greatest: one NaN makes max NaN; min is NaN only if all are.
             real, nan = value.fill_nan(None), pl.lit(float("nan"))
             numbers, values = real.count(), value.count()
             if largest:
@@ -230,7 +230,7 @@ def _extreme(call: bound.Aggregate) -> State:
         return [first, *(expr.alias(name + suffix) for suffix, expr in made)]
 
     def at_end(lane: pl.Expr, key: pl.Expr) -> pl.Expr:
-        # Of equal values the first row's, as the embedded engine has it.
+        # Of equal values the first row's, as in the embedded engine.
         return lane.sort_by(key, descending=largest, nulls_last=True, maintain_order=True).first()
 
     rest = [suffix for suffix in lanes(kind) if suffix]
@@ -260,7 +260,7 @@ def _boolean(call: bound.Aggregate) -> State:
 
 
 def _single(call: bound.Aggregate) -> State:
-    """The one value of at most one row: 21000 for more."""
+    """The value of a scalar subquery of at most one row: 21000 for more."""
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         parts = [(name, args[0].expr.cast(lanes(call.type)[""]))]
@@ -279,7 +279,7 @@ def _single(call: bound.Aggregate) -> State:
 
 
 def _only(name: str, kind: pl.DataType) -> pl.Expr:
-    """The value that one state has, if one has any: the others are of no rows, and NULL."""
+    """Returns the value of the one state that has one: the others are of no rows, and NULL."""
     value = pl.col(name)
     return value.drop_nulls().first() if kind.is_nested() else value.max()
 
@@ -288,7 +288,7 @@ def _only(name: str, kind: pl.DataType) -> pl.Expr:
 
 
 def _given(call: bound.Aggregate) -> State:
-    """A call that the host's functions compute, whose columns are there."""
+    """Returns the state of a call that was evaluated on the host, whose columns are present."""
     names = tuple(lanes(call.type))
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
@@ -302,7 +302,7 @@ def _given(call: bound.Aggregate) -> State:
 
 
 def _first(call: bound.Aggregate) -> State:
-    """The first row's value in the call's order."""
+    """The value of the first row in the call's order."""
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         held = [("", args[0].expr.cast(lanes(call.type)[""])), *args[0].others]
@@ -313,7 +313,7 @@ def _first(call: bound.Aggregate) -> State:
 
 
 def _whole(call: bound.Aggregate) -> State:
-    """An aggregate over all rows of its group at once."""
+    """Returns the state of an aggregate over all rows of its group at once."""
     name = call.function.name
     compute = _WHOLE.get(name)
     if call.distinct and name in {"count", "sum", "avg"}:
@@ -345,7 +345,7 @@ def _distinct(call: bound.Aggregate) -> State:
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         value = args[0]
         if call.function.name == "count":
-            # Of no rows cuDF has NULL.
+            # Over no rows cuDF returns NULL.
             return [value.expr.drop_nulls().n_unique().cast(pl.Int64).fill_null(0).alias(name)]
         unique = Value(value.type, value.expr.unique(), None, value.bounds)
         return plain.partial((unique,), name)
@@ -354,7 +354,7 @@ def _distinct(call: bound.Aggregate) -> State:
 
 
 Whole = Callable[[Sequence[Value], bound.Aggregate], pl.Expr]
-"""From the arguments' values, the sort keys' after them, to the aggregate of a group."""
+"""From the arguments' values, followed by those of the sort keys, to the aggregate of a group."""
 
 
 def _spread(name: str) -> Whole:
@@ -368,8 +368,8 @@ def _spread(name: str) -> Whole:
 
 
 def _sorted(expr: pl.Expr, keys: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
-    """A lane, sorted by the call's ORDER BY."""
-    # A constant orders nothing, and is no column of the group's length.
+    """Sorts a physical column by the call's ORDER BY."""
+    # A constant sorts nothing, and its column lacks the group's length.
     told = [(key.expr, by) for key, by in zip(keys, call.order_by, strict=True) if not key.constant]
     if not told:
         return expr
@@ -378,7 +378,7 @@ def _sorted(expr: pl.Expr, keys: Sequence[Value], call: bound.Aggregate) -> pl.E
 
 
 def _sorts_itself(call: bound.Aggregate) -> bool:
-    """Whether distinct texts are wanted in their own order."""
+    """Returns whether distinct texts are sorted by themselves."""
     return len(call.order_by) == 1 and call.order_by[0].expr == call.args[0] and call.args[0].type.name != "bpchar"
 
 
@@ -388,7 +388,7 @@ def _strings(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
         texts = args[0].expr.drop_nulls().unique().sort(descending=call.order_by[0].descending)
     else:
         texts = _sorted(args[0].expr, args[len(call.args) :], call).drop_nulls()
-    # Of no texts cuDF joins no row at all, where Polars has an empty text: their greatest is one row.
+    # Joining no texts, cuDF returns no row and Polars an empty text: max() makes one row.
     return pl.when(texts.len() > 0).then(texts.str.join(between).max()).otherwise(None)
 
 

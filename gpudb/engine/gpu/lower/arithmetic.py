@@ -1,4 +1,4 @@
-"""Arithmetic on integers and floats: 22003 where PostgreSQL's type ends, unless bounds prove that it cannot."""
+"""Arithmetic on integers and floats: 22003 beyond the range of PostgreSQL's type, unless bounds rule that out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HELD = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}
 
 
 def integer(expr: pl.Expr, kind: SqlType, bounds: Bounds) -> Value:
-    """An integer result computed in enough bits, with its range checked where `bounds` do not prove it."""
+    """Returns an integer result computed in sufficient width; checks its range unless `bounds` prove it."""
     low, high = LIMITS[kind.name]
     if bounds is not None and low <= bounds[0] and bounds[1] <= high:
         return Value(kind, expr.cast(_HELD[kind.name]), None, bounds)
@@ -30,7 +30,7 @@ def integer(expr: pl.Expr, kind: SqlType, bounds: Bounds) -> Value:
 
 
 def corners(left: Value, right: Value, op: Callable[[int, int], int]) -> Bounds:
-    """The bounds of a sum, difference or product from its operands'."""
+    """Returns the bounds of a sum, difference or product from its operands' bounds."""
     a, b = left.bounds or type_bounds(left.type), right.bounds or type_bounds(right.type)
     if a is None or b is None:
         return None
@@ -39,7 +39,7 @@ def corners(left: Value, right: Value, op: Callable[[int, int], int]) -> Bounds:
 
 
 def enough(bounds: Bounds, *values: Value) -> list[pl.Expr]:
-    """The operands in as many bits as a result within `bounds` needs."""
+    """Casts the operands to the width that a result within `bounds` needs."""
     wide = bounds is None or max(-bounds[0], bounds[1]) > LIMITS["int8"][1]
     return [each.expr.cast(pl.Int128 if wide else pl.Int64) for each in values]
 
@@ -58,7 +58,7 @@ _declare_integers("mul", operator.mul)
 
 
 def truncated(left: pl.Expr, right: pl.Expr) -> pl.Expr:
-    """An integer quotient cut towards zero; NULL for a divisor of 0."""
+    """Truncating integer division; NULL for a divisor of 0."""
     safe = pl.when(right == 0).then(None).otherwise(right)
     floor = left // safe
     exact = floor * safe == left
@@ -78,7 +78,7 @@ def _divide(args: tuple[Value, ...], kind: SqlType) -> Value:
 @lowers("int2mod int4mod int8mod mod(int2,int2) mod(int4,int4) mod(int8,int8)")
 def _modulo(args: tuple[Value, ...], kind: SqlType) -> Value:
     a, b = enough((0, 0), *args)
-    # The least bigint by -1 does not exist as a quotient; its remainder does.
+    # The least bigint divided by -1 overflows; its remainder does not.
     safe = pl.when(b == -1).then(pl.lit(1, pl.Int64)).otherwise(b)
     rest = a - truncated(a, safe) * safe
     error = None if args[1].constant and args[1].bounds != (0, 0) else fault((b == 0) & a.is_not_null(), DIVISION)
@@ -126,7 +126,7 @@ def _complement(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def _float(expr: pl.Expr, kind: SqlType, *operands: pl.Expr) -> Value:
-    """A float result: 22003 where finite operands give infinity."""
+    """Returns a float result: 22003 if finite operands give infinity."""
     made = expr.cast(pl.Float32) if kind.name == "float4" else expr
     finite = operands[0].is_finite()
     for each in operands[1:]:
@@ -164,7 +164,7 @@ def _float_divide(args: tuple[Value, ...], kind: SqlType) -> Value:
     zero = fault((b == 0) & ~a.is_nan(), DIVISION)
     under = fault((made.expr == 0) & (a != 0) & b.is_finite(), UNDERFLOW)
     over = fault(made.expr.is_infinite() & a.is_finite() & (b != 0), OVERFLOW)
-    # A quotient by 0 is the division's error alone.
+    # Division by 0 has only its own error.
     return made.failing(pl.when(b == 0).then(zero).otherwise(worst(under, over)))
 
 

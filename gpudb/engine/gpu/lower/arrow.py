@@ -1,4 +1,4 @@
-"""Columns of Arrow, as engines give them (`SqlType.arrow`), as lanes and back."""
+"""Conversion between columns of Arrow (`SqlType.arrow`) and physical columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from gpudb.types import SqlType
 
 
 def to_lanes(array: pa.Array, kind: SqlType, keys: pa.Array | None = None) -> pl.DataFrame:
-    """A column as the lanes of its type, each under its suffix; `keys` are what values with parts compare by."""
+    """Converts a column to its type's physical columns, each named by its suffix.
+
+    `keys` are the comparison keys of keyed types.
+    """
     held = lanes(kind)
     if pa.types.is_null(array.type):
         return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
@@ -28,7 +31,7 @@ def to_lanes(array: pa.Array, kind: SqlType, keys: pa.Array | None = None) -> pl
     if kind.carried:
         value, shown = array.flatten()
         if value.null_count:
-            # A field of a record may be NULL by its value alone.
+            # A record's field may be NULL in its value only.
             shown = pc.if_else(value.is_valid(), shown, None)
         return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
     if kind.labels:
@@ -38,7 +41,7 @@ def to_lanes(array: pa.Array, kind: SqlType, keys: pa.Array | None = None) -> pl
 
 
 def series(array: pa.Array | pa.ChunkedArray, held: pl.DataType) -> pl.Series:
-    """One lane of a column that is held as it is: decimals without their point, moments without their zone."""
+    """Converts a column that is stored unchanged: decimals as unscaled integers, timestamptz without time zone."""
     if pa.types.is_time(array.type):
         array = array.cast(pa.int64())
     made = pl.Series(pl.from_arrow(array))
@@ -50,7 +53,7 @@ def series(array: pa.Array | pa.ChunkedArray, held: pl.DataType) -> pl.Series:
 
 
 def column(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
-    """The lanes under a name as a column of `SqlType.arrow`."""
+    """Converts the physical columns under a name to a column of `SqlType.arrow`."""
     lane = frame[name]
     if is_keyed(kind):
         return _mapped(_one(frame[name + "v"].to_arrow()).cast(held_arrow(kind)), kind, _FROM_HELD).cast(kind.arrow)
@@ -70,7 +73,7 @@ def column(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
 
 
 def numerics(digits: pa.Array, shown: pa.Array | list[int] | None, kind: SqlType) -> pa.Array:
-    """Decimals without their point as numerics; `shown` are the decimals that each shows, where they carry that."""
+    """Converts unscaled decimals to numerics; `shown` are the display scales of a carried numeric."""
     held = kind.numeric_digits
     value = digits.view(pa.decimal128(38, held[1])).cast(pa.decimal128(*held))
     if shown is None:
@@ -88,13 +91,13 @@ def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _mapped(array: pa.Array, kind: SqlType, changes: Mapping[str, Callable[[pa.Array], pa.Array]]) -> pa.Array:
-    """A column of values with parts, those of some types among them changed."""
+    """Converts nested values of some types inside a column of a keyed type."""
     if kind.item is not None:
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         items = array.flatten()
         if not len(items):
-            # Of lists that Polars took from others these begin behind what there is: pyarrow writes no such column.
+            # The offsets of lists that Polars sliced may exceed an empty child, which pyarrow cannot write.
             items = pa.array([], items.type)
         items = _mapped(items, kind.item, changes)
         return pa.ListArray.from_arrays(pa.array(offsets), items, mask=array.is_null() if array.null_count else None)
@@ -106,12 +109,12 @@ def _mapped(array: pa.Array, kind: SqlType, changes: Mapping[str, Callable[[pa.A
 
 
 def _taken_apart(array: pa.Array) -> pa.StructArray:
-    """Intervals as their months, days and microseconds."""
+    """Splits intervals into months, days and microseconds."""
     start = array.offset * 16
     raw = np.frombuffer(
         array.buffers()[1].slice(start, len(array) * 16), dtype=[("m", "<i4"), ("d", "<i4"), ("n", "<i8")]
     )
-    # Nanoseconds of a value that DuckDB or PostgreSQL made are whole microseconds.
+    # DuckDB's and PostgreSQL's values have whole microseconds.
     parts = [raw["m"], raw["d"], raw["n"] // 1000]
     mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     arrays = [pa.array(np.ascontiguousarray(part), mask=mask) for part in parts]
@@ -121,7 +124,7 @@ def _taken_apart(array: pa.Array) -> pa.StructArray:
 
 
 def _put_together(array: pa.StructArray) -> pa.Array:
-    """Months, days and microseconds as intervals."""
+    """Joins months, days and microseconds into intervals."""
     raw = np.zeros(len(array), dtype=[("m", "<i4"), ("d", "<i4"), ("n", "<i8")])
     months, days, micros = (pc.fill_null(part, 0).to_numpy(zero_copy_only=False) for part in array.flatten())
     raw["m"], raw["d"], raw["n"] = months, days, micros * 1000

@@ -1,4 +1,4 @@
-"""Conversions between types that the workers make; the others keep a statement on the embedded engine."""
+"""Casts between types on the workers; a statement with any other cast runs on the embedded engine."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _STRINGS = {"text", "varchar", "bpchar", "unknown", "name"}
 
 
 def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> Value:
-    """A value converted; its own error is kept by the caller. `utc` says that the session's time zone is UTC."""
+    """Casts a value; the caller adds its error. `utc`: the session's time zone is UTC."""
     source, target = value.type, kind
     same = source.name == target.name and target.modifier == -1 and target.name != "numeric" and not is_keyed(target)
-    # A network is held as an address.
+    # A cidr is stored like an inet.
     if source == target or same or (source.name, target.name) == ("cidr", "inet"):
         return Value(kind, value.expr, None, value.bounds, value.others, value.constant)
     if target.name == "numeric" and source.name in _INTEGERS | {"numeric"}:
@@ -87,7 +87,7 @@ def _to_float(value: Value, kind: SqlType) -> Value:
             raise NotCarried("cast from double precision to real")
         return Value(kind, value.expr.cast(held))
     if value.type.name == "numeric":
-        # Through its text, which rounds once; two integers below 2⁵³ divide as exactly.
+        # By way of its text, which rounds once; the quotient of two integers below 2⁵³ is also exact.
         limits = value.bounds or type_bounds(value.type)
         if limits is not None and max(-limits[0], limits[1]) < 2**53 and value.scale <= 22:
             return Value(kind, quotient(value.expr.cast(pl.Float64), pl.lit(float(10**value.scale))).cast(held))

@@ -1,4 +1,4 @@
-"""Comparisons. Polars orders text by its bytes and NaN above all, as PostgreSQL under collation C does."""
+"""Comparisons. Polars orders text by bytes and NaN as the greatest, as PostgreSQL does under collation C."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _FLOATS = "float4 float8 float48 float84"
 _KEYED = "array_ record_ range_ multirange_ jsonb_"
 _ORDERS = ("eq", "ne", "lt", "le", "gt", "ge")
 KEYED = frozenset(f"{family}{suffix}" for family in _KEYED.split() for suffix in _ORDERS)
-"""Comparisons of values that compare by a key of theirs; keys of two types are not alike."""
+"""Comparisons of types that compare by a key; keys of two different types are incompatible."""
 
 
 def turned(op: Operator, left: Value, right: Value) -> tuple[Operator, Value, Value]:
-    """The same comparison without a constant at its left: beside a column of one value Polars makes a single row of it.
+    """Swaps operands so that a constant is on the right: beside a column of one value Polars returns a single row.
 
-    Source: Polars 1.44, whose cross join with one row makes such columns.
+    Source: Polars 1.44, whose cross join with one row produces such columns.
     """
     return (_TURNED[op], right, left) if left.constant and not right.constant else (op, left, right)
 
 
 def compared(op: Operator, left: Value, right: Value) -> Value:
-    """A comparison of two values of one type, or of two integers or numerics."""
+    """Compares two values of one type, or two integers or numerics."""
     op, left, right = turned(op, left, right)
     if "numeric" in {left.type.name, right.type.name}:
         scale = max(left.scale, right.scale)
@@ -64,7 +64,7 @@ def compared(op: Operator, left: Value, right: Value) -> Value:
 
 
 def equal(left: Value, right: Value) -> pl.Expr:
-    """Whether two values are equal; NULL if either is."""
+    """Returns whether two values are equal; NULL if either is NULL."""
     return compared(operator.eq, left, right).expr
 
 

@@ -1,4 +1,4 @@
-"""Constants whose lanes the embedded engine makes: keys of jsonb, arrays, records and ranges, networks, bits."""
+"""Constants whose physical columns DuckDB computes: jsonb, arrays, records, ranges, networks, bit strings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from gpudb.sql import bound
 
 
 def constant(expr: bound.Constant | bound.Parameter, host: Host) -> Value:
-    """A constant or parameter with all its lanes; NotCarried where one is a list or a struct, of which there are no
-    literals."""
+    """Returns a constant or parameter with all its physical columns.
+
+    NotCarried if one is a list or struct, of which Polars has no literals.
+    """
     try:
         return literal(expr.value if isinstance(expr, bound.Constant) else host.parameters[expr.number - 1], expr.type)
     except NotCarried:
@@ -27,18 +29,18 @@ def constant(expr: bound.Constant | bound.Parameter, host: Host) -> Value:
 
 
 def compared_constant(expr: Any, host: Host) -> Value:
-    """A constant of any type, or what is made of constants, by what it compares as: its first lane alone."""
+    """Returns the comparison key alone of a constant of any type, or of an expression of constants."""
     return Value(expr.type, _literal(_lanes(host.step("v", expr))[0]), constant=True)
 
 
 @lru_cache(512)
 def _lanes(step: HostStep) -> list[pl.Series]:
-    """The lanes of a step that reads no columns, of one row."""
+    """Returns the physical columns of a step that reads no columns, for one row."""
     return step.of(pl.DataFrame({"c": [None]})).get_columns()
 
 
 def _literal(made: pl.Series) -> pl.Expr:
     if made.dtype == pl.Int128 or made.dtype.is_temporal():
-        # Polars shows nobody a literal of 128 bits, or a moment beyond Python's calendar.
+        # Polars cannot extract a value of 128 bits, or a timestamp beyond Python's calendar.
         raise NotCarried("a constant of 128 bits, or beyond the calendar")
     return pl.lit(made.item(), made.dtype)

@@ -1,4 +1,4 @@
-"""count(ROW(…)) and count(DISTINCT ROW(…)): no row is NULL, and of rows that are equal field by field one counts."""
+"""count(ROW(…)) and count(DISTINCT ROW(…)): no row is NULL; rows equal field by field count once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudb.sql import bound
 
 
 def counted_row(call: bound.Aggregate) -> bound.Row | None:
-    """The row that a call counts; None for one of something else."""
+    """Returns the row that a call counts; None for any other call."""
     if call.function.name != "count" or len(call.args) != 1:
         return None
     (arg,) = call.args
@@ -21,8 +21,10 @@ def counted_row(call: bound.Aggregate) -> bound.Row | None:
 def firsts(
     lazy: pl.LazyFrame, keys: Sequence[str], fields: Sequence[str], there: str, made: str, frames: Frames
 ) -> pl.LazyFrame:
-    """The frame with a column `made`, true in one row of each group's rows that are alike in `fields`, of those that
-    the column `there` says count, and NULL elsewhere."""
+    """Adds a column `made` that is true in the first of each group's rows with equal `fields`, and NULL elsewhere.
+
+    Only rows whose column `there` is true count.
+    """
     held = frames.held(lazy.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))).lazy
     first = held.filter(pl.col(there)).group_by([*keys, *fields]).agg(pl.col("row").min())
     return held.join(first.select("row", pl.lit(True).alias(made)), on="row", how="left").drop("row")

@@ -1,4 +1,4 @@
-"""Dates and timestamps: fields, truncation, differences, and moving by days and constant intervals."""
+"""Dates and timestamps: fields, truncation, differences, and arithmetic with days and constant intervals."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from gpudb.values.calendar import DAY
 
 
 def _no_year_zero(year: pl.Expr) -> pl.Expr:
-    """The year before 1 is -1 in PostgreSQL, and 0 in Polars."""
+    """Converts a year: the one before 1 is -1 in PostgreSQL, and 0 in Polars."""
     return pl.when(year > 0).then(year).otherwise(year - 1)
 
 
 def _counted_years(year: pl.Expr, size: int) -> pl.Expr:
-    """Which century or millennium a year is in: the first starts with year 1, the one before it is -1."""
+    """Returns a year's century or millennium: the first starts with year 1, the one before it is -1."""
     return pl.when(year > 0).then((year + (size - 1)) // size).otherwise(0 - (size - year) // size)
 
 
 def _thursday(value: pl.Expr) -> pl.Expr:
-    """The Thursday of a day's week, whose year is the week's."""
+    """Returns the Thursday of a day's week, whose year is the ISO year."""
     return (value.cast(pl.Date).cast(pl.Int32) + (4 - value.dt.weekday().cast(pl.Int32))).cast(pl.Date)
 
 
@@ -57,17 +57,17 @@ _OF_ZONES = {"timezone", "timezone_hour", "timezone_minute"}
 
 
 _WITHIN = {"second": 6, "milliseconds": 3, "microseconds": 0, "epoch": 6}
-"""Fields with decimals: so many of them there are, of microseconds."""
+"""Fields with decimals: their scale in microseconds."""
 
 
 _YEAR_2000 = 946_684_800
 """Seconds since 1970."""
 _CALENDAR_DAYS = 11_200_000
-"""libcudf's years are of 16 bits: it knows the fields of so many days before and after 1970."""
+"""libcudf's years have 16 bits: it supports fields within this many days of 1970."""
 
 
 def known(value: Value) -> pl.Expr:
-    """The code of moments that have no fields here."""
+    """Returns the error code of timestamps whose fields are not supported here."""
     days = value.type.name == "date"
     count, limit = (pl.Int32, _CALENDAR_DAYS) if days else (pl.Int64, _CALENDAR_DAYS * DAY)
     return fault(value.expr.cast(count).abs() > limit, CALENDAR)
@@ -75,7 +75,7 @@ def known(value: Value) -> pl.Expr:
 
 @lowers("to_timestamp(float8)")
 def _from_epoch(args: tuple[Value, ...], kind: SqlType) -> Value:
-    """Of seconds since 1970, rounded to microseconds as those since 2000 are."""
+    """Converts seconds since 1970, rounded to microseconds as seconds since 2000."""
     seconds = args[0].expr.cast(pl.Float64)
     inside = seconds.abs() <= _CALENDAR_DAYS * 86_400
     since = (pl.when(inside).then(seconds).otherwise(None) - _YEAR_2000) * 1e6
@@ -84,13 +84,13 @@ def _from_epoch(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def name_of(value: Value) -> str:
-    """The field that a constant names."""
+    """Returns the field that a constant names."""
     name = constant_text(value).strip().lower()
     return UNITS.get(name, name)
 
 
 def _microseconds(name: str, value: pl.Expr) -> pl.Expr:
-    """The microseconds of a timestamp's minute, or since 1970."""
+    """Returns a timestamp's microseconds within its minute, or since 1970."""
     if name == "epoch":
         return value.cast(pl.Int64)
     return value.dt.second().cast(pl.Int64) * 1_000_000 + value.dt.microsecond().cast(pl.Int64)
@@ -101,7 +101,7 @@ def _field(args: tuple[Value, ...]) -> pl.Expr:
     if name in _OF_DAYS and args[1].type.name == "date":
         return _OF_DAYS[name](args[1].expr.cast(pl.Int32).cast(pl.Int64))
     if name in _OF_ZONES and args[1].type.name == "timestamptz":
-        # Only in a session at UTC are fields of these lowered.
+        # These are lowered only in a session at UTC.
         return pl.when(args[1].expr.is_null()).then(None).otherwise(0)
     if name not in _FIELDS:
         raise NotCarried(f"extract({name})")
@@ -141,7 +141,7 @@ _DAYS_INTO: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "quarter": lambda value: value.dt.ordinal_day().cast(pl.Int64) - 1 - _days_before_quarter(value),
     "year": lambda value: value.dt.ordinal_day().cast(pl.Int64) - 1,
 }
-"""How many days of a unit have gone before a day."""
+"""The number of days from the start of the unit to a day."""
 
 
 def _days_before_quarter(value: pl.Expr) -> pl.Expr:
@@ -168,7 +168,7 @@ _PATTERN = re.compile("(YYYY|DDD|MM|DD|HH24|MI|SS)|[-/:., ]", re.IGNORECASE)
 
 @lowers("to_char(timestamp,text)")
 def _to_char(args: tuple[Value, ...], kind: SqlType) -> Value:
-    """Fields in digits alone, with what stands between them."""
+    """Lowers patterns of numeric fields and separators."""
     pattern = constant_text(args[1])
     made, place = "", 0
     while place < len(pattern):
@@ -190,22 +190,22 @@ _FIRST, _LAST = -2_440_588, 2_145_031_948
 
 
 _ENDLESS = {"date": 2**31 - 1, "timestamp": 2**63 - 1}
-"""What holds infinity, and below zero its opposite: days or microseconds since 1970."""
+"""The representation of infinity, in days or microseconds since 1970; negated for -infinity."""
 
 
 def endless(value: Value) -> pl.Expr:
-    """Whether a date or timestamp is infinite."""
+    """Returns whether a date or timestamp is infinite."""
     days = value.type.name == "date"
     return value.expr.cast(pl.Int32 if days else pl.Int64).abs() == _ENDLESS["date" if days else "timestamp"]
 
 
 def to_timestamp(expr: pl.Expr, source: SqlType) -> pl.Expr:
-    """A date or timestamp as a timestamp."""
+    """Converts a date or timestamp to a timestamp."""
     return expr if source.name != "date" else _recounted(expr, pl.Int32(), "date", pl.Datetime("us"), "timestamp")
 
 
 def to_date(expr: pl.Expr, source: SqlType) -> pl.Expr:
-    """The day of a date or timestamp."""
+    """Converts a date or timestamp to a date."""
     return expr if source.name == "date" else _recounted(expr, pl.Int64(), "timestamp", pl.Date(), "date")
 
 
@@ -247,7 +247,7 @@ def _between(args: tuple[Value, ...], kind: SqlType) -> Value:
     micros = one - other
     wrapped = ((one < 0) != (other < 0)) & ((micros < 0) != (one < 0))
     beyond = fault(endless(args[0]) | endless(args[1]) | wrapped, CALENDAR)
-    # As PostgreSQL shows it: whole days, and what is left; both of one sign.
+    # As PostgreSQL does: whole days and a rest, both of one sign.
     size = micros.abs()
     sign = pl.when(micros < 0).then(-1).otherwise(1)
     days = (size // DAY * sign).cast(pl.Int32)

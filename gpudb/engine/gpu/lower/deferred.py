@@ -1,4 +1,4 @@
-"""What no lazy frame computes, put off until its frame is collected: steps that each add columns to it."""
+"""Deferred steps: what a lazy frame cannot compute, and adds columns to the frame after it is collected."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _LIMIT = 10**MAX_DIGITS
 
 @dataclass
 class PutOff:
-    """The steps of some expressions over one frame; `prefix` begins their columns' names."""
+    """The deferred steps of expressions over one frame; names of their columns start with `prefix`."""
 
     prefix: str = "h"
     steps: list[Quotient | HostStep] = field(default_factory=list)
     _hosted: list[tuple[Any, Value]] = field(default_factory=list)
 
     def quotient(self, dividend: Value, divisor: Value, shown: pl.Expr, kind: SqlType) -> Value:
-        """A carried quotient as columns to come; 22012 for a divisor of 0."""
+        """Defers a carried quotient; returns its future columns. 22012 for a divisor of 0."""
         name = f"{self.prefix}{len(self.steps)}"
         self.steps.append(Quotient(name, dividend, divisor, shown))
         known = divisor.constant and divisor.bounds != (0, 0)
@@ -34,7 +34,7 @@ class PutOff:
         return Value(kind, pl.col(name), error, (1 - _LIMIT, _LIMIT - 1), (("s", pl.col(name + "s")),))
 
     def hosted(self, host: Host, expr: Any) -> Value:
-        """An expression's value by the host's functions, as columns to come; what it raises, the step raises."""
+        """Defers an expression to the host; returns its future columns. The step raises its errors."""
         for known, value in self._hosted:
             if known == expr:
                 return value
@@ -47,16 +47,16 @@ class PutOff:
         return value
 
     def mark(self) -> tuple[int, int]:
-        """Where the steps stand."""
+        """Returns a savepoint for `back_to`."""
         return len(self.steps), len(self._hosted)
 
     def back_to(self, mark: tuple[int, int]) -> None:
-        """Takes back the steps since a mark."""
+        """Removes the steps added since a savepoint."""
         del self.steps[mark[0] :]
         del self._hosted[mark[1] :]
 
     def computed(self, lazy: pl.LazyFrame, frames: Frames) -> Held:
-        """The frame with every step's columns."""
+        """Collects the frame and adds every step's columns."""
         made = frames.held(lazy)
         for each in self.steps:
             made = each.added(made, frames)

@@ -1,4 +1,4 @@
-"""Errors as values: a code a row, 0 for none; the largest of a column of codes is raised with its SQLSTATE."""
+"""Errors as values: a code a row, 0 for none; the largest code of a column is raised with its SQLSTATE."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DIVISION, SMALLINT, INTEGER, BIGINT, NUMERIC, OVERFLOW, UNDERFLOW, FORMAT, ROWS,
 LIMIT, OFFSET, STEP, FRAME_NULL, FRAME_SIZE, NTILE, NTH, ROOT, INTERVAL = range(13, 22)
 ZERO_LOGARITHM, NEGATIVE_LOGARITHM, ZERO_POWER, COMPLEX_POWER, INPUT, BUCKET = range(22, 28)
 CALENDAR = 100
-"""No error of the statement: infinity, or a year that libcudf has no number for, whose fields workers do not know."""
+"""Not an error of the statement: infinity, or a year beyond libcudf's range, whose fields workers cannot compute."""
 RANGES = {"int2": SMALLINT, "int4": INTEGER, "int8": BIGINT, "numeric": NUMERIC}
 
 Error = pl.Expr | None
@@ -54,7 +54,7 @@ Error = pl.Expr | None
 
 
 def raised(code: int) -> SqlError | NotCarried:
-    """The error of a code."""
+    """Returns the exception for a code."""
     if code == CALENDAR:
         return NotCarried("a date or timestamp beyond the workers' calendar")
     condition, message = _FAULTS[code]
@@ -62,16 +62,16 @@ def raised(code: int) -> SqlError | NotCarried:
 
 
 def fault(when: pl.Expr, code: int) -> pl.Expr:
-    """The code where a condition is true, 0 elsewhere."""
+    """Returns the code where a condition is true, 0 elsewhere."""
     return pl.when(when).then(pl.lit(code, pl.Int8)).otherwise(pl.lit(0, pl.Int8))
 
 
 def worst(*errors: Error) -> Error:
-    """The first code of each row that is not 0."""
+    """Returns the first code of each row that is not 0."""
     found = [each for each in errors if each is not None]
     return reduce(lambda rest, each: pl.when(each != 0).then(each).otherwise(rest), reversed(found)) if found else None
 
 
 def masked(error: Error, where: pl.Expr) -> Error:
-    """The codes of the rows where a condition is true."""
+    """Returns the codes of the rows where a condition is true, 0 elsewhere."""
     return None if error is None else pl.when(where).then(error).otherwise(pl.lit(0, pl.Int8))

@@ -1,4 +1,4 @@
-"""Exact quotients by expressions, for the operands that 128 bits hold on the way; the others are told and put off."""
+"""Exact quotients as expressions, for operands whose intermediate results fit 128 bits; others are marked."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import polars as pl
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS
 
 LEFT = 127
-"""Stands for the decimals of a quotient that expressions do not make."""
+"""Marks a quotient that expressions cannot compute, in the column of display scales."""
 _DIGITS = 17
-"""Operands have no more of them."""
+"""Maximal number of digits of an operand."""
 _SIGNIFICANT = 16
 _ROOM = 4.0e37
-"""Below the half of 2¹²⁷, by more than floating point errs."""
+"""Less than half of 2¹²⁷, by more than the error of floating point."""
 
 
 def quotients(parts: pl.LazyFrame, a_scale: int, b_scale: int) -> pl.LazyFrame:
-    """The quotients a / b of a frame's columns of digits without points, `s` decimals being shown of the operands.
+    """Returns the quotients a / b of a frame's columns of unscaled digits; `s` is the operands' display scale.
 
-    Columns `v` (Int128, of CARRIED_SCALE decimals) and `t` (Int8, how many are shown), as `udf_quotient.quotient_of`
-    makes them; NULL and 0 where an operand is NULL or the divisor 0, NULL and LEFT where the value needs more room.
+    Columns: `v` (Int128 with CARRIED_SCALE decimals) and `t` (Int8, the display scale), as
+    `duckdb.udf.quotient.quotient_of` computes them. NULL and 0 if an operand is NULL or the divisor 0; NULL and LEFT if
+    the value needs more than 128 bits.
     """
     a, b = pl.col("a"), pl.col("b")
     limit = 10**_DIGITS
     fits = (a < limit) & (a > -limit) & (b < limit) & (b > -limit)
-    # A column a step: an expression that is used again would grow with every use.
+    # A column per step: an expression that is used repeatedly would grow with every use.
     parts = parts.select("a", "b", pl.col("s").cast(pl.Int32), n=a.is_null() | b.is_null() | (b == 0), fits=fits)
     usable = pl.col("fits") & ~pl.col("n")
     parts = parts.with_columns(
@@ -56,14 +57,17 @@ def quotients(parts: pl.LazyFrame, a_scale: int, b_scale: int) -> pl.LazyFrame:
     done = usable & pl.col("room")
     negative = (pl.col("one") < 0) != (pl.col("other") < 0)
     value = pl.when(done).then(pl.when(negative).then(0 - m).otherwise(m)).otherwise(None)
-    # Of 0 more decimals are shown than a quotient has.
+    # Zero may display more decimals than a quotient.
     zero = pl.when(pl.col("k") < MAX_DIGITS).then(pl.col("k")).otherwise(MAX_DIGITS)
     shown = pl.when(pl.col("n")).then(0).when(~done).then(LEFT).when(pl.col("one") == 0).then(zero).otherwise(c)
     return parts.select(value.cast(pl.Int128).alias("v"), shown.cast(pl.Int8).alias("t"))
 
 
 def _leading(value: pl.Expr, scale: int) -> tuple[pl.Expr, pl.Expr]:
-    """The power of 10000 that a number of at most _DIGITS digits starts with, and its digit there; 0 and 0 for 0."""
+    """Returns the power of 10000 of a number's first base-10000 digit, and that digit; 0 and 0 for 0.
+
+    The number has at most _DIGITS digits.
+    """
     lowest = scale % 4
     below = (lowest - scale) // 4 - 1
     weight: pl.Expr = pl.lit(below, pl.Int32)
@@ -77,7 +81,7 @@ def _leading(value: pl.Expr, scale: int) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _tens(power: pl.Expr) -> pl.Expr:
-    """10 to a power from 0 to 31, in 128 bits."""
+    """Returns 10 to a power from 0 to 31, in 128 bits."""
     made = pl.lit(1, pl.Int64).cast(pl.Int128)
     for bit in range(5):
         factor = pl.when((power // 2**bit) % 2 == 1).then(pl.lit(10 ** (2**bit), pl.Int64)).otherwise(1)

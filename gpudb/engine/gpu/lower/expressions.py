@@ -1,4 +1,4 @@
-"""Expressions of a plan as lowered values: three-valued logic, CASE, and errors only where they are reached."""
+"""Lowers expressions to values: three-valued logic, CASE, and errors only on branches that are reached."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from gpudb.types import BOOL, SqlType
 
 
 class Expressions:
-    """Lowers expressions over one input; `bounds` are of its columns, `host` computes what has no lowering.
+    """Lowers expressions over one input; `bounds` are those of its columns.
 
-    The values that it gives hold over the input once `put_off` has been computed on it.
+    `host` evaluates what has no lowering. The values are valid over the input after the deferred steps have run on it.
     """
 
     def __init__(self, bounds: Sequence[Bounds], host: Host) -> None:
@@ -39,7 +39,7 @@ class Expressions:
         self.put_off = PutOff()
 
     def value(self, expr: Any) -> Value:
-        """The lowered value of an expression; the host's where a part of it has none and may not be computed alone."""
+        """Lowers an expression; all of it falls back to the host if a part has no lowering."""
         mark = self.put_off.mark()
         try:
             return self._value(expr)
@@ -50,7 +50,7 @@ class Expressions:
             return made
 
     def _reached(self, exprs: Sequence[Any]) -> list[Value]:
-        """Values of which all but the first may not be reached: the host's steps know of no such condition."""
+        """Lowers values of which all but the first may not be reached; host steps do not know such conditions."""
         first = self.value(exprs[0])
         mark = self.put_off.mark()
         values = [first, *(self.value(each) for each in exprs[1:])]
@@ -63,7 +63,7 @@ class Expressions:
         raise NotCarried(_NAMES.get(type(expr).__name__, type(expr).__name__))
 
     def condition(self, expr: Any) -> tuple[pl.Expr, Error]:
-        """A boolean and its error."""
+        """Lowers a condition; returns a boolean and its error."""
         made = self.value(expr)
         return made.expr, made.error
 
@@ -79,12 +79,12 @@ class Expressions:
         return constant(expr, self._host)
 
     def _compared(self, expr: Any) -> Value:
-        """A value of which only is asked what it equals and comes before."""
+        """Lowers a value that is only compared: a constant's comparison key is sufficient."""
         if is_keyed(expr.type) and all(isinstance(node, _MADE_OF_CONSTANTS) for node in walk(expr)):
             try:
                 return compared_constant(expr, self._host)
             except GpudbError:
-                pass  # An error is one only of rows that there are.
+                pass  # An error counts only for existing rows.
         return self.value(expr)
 
     @_value.register
@@ -116,7 +116,7 @@ class Expressions:
         parts = self._reached(expr.args)
         if expr.op == "NOT":
             return Value(BOOL, ~parts[0].expr, parts[0].error)
-        # PostgreSQL stops at the first false (true) one: later errors count only where it would get there.
+        # PostgreSQL stops at the first false (true) operand: later errors count only if they are reached.
         made, error = parts[0].expr, parts[0].error
         for part in parts[1:]:
             stopped = made.eq_missing(expr.op == "OR")
@@ -151,7 +151,7 @@ class Expressions:
         held = lanes(expr.arg.type)
         plain = len(held) == 1 and held[""] != pl.Binary and expr.arg.type.name != "numeric"
         if plain and all(each.constant for each in items):
-            # All at once: a frame for each takes longer than to look the rows up among a hundred.
+            # One lookup in a list; a comparison for each item is slower.
             values = pl.select(each.expr.alias(f"{number}") for number, each in enumerate(items)).get_columns()
             known = pl.concat([each.cast(values[0].dtype) for each in values]).drop_nulls()
             made = arg.expr.is_in(known.implode())
@@ -179,7 +179,7 @@ class Expressions:
 
 
 def _stopping(expr: Any) -> Any:
-    """AND and OR as CASE, which the host stops at the first false (true) part of a row as PostgreSQL does."""
+    """Rewrites AND and OR as CASE, which stops at a row's first false (true) operand, like PostgreSQL."""
     if not isinstance(expr, bound.BoolOp) or expr.op == "NOT":
         return expr
     end = bound.Constant(expr.op == "OR", BOOL)
@@ -188,7 +188,7 @@ def _stopping(expr: Any) -> Any:
 
 
 def _extreme(expr: bound.Choice, args: Sequence[Value]) -> Value:
-    """GREATEST and LEAST: of equal values the first one; NULLs are passed over."""
+    """Lowers GREATEST and LEAST: of equal values the first one; NULLs are ignored."""
     if is_keyed(expr.type):
         raise NotCarried(f"{expr.op} of {expr.type.plain}")
     values, bounds = _alike(expr.type, args)
@@ -209,7 +209,7 @@ def _extreme(expr: bound.Choice, args: Sequence[Value]) -> Value:
 
 
 def _alike(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]:
-    """Values of which one will be taken, numerics at the type's scale and in one width, and the bounds of all."""
+    """Converts values of which one is chosen: numerics to one scale and width. Also returns the bounds of all."""
     if kind.name != "numeric":
         known = [each.bounds or type_bounds(each.type) for each in values]
         limits = [each for each in known if each is not None]
@@ -230,7 +230,7 @@ def _alike(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]
 
 
 def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Value:
-    """CASE: the value of the first condition that is true, else the last one's; only what is reached may fail."""
+    """Lowers CASE: the value of the first true condition, else the last value; only reached operands may fail."""
     conditions, values = _open(conditions, values)
     values, bounds = _alike(kind, values)
     reached: pl.Expr | None = None
@@ -259,9 +259,10 @@ def _chosen(kind: SqlType, conditions: list[Value], values: list[Value]) -> Valu
 
 
 def _open(conditions: list[Value], values: list[Value]) -> tuple[list[Value], list[Value]]:
-    """The conditions that rows decide, and their values, with the one after them.
+    """Removes constant conditions; returns the rest with their values and the default.
 
-    Of constant conditions Polars makes a single row for a whole frame, where constants are all that a CASE below gives.
+    With constant conditions Polars returns a single row for a whole frame, if all results of a nested CASE are
+    constants.
     """
     left: tuple[list[Value], list[Value]] = [], []
     for condition, value in zip(conditions, values, strict=False):

@@ -1,4 +1,4 @@
-"""Groups of rows: the states of their aggregates, states merged, and what comes of them."""
+"""Aggregation of groups: partial states, merged states, and final values."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from gpudb.types import BOOL, SqlType
 
 
 class Groups:
-    """Aggregates over frames; keys are k0, k1, … and states a0, a1, …, each with its lanes."""
+    """Aggregates over frames; keys are k0, k1, … and states a0, a1, …, each with its physical columns."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
 
     def partial(self, frame: Frame, node: nodes.Aggregate) -> pl.LazyFrame:
-        """The states of the groups of a frame's rows."""
+        """Returns the states of the groups of a frame's rows."""
         over = self._steps.over(frame)
         keys = [over.value(key) for key in node.keys]
         columns = [expr for n, key in enumerate(keys) for expr in key.columns(f"k{n}")]
@@ -85,7 +85,7 @@ class Groups:
             lazy = firsts(lazy, first, fields, f"y{number}", f"u{number}", self._steps.frames)
         if hosted:
             return self._with_hosted(lazy, [key.type for key in keys], calls, hosted)
-        # A key is its first lane; the others are those of one of its rows.
+        # A group is keyed by a key's first physical column; the others are those of one of its rows.
         shown = [pl.col(f"k{n}{s}").first() for n, key in enumerate(keys) for s in lanes(key.type) if s]
         names = [f"k{n}" for n in range(len(keys))]
         if placed:
@@ -99,7 +99,7 @@ class Groups:
     def _with_hosted(
         self, lazy: pl.LazyFrame, keys: Sequence[SqlType], calls: list[pl.Expr], hosted: list[tuple[int, Any]]
     ) -> pl.LazyFrame:
-        """Groups whose rows are all here, some of their aggregates computed by the host's functions."""
+        """Aggregates groups whose rows are all on this worker, with some aggregates evaluated on the host."""
         step = self._steps.host.calls([call for _, call in hosted])
         table = self._steps.frames.fetched(lazy, "aggregates")
         if keys:
@@ -125,7 +125,7 @@ class Groups:
     def _counted(
         over: Expressions, call: bound.Aggregate, row: bound.Row, number: int
     ) -> tuple[list[pl.Expr], Error] | None:
-        """Whether a row counts, and for DISTINCT its fields, as columns; None where FILTER stands before host steps."""
+        """Returns columns: whether a row counts, and for DISTINCT its fields; None for FILTER over host steps."""
         mark = over.put_off.mark()
         fields = [over.value(item) for item in row.items]
         error = worst(*(each.error for each in fields))
@@ -145,12 +145,12 @@ class Groups:
 
     @staticmethod
     def _placed_value(over: Expressions, call: bound.Aggregate) -> tuple[pl.Expr, Error]:
-        """What a percentile sorts, NULL in the rows that FILTER leaves out."""
+        """Returns the values that a percentile sorts, NULL in rows that FILTER excludes."""
         expr = call.within_group[0].expr
         mark = over.put_off.mark()
         value = over.value(expr)
         if call.filter is not None and over.put_off.mark()[1] > mark[1]:
-            # As for other arguments: of the rows left out the host's step may not fail.
+            # As for other arguments: the host's step must not fail for excluded rows.
             over.put_off.back_to(mark)
             value = over.value(bound.Case(((call.filter, expr),), bound.Constant(None, expr.type), expr.type))
         held = value.expr.cast(lanes(value.type)[""])
@@ -162,12 +162,12 @@ class Groups:
         )
 
     def _arguments(self, over: Expressions, call: bound.Aggregate, number: int) -> tuple[list[Value], Error]:
-        # The order of a sum's rows changes nothing.
+        # The order of a sum's rows is irrelevant.
         ordered = call.order_by if not is_mergeable(call) else ()
         mark = over.put_off.mark()
         args = [over.value(arg) for arg in call.args]
         if call.filter is not None and over.put_off.mark()[1] > mark[1]:
-            # The host's step computes every row: of those left out it may not fail.
+            # The host's step evaluates every row: it must not fail for excluded rows.
             over.put_off.back_to(mark)
             nothing = [bound.Constant(None, arg.type) for arg in call.args]
             pairs = zip(call.args, nothing, strict=True)
@@ -182,7 +182,7 @@ class Groups:
     def _argument_columns(
         self, args: Sequence[Value], call: bound.Aggregate, over: Expressions, number: int
     ) -> tuple[list[pl.Expr], list[Value]]:
-        """The arguments as columns of the frame, and as values over those, FILTER's rows gone."""
+        """Returns the arguments as columns of the frame, and as values over those without FILTER's excluded rows."""
         made: list[pl.Expr] = []
         named: list[Value] = []
         kept = left = None
@@ -207,14 +207,14 @@ class Groups:
             )
             named.append(Value(arg.type, value, None, arg.bounds, others))
         if not args and left is not None:
-            # count(*) FILTER (…) counts the rows that are left.
+            # count(*) FILTER (…) counts the rows that pass.
             made.append(pl.when(left).then(True).otherwise(None).alias(f"f{number}"))
             named.append(Value(BOOL, pl.col(f"f{number}")))
         return made, named
 
     @staticmethod
     def merged(lazy: pl.LazyFrame, node: nodes.Aggregate) -> pl.LazyFrame:
-        """Each group's states from several workers as one."""
+        """Merges each group's states from several workers."""
         calls = [expr for n, call in enumerate(node.calls) for expr in state_of(call).merge(f"a{n}")]
         if not node.keys:
             return lazy.select(calls or [pl.len().alias(NOTHING)])
@@ -225,10 +225,10 @@ class Groups:
         return lazy.group_by(names).agg([*shown, *calls])
 
     def final(self, frame: Frame, node: nodes.Aggregate) -> Frame:
-        """The groups' keys, and what their aggregates give.
+        """Returns the groups' keys and final aggregates.
 
-        Sums are looked at all at once, in far less time than each group's is checked in: nearly always 64 bits hold
-        them all, and nothing can fail.
+        Sums are checked all at once, which is much faster than a check for each group: usually 64 bits hold all of
+        them, and nothing can fail.
         """
         values: list[Value] = []
         for n, key in enumerate(node.keys):

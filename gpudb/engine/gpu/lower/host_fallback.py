@@ -1,8 +1,8 @@
-"""Host functions: expressions that no lane holds an operation for, computed by the embedded engine's functions.
+"""Evaluation on the host, by DuckDB's functions, of expressions that have no lowering.
 
-The columns that such an expression reads go to DuckDB in slices, and its values come back as lanes: a step between two
-lazy frames. So a function is written once, and a worker on a GPU takes it from the host in the same way. An expression
-goes as a whole, so that CASE and AND keep their parts from failing where no row gets to them.
+The columns that such an expression reads go to DuckDB in slices, and its values come back as physical columns: a step
+between two lazy frames. So a function is implemented once, and a worker on a GPU uses the host's implementation. An
+expression is sent as a whole, so that CASE and AND guard their parts against errors in rows that do not reach them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gpudb.storage.iceberg.column_layout import restored, stored_duckdb
 from gpudb.types import INT8, SqlType
 
 SLICE = 1 << 18
-"""Rows that go to the host at a time."""
+"""Rows of a slice sent to the host."""
 _MEMORY = "1GiB"
 _UTC = {"UTC", "ETC/UTC", "GMT", "ETC/GMT"}
 _ELSEWHERE = (
@@ -45,9 +45,9 @@ _ELSEWHERE = (
 
 @dataclass
 class Host:
-    """The host side of a statement: its parameters and its session's time zone. `used` names what went there.
+    """The host side of a statement: its parameters and time zone. `used` names the constructs that fell back.
 
-    A `dry` one is asked only whether it could: nothing is computed of its groups.
+    If `dry`, nothing is computed: only whether the host supports the expressions is checked.
     """
 
     parameters: Sequence[object] = ()
@@ -61,27 +61,27 @@ class Host:
         return self.timezone.upper() in _UTC
 
     def step(self, name: str, expr: Any) -> HostStep:
-        """The step that makes an expression's value the lanes under a name.
+        """Returns the step that evaluates an expression into the physical columns under a name.
 
-        NotCarried for what belongs to no single row, or draws another value each time.
+        NotCarried if the value depends on more than one row, or the expression is volatile.
         """
         columns = _read((expr,), _ELSEWHERE)
         return HostStep(name, expr.type, self._rendered(expr, expr.type), columns, self.timezone)
 
     def calls(self, calls: Sequence[bound.Aggregate] | Sequence[bound.Window]) -> HostCalls:
-        """The step that computes aggregates of groups, or window functions; NotCarried as for `step`."""
+        """Returns the step that evaluates aggregates of groups, or window functions; NotCarried as for `step`."""
         columns = _read(calls, _ELSEWHERE[2:])
         sql = tuple(self._rendered(call, call.type) for call in calls)
         grouped = isinstance(calls[0], bound.Aggregate)
         return HostCalls(tuple(call.type for call in calls), sql, columns, self.timezone, grouped)
 
     def rows(self, call: bound.SetReturning) -> HostRows:
-        """The step that computes a set-returning function's rows; NotCarried as for `step`."""
+        """Returns the step that evaluates a set-returning function; NotCarried as for `step`."""
         columns = _read(call.args, _ELSEWHERE)
         return HostRows(call.type, self._rendered(call, call.type), columns, self.timezone)
 
     def _rendered(self, expr: Any, kind: SqlType) -> str:
-        """An expression's SQL over `f`, one value of `SqlType.duckdb`."""
+        """Renders an expression over `f` as SQL, with one value of `SqlType.duckdb`."""
         lanes(kind)
         rendering = Rendering(lambda each: f"f.c{each.index}", _no_query, self.parameters)
         try:
@@ -98,7 +98,7 @@ Columns = tuple[tuple[int, SqlType], ...]
 
 
 def _read(exprs: Sequence[Any], elsewhere: tuple[type, ...]) -> Columns:
-    """The columns that expressions read; NotCarried where they are not computed of these alone."""
+    """Returns the columns that expressions read; NotCarried if the expressions depend on anything else."""
     columns: dict[int, SqlType] = {}
     nodes = [node for expr in exprs for node in walk(expr)]
     inside = {node.rel for node in nodes if isinstance(node, bound.Let | bound.Fold)}
@@ -116,20 +116,20 @@ def _read(exprs: Sequence[Any], elsewhere: tuple[type, ...]) -> Columns:
 
 
 def _given(frame: pl.DataFrame, columns: Columns) -> tuple[pa.Table, str]:
-    """Columns of a frame as an Arrow table, and the SQL that reads them from `held` as types that DuckDB holds."""
+    """Returns a frame's columns as an Arrow table, and the SQL that reads them from `held` as DuckDB types."""
     arrays = {f"c{index}": column(frame, f"c{index}", kind) for index, kind in columns}
     arrays |= {f"c{index}": _copied(arrays[f"c{index}"]) for index, kind in columns if is_keyed(kind)}
     selected = [
         f"c{index}" if outside(kind) == kind.duckdb else f"CAST(c{index} AS {kind.duckdb}) AS c{index}"
         for index, kind in columns
     ]
-    # A frame's rows are counted by what is in it.
+    # A table needs a column to have a row count.
     return pa.table(arrays or {"c": pa.nulls(frame.height)}), ", ".join(selected or ["c"])
 
 
 @dataclass(frozen=True, slots=True)
 class HostStep:
-    """An expression's SQL over `f`, whose columns c0, c1, … are those of the frame, by index and type."""
+    """An expression's SQL over `f`, whose columns c0, c1, … are the frame's, by index and type."""
 
     name: str
     kind: SqlType
@@ -143,16 +143,16 @@ class HostStep:
         return tuple(self.name + suffix for suffix in lanes(self.kind))
 
     def added(self, made: Held, frames: Frames) -> Held:
-        """The frame with the expression's lanes; what its rows raise is raised here."""
+        """Adds the expression's physical columns to the frame; raises the errors of its rows."""
         read = [f"c{index}{suffix}" for index, kind in self.columns for suffix in lanes(kind)]
-        # A frame's rows are counted by what is in it.
+        # A table needs a column to have a row count.
         frame = frames.fetched(made.lazy.select(read or pl.first()), "functions")
         parts = [self.of(frame.slice(start, SLICE)) for start in range(0, frame.height, SLICE)]
         held = pl.concat(parts) if parts else pl.DataFrame(schema=lanes(self.kind))
         return made.beside(held.rename({suffix: self.name + suffix for suffix in held.columns}))
 
     def of(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The expression's lanes over a few rows."""
+        """Evaluates the expression over a few rows."""
         table, selected = _given(frame, self.columns)
         values = f"SELECT {self.sql} AS v0 FROM (SELECT {selected} FROM held) AS f"
         return _computed(values, table, (self.kind,), self.timezone)[0]
@@ -160,7 +160,7 @@ class HostStep:
 
 @dataclass(frozen=True, slots=True)
 class HostCalls:
-    """The SQL of aggregates (`grouped`) or window functions over `f`, whose rows are those of a frame."""
+    """The SQL of aggregates (`grouped`) or window functions over the rows `f` of a frame."""
 
     kinds: tuple[SqlType, ...]
     sql: tuple[str, ...]
@@ -169,9 +169,9 @@ class HostCalls:
     grouped: bool
 
     def of(self, frame: pl.DataFrame, groups: pl.Series | None) -> list[pl.DataFrame]:
-        """Each call's lanes, in the order of the groups' numbers: a row for each group, or for each of a window's rows.
+        """Evaluates the calls, in the order of the groups' numbers.
 
-        One row without groups.
+        A call has a row for each group, or for each of a window's rows. Without groups the result is one row.
         """
         table, selected = _given(frame, self.columns)
         outputs = [f"{sql} AS v{number}" for number, sql in enumerate(self.sql)]
@@ -184,13 +184,13 @@ class HostCalls:
         return _computed(values, table, self.kinds, self.timezone, " ORDER BY q.g")
 
     def nothing(self, rows: int) -> list[pl.DataFrame]:
-        """NULLs in the place of the calls."""
+        """Returns NULLs as the results of the calls."""
         return [to_lanes(pa.nulls(rows), kind) for kind in self.kinds]
 
 
 @dataclass(frozen=True, slots=True)
 class HostRows:
-    """The SQL of a set-returning function over `f`, whose rows are those of a frame."""
+    """The SQL of a set-returning function over the rows `f` of a frame."""
 
     kind: SqlType
     sql: str
@@ -198,7 +198,7 @@ class HostRows:
     timezone: str
 
     def of(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-        """How many rows there are for each of the frame's, and all of them, in that order, as lanes."""
+        """Returns the number of result rows for each of the frame's rows, and all result rows in that order."""
         counts = [pl.Series(dtype=pl.Int64)]
         held = [pl.DataFrame(schema=lanes(self.kind))]
         for start in range(0, frame.height, SLICE):
@@ -213,7 +213,7 @@ class HostRows:
 
 
 def restored_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
-    """A column in its stored form (`storage.stored`) as lanes."""
+    """Converts a column in its storage representation (`storage.iceberg.column_layout`) to physical columns."""
     parts = [pl.DataFrame(schema=lanes(kind))]
     for start in range(0, len(array), SLICE):
         table = pa.table({"c": _copied(array.slice(start, SLICE))})
@@ -222,21 +222,21 @@ def restored_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
 
 
 def lanes_of_text(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
-    """So many times the value that DuckDB casts from a text to the stored form of a type, as lanes."""
+    """Repeats the value that DuckDB casts from a text to a type's storage representation, as physical columns."""
     quoted = text.replace("'", "''")
     value = restored(kind, f"CAST('{quoted}' AS {stored_duckdb(kind)})")
     return _computed(f"SELECT {value} AS v0 FROM held", pa.table({"c": pa.nulls(rows)}), (kind,), "UTC")[0]
 
 
 def _copied(array: Any) -> Any:
-    """An array of its own: DuckDB takes no structs below an offset."""
+    """Copies an array: DuckDB cannot read structs at an offset."""
     return array.take(np.arange(len(array)))
 
 
 def _computed(
     values: str, held: pa.Table, kinds: Sequence[SqlType], timezone: str, order: str = ""
 ) -> list[pl.DataFrame]:
-    """The lanes of a SELECT's columns v0, v1, …, each of `SqlType.duckdb`, over an Arrow table."""
+    """Evaluates a SELECT of columns v0, v1, …, each of `SqlType.duckdb`, as physical columns; `held` is its input."""
     outputs: list[str] = []
     for number, kind in enumerate(kinds):
         outputs.append(f"{leaving(f'q.v{number}', kind)} AS v{number}")
@@ -267,7 +267,7 @@ def _computed(
 
 @cache
 def _instance() -> Instance:
-    """This process's own DuckDB, which holds functions and no tables."""
+    """Returns this process's DuckDB for functions, without tables."""
     threads = pl.thread_pool_size()
     return Instance({"python_enable_replacements": False, "memory_limit": _MEMORY, "threads": threads})
 

@@ -1,4 +1,4 @@
-"""Intervals and times of day: their fields, sums, and dates put together with them."""
+"""Intervals and times of day: fields, arithmetic, and combination with dates."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from gpudb.values.interval import MOST_MICROSECONDS
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 _MONTH_DAYS = 30
 Field = Callable[[Value], tuple[pl.Expr, int]]
-"""A field's digits and its decimals."""
+"""A field's digits and its scale."""
 
 
 def towards_zero(value: pl.Expr, by: int) -> pl.Expr:
-    """An integer quotient by a positive constant, cut towards zero."""
+    """Truncating integer division by a positive constant."""
     floor = value // by
     return pl.when((value < 0) & (floor * by != value)).then(floor + 1).otherwise(floor)
 
 
 def rest(value: pl.Expr, by: int) -> pl.Expr:
-    """What such a quotient leaves, of the dividend's sign."""
+    """The remainder of truncating division, with the sign of the dividend."""
     return value - towards_zero(value, by) * by
 
 
 def _modulo(value: pl.Expr, by: int) -> pl.Expr:
-    """What a quotient cut downwards leaves, never below 0."""
+    """The remainder of floor division, never negative."""
     return value - value // by * by
 
 
@@ -55,7 +55,7 @@ def _years(by: int) -> Field:
 
 
 def _epoch(value: Value) -> tuple[pl.Expr, int]:
-    """A year counts 365.25 days, a month beyond whole years 30."""
+    """A year has 365.25 days, a month beyond whole years 30."""
     years, months, days = towards_zero(value.part("m"), 12), rest(value.part("m"), 12), value.part("d")
     quarters = years.cast(pl.Int64) * 1461 + months.cast(pl.Int64) * 120 + days.cast(pl.Int64) * 4
     return quarters.cast(pl.Int128) * (DAY // 4) + value.part("u"), 6
@@ -74,7 +74,7 @@ _OF_INTERVALS: dict[str, Field] = {
 }
 _OF_TIMES: dict[str, Field] = {**_clock(lambda value: value.expr), "epoch": lambda value: (value.expr, 6)}
 _SHIFT, _MIDDLE = 1 << 17, 1 << 16
-"""Of times with a zone: see `values.timetz`."""
+"""The encoding of timetz: see `values.timetz`."""
 
 
 def _west(value: Value) -> pl.Expr:
@@ -82,7 +82,7 @@ def _west(value: Value) -> pl.Expr:
 
 
 def _local(value: Value) -> pl.Expr:
-    """The microseconds since midnight by the clock of a time's own zone."""
+    """Returns the local time of a timetz, in microseconds since midnight."""
     return value.expr // _SHIFT - _west(value) * _SECOND
 
 
@@ -95,7 +95,7 @@ _OF_ZONED: dict[str, Field] = {
 }
 _FIELDS = {"interval": _OF_INTERVALS, "time": _OF_TIMES, "timetz": _OF_ZONED}
 _MOST = 10**22
-"""More microseconds than an interval has."""
+"""More microseconds than an interval can have."""
 
 
 def _field(args: tuple[Value, ...]) -> tuple[pl.Expr, int]:
@@ -124,12 +124,12 @@ def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def _parts(value: Value) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
-    # Two intervals' microseconds fit into 64 bits together.
+    # The sum of two intervals' microseconds fits 64 bits.
     return value.part("m").cast(pl.Int64), value.part("d").cast(pl.Int64), value.part("u")
 
 
 def _made(kind: SqlType, months: pl.Expr, days: pl.Expr, micros: pl.Expr) -> Value:
-    """An interval of wider parts; 22008 where one of them does not fit."""
+    """Builds an interval from wider parts; 22008 if one of them does not fit."""
     fits = (months >= -(2**31)) & (months < 2**31) & (days >= -(2**31)) & (days < 2**31)
     fits = fits & (micros >= -MOST_MICROSECONDS) & (micros <= MOST_MICROSECONDS)
     safe = pl.when(fits)
@@ -158,7 +158,7 @@ def _negate(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def _borrowed(large: pl.Expr, small: pl.Expr, unit: int) -> tuple[pl.Expr, pl.Expr]:
-    """Two parts of one sign, where one of the larger is worth so many of the smaller."""
+    """Gives two parts one sign; a `large` unit is worth `unit` small ones."""
     down, up = (large > 0) & (small < 0), (large < 0) & (small > 0)
     step = pl.when(down).then(1).when(up).then(-1).otherwise(0)
     return large - step, small + step * unit
@@ -183,13 +183,13 @@ def _justify_days(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def of_microseconds(kind: SqlType, micros: pl.Expr) -> Value:
-    """An interval without months and days."""
+    """Returns an interval without months and days."""
     nothing = pl.when(micros.is_null()).then(None).otherwise(pl.lit(0, pl.Int32))
     return interval(kind, nothing, nothing, micros)
 
 
 def time_of(value: Value) -> pl.Expr:
-    """The time of day of a timestamp, of an interval's microseconds, or of a time with a zone."""
+    """Returns the time of day of a timestamp, of an interval's microseconds, or of a timetz."""
     if value.type.name == "timetz":
         return _local(value)
     if value.type.name == "interval":
@@ -231,7 +231,7 @@ def _at_date(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("date_bin(interval,timestamp,timestamp)")
 def _bin(args: tuple[Value, ...], kind: SqlType) -> Value:
-    """The last of moments so far apart, counted from an origin, that has come."""
+    """Returns the start of the bin of constant width, counted from an origin, that a timestamp is in."""
     if not args[0].constant:
         raise NotCarried("date_bin by an interval that is no constant")
     months, days, micros = pl.select([args[0].part(part).alias(part) for part in "mdu"]).row(0)
@@ -242,7 +242,7 @@ def _bin(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, (value - _modulo(value - origin, days * DAY + micros)).cast(pl.Datetime("us")), error)
 
 
-# ---------------------------------------------------------------------------------------------- moments
+# ---------------------------------------------------------------------------------------------- infinity
 
 
 @lowers("isfinite(date) isfinite(timestamp)")

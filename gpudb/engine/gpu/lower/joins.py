@@ -1,4 +1,4 @@
-"""Joins of two frames: every kind, on keys, on any condition, and NOT IN's."""
+"""Joins of two frames: every kind, on keys, on any condition, and NOT IN."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpudb.engine.gpu.backend.base import Frames
 from gpudb.plan.tree.nodes import JoinKind
 
 Condition = Callable[[pl.LazyFrame], pl.LazyFrame]
-"""Keeps the pairs of rows for which a join's condition is true, and raises its error."""
+"""Filters pairs of rows by a join's condition, and raises its errors."""
 
 
 def key_columns(keys: Sequence[pl.Expr], kinds: Sequence[pl.DataType], prefix: str) -> list[pl.Expr]:
-    """The columns by which a side is joined: its keys, whose types are `kinds`, as k0, k1, … if `prefix` is k.
+    """Returns a side's join columns: its keys, cast to `kinds`, as k0, k1, … if `prefix` is k.
 
-    A float alone has a second one beside it: by one key Polars merges sides that it knows to be in order, and finds no
-    partner for NaN.
+    A single float key gets a second column: with one key Polars merges sides that it knows to be sorted, and does not
+    match NaN.
     """
     made = [key.cast(kind) for key, kind in zip(keys, kinds, strict=True)]
     if len(made) == 1 and kinds[0].is_float():
@@ -28,9 +28,9 @@ def key_columns(keys: Sequence[pl.Expr], kinds: Sequence[pl.DataType], prefix: s
 def joined(
     kind: JoinKind, left: pl.LazyFrame, right: pl.LazyFrame, keys: int, condition: Condition | None, frames: Frames
 ) -> pl.LazyFrame:
-    """Two frames joined by the columns k0, k1, … (left) and q0, q1, … (right), `keys` of each: its `key_columns`.
+    """Joins two frames by the columns k0, k1, … (left) and q0, q1, … (right), `keys` of each: their `key_columns`.
 
-    Of SEMI and ANTI the left columns come out; the key columns are the caller's to drop.
+    SEMI and ANTI return the left columns; the caller drops the key columns.
     """
     names = [f"k{number}" for number in range(keys)], [f"q{number}" for number in range(keys)]
     if condition is None and keys:
@@ -40,7 +40,7 @@ def joined(
         return left.join(right, left_on=names[0], right_on=names[1], how=how, coalesce=False)  # type: ignore[arg-type]
     if kind == "INNER":
         return _pairs(left, right, names, condition, frames)
-    # Which rows of either side found a partner decides the rest: rows are numbered.
+    # The result depends on which rows of either side matched: rows are numbered.
     one = frames.held(left.with_row_index("i")).lazy
     other = frames.held(right.with_row_index("j")).lazy
     pairs = frames.held(_pairs(one, other, names, condition, frames)).lazy
@@ -66,12 +66,12 @@ def _pairs(
         return left.join(right, how="cross")
     held = frames.held(right)
     made = left.join(held.lazy, how="cross")
-    # Beside one row every row stands once: a filter can compute what a join's condition on a GPU cannot.
+    # Beside at most one row every row occurs once: a filter can evaluate what a GPU join's condition cannot.
     return condition(frames.held(made).lazy if held.rows <= 1 else made)
 
 
 def not_in(left: pl.LazyFrame, right: pl.LazyFrame, frames: Frames) -> pl.LazyFrame:
-    """NOT IN's anti-join on k0 and q0: a NULL on the right leaves nothing, one on the left only stays beside no row."""
+    """The anti join of NOT IN on k0 and q0: a NULL on the right excludes all rows, one on the left its row."""
     found = frames.held(right.select("q0"))
     if not found.rows:
         return left

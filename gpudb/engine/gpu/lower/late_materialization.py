@@ -1,4 +1,4 @@
-"""Strings fetched late: the places of rows in their stead, and the strings of the rows at some places."""
+"""Late materialization of strings: row positions replace them until the strings of few rows are gathered."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PLACE = "i"
 
 
 def numbered(frame: Frame) -> Frame:
-    """A scan's rows, all of them, with their places."""
+    """Adds the row positions to all rows of a scan."""
     return Frame(frame.lazy.with_row_index(_PLACE), frame.bounds)
 
 
 def deferred(frame: Frame, node: Defer) -> Frame:
-    """Rows that have been numbered, without their strings."""
+    """Replaces the strings of numbered rows by their positions."""
     first, *others = (f"c{place}" for place in node.strings)
     stand_ins = [pl.lit(None, pl.Boolean).alias(name) for name in others]
     made = frame.lazy.with_columns(pl.col(_PLACE).cast(pl.Int64).alias(first), *stand_ins).drop(_PLACE)
@@ -25,7 +25,7 @@ def deferred(frame: Frame, node: Defer) -> Frame:
 
 
 def fetched(frame: Frame, node: Fetch, scanned: pl.LazyFrame, frames: Frames) -> Frame:
-    """Rows with the strings of all that were `scanned`; NULL where a join has filled up the place with NULL."""
+    """Gathers strings from all `scanned` rows; NULL if a join filled the position with NULL."""
     held = frames.held(frame.lazy)
     places = frames.fetched(held.lazy.select(f"c{node.at}"), "late strings")[f"c{node.at}"]
     strings = [pl.col(f"c{index}").gather(places).alias(f"c{place}") for place, index in node.columns]

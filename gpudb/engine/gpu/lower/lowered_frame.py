@@ -1,4 +1,4 @@
-"""What the lowering of every node takes: a lazy frame with what is known of its columns, and its rows once checked."""
+"""Lazy frames with the bounds of their columns, and the steps that all nodes' lowerings share."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gpudb.engine.gpu.lower.host_fallback import Host
 from gpudb.engine.gpu.lower.values import Bounds, Value
 
 NOTHING = "_"
-"""The column of a frame of no columns: a frame's rows are counted by what is in it."""
+"""The column of a frame without columns: a frame needs one to have a row count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A lazy frame, what is known of each of its logical columns, and its rows if they have been computed."""
+    """A lazy frame, the bounds of its logical columns, and its rows if they have been computed."""
 
     lazy: pl.LazyFrame
     bounds: tuple[Bounds, ...]
@@ -29,17 +29,17 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """How a stage's frames are computed: `frames` computes lazy ones, `host` what has no lanes' operation."""
+    """How a stage's frames are computed: `frames` computes lazy frames, `host` what has no lowering."""
 
     frames: Frames
     host: Host
 
     def over(self, frame: Frame) -> Expressions:
-        """Expressions over a frame's columns."""
+        """Returns a lowering of expressions over a frame's columns."""
         return Expressions(frame.bounds, self.host)
 
     def checked(self, lazy: pl.LazyFrame, error: Error, put_off: PutOff | None = None) -> pl.LazyFrame:
-        """The frame, with what its expressions have put off, once no row of it has an error."""
+        """Runs deferred steps and checks for errors; returns the frame if no row has an error."""
         if put_off is not None and put_off.steps:
             lazy = put_off.computed(lazy, self.frames).lazy
         if error is None:
@@ -51,7 +51,7 @@ class Steps:
         return found.lazy.drop("e")
 
     def named(self, lazy: pl.LazyFrame, values: Sequence[Value], put_off: PutOff) -> pl.LazyFrame:
-        """Only the lanes of some values, as c0, c1, …; constants are as long as the frame."""
+        """Selects the physical columns of values as c0, c1, …; constants are broadcast to the frame's length."""
         checked = self.checked(lazy, worst(*(value.error for value in values)), put_off)
         if all(value.named for value in values):
             return checked.select(expr for n, value in enumerate(values) for expr in value.columns(f"c{n}"))
@@ -61,5 +61,5 @@ class Steps:
 
 
 def without(lazy: pl.LazyFrame, put_off: PutOff) -> pl.LazyFrame:
-    """The frame without the columns of what had been put off."""
+    """Drops the columns of deferred steps."""
     return lazy.drop(put_off.columns) if put_off.steps else lazy

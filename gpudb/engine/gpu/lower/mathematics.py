@@ -1,7 +1,7 @@
-"""Roots, powers, exponentials, logarithms, angles and buckets of floats, and PostgreSQL's errors where there are none.
+"""Roots, powers, exponentials, logarithms, angles and buckets of floats, with PostgreSQL's errors.
 
-The last digit is the machine's: a GPU's library and the host's round some results of these functions apart, as two
-hosts' libraries do. Those of which whole results are expected stay with the host: logarithms to base 10, cube roots,
+The last digit depends on the machine: a GPU's library and the host's round some results differently, as two hosts'
+libraries do. Functions that users expect to return whole numbers stay on the host: logarithms to base 10, cube roots,
 angles in degrees.
 """
 
@@ -37,7 +37,7 @@ Made = Callable[[pl.Expr], pl.Expr]
 
 
 def _declare(names: str, made: Made, *domain: tuple[Made, int]) -> None:
-    """A function of one float; each of `domain` tells where a value is outside of it, and the error."""
+    """Declares a function of one float; each `domain` entry is a predicate of invalid values, and the error code."""
 
     @lowers(names)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
@@ -72,7 +72,7 @@ _declare("atanh", methodcaller("arctanh"), (_beyond_one, INPUT))
 
 
 def _bounded(made: pl.Expr, kind: SqlType, finite: pl.Expr, nonzero: pl.Expr) -> Value:
-    """A result that is not to be infinite where operands are finite, nor 0 where they are `nonzero`."""
+    """Returns a result with overflow for finite operands, and underflow for `nonzero` ones, as errors."""
     over, under = fault(made.is_infinite() & finite, OVERFLOW), fault((made == 0) & nonzero, UNDERFLOW)
     return Value(kind, made, worst(over, under))
 
@@ -109,7 +109,7 @@ def _power(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("width_bucket(float8,float8,float8,int4)")
 def _bucket(args: tuple[Value, ...], kind: SqlType) -> Value:
-    """Between constant bounds, which may descend; the host tells what is wrong with them."""
+    """Lowers width_bucket between constant bounds, which may descend; the host raises the errors of invalid ones."""
     if not all(each.constant for each in args[1:]):
         raise NotCarried("width_bucket between bounds that are no constants")
     low, high, count = (pl.select(each.expr).item() for each in args[1:])

@@ -1,6 +1,6 @@
-"""The nodes of a stage as one lazy frame, whose columns are the lanes of c0, c1, …
+"""Lowers the nodes of a stage to one lazy frame with the physical columns of c0, c1, …
 
-What can fail is collected and checked where it is computed, so that no join and no filter above loses an error.
+What can fail is collected and checked where it is evaluated, so that no join or filter above it loses an error.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
 
 _LARGE = 50_000
-"""A table's rows from which on the first few are looked for before any are sorted."""
+"""Row count of a table from which the first rows are searched for before sorting."""
 _FIRST = 10_000
-"""So many at most."""
+"""Maximal number of first rows for that search."""
 
 
 class Lowering:
     """Lowers one stage on one worker.
 
-    `source` gives a lowering the frame of a Scan's columns, of what a Receive gets, or of a fused part; `frames`
-    computes lazy frames, `host` what has no lanes' operation; `worker` is which of the workers this is. `seen` is given
-    each node's frame, and gives the one that goes on.
+    `source` returns the frame of a Scan's columns, of a Receive's input, or of a fused part. `frames` computes lazy
+    frames, `host` what has no lowering; `worker` is this worker's number. `seen` receives each node's frame, and
+    returns the one to continue with.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class Lowering:
         self._worker = worker
         self._working: dict[int, Frame] = {}
         self._kept: dict[int, Frame] = {}
-        # By number, the rows of scans whose strings are fetched later.
+        # Rows of scans whose strings are fetched later, by the Defer's number.
         self._deferred: dict[int, pl.LazyFrame] = {}
 
     def frame(self, node: nodes.Node) -> Frame:
-        """The frame of a node."""
+        """Returns the frame of a node."""
         made: Frame = self._frame(node)
         return made if self._seen is None else self._seen(node, made)
 
@@ -120,7 +120,7 @@ class Lowering:
         parts = conjuncts(condition)
         expr, error = over.condition(condition)
         if over.put_off.steps and len(parts) > 1:
-            # A step computes every row of its frame: what else leaves rows out comes first.
+            # A deferred step evaluates every row of its frame: filters without one run first.
             for part in sorted(parts, key=lambda part: self._may_fail(frame, part)):
                 frame = self._filtered(frame, part)
             return frame
@@ -155,7 +155,7 @@ class Lowering:
         one, count = self._keyed(left.lazy, [a for a, _ in keys], "k", first)
         other, _ = self._keyed(right.lazy, [b for _, b in keys], "q", second)
         moved = [f"c{n}{s}" for n, kind in enumerate(node.right.types) for s in lanes(kind)]
-        # A side without columns has its rows all the same: that column goes by another name.
+        # A side without columns still has rows: that column gets another name.
         names = {name: _shifted(name, width) for name in moved} or {NOTHING: NOTHING + "2"}
         other = other.rename(names, strict=False)
         bounds = left.bounds + right.bounds
@@ -179,7 +179,7 @@ class Lowering:
     def _keyed(
         self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str, over: Expressions
     ) -> tuple[pl.LazyFrame, int]:
-        """A side with the columns by which it is joined, and how many these are."""
+        """Adds a side's join columns; returns the frame and their number."""
         if not keys:
             return lazy, 0
         made = key_columns([key.expr for key in keys], [lanes(key.type)[""] for key in keys], prefix)
@@ -190,7 +190,7 @@ class Lowering:
 
     @_frame.register
     def _(self, node: nodes.Aggregate) -> Frame:
-        """All of it on one worker: a partial aggregate and its end."""
+        """Aggregates on one worker: partial and final."""
         partial = self._groups.partial(self.frame(node.input), node)
         return self._groups.final(Frame(partial, ()), node)
 
@@ -220,11 +220,11 @@ class Lowering:
     def _sorted(
         self, frame: Frame, keys: Sequence[bound.SortKey], first: int = 0, *, again: bool = False
     ) -> pl.LazyFrame:
-        """The rows in order; with `first` so many of them at least."""
+        """Sorts the rows; with `first` at least that many of the first rows are kept."""
         over = self._steps.over(frame)
         values = [over.value(key.expr) for key in keys]
         lazy = self._steps.checked(frame.lazy, worst(*(value.error for value in values)), over.put_off)
-        # A constant orders nothing, and is no column of the frame's length.
+        # A constant sorts nothing, and its column lacks the frame's length.
         told = [(value.expr, key) for value, key in zip(values, keys, strict=True) if not value.constant]
         if not told:
             return without(lazy, over.put_off)
@@ -246,9 +246,9 @@ class Lowering:
         return count
 
     def _known(self, expr: bound.Expr, clause: str) -> int | None:
-        """A number of rows, which no row tells."""
+        """Evaluates a row count that depends on no row."""
         if isinstance(expr, bound.Constant) and isinstance(expr.value, int):
-            return expr.value  # Polars takes a millisecond to tell
+            return expr.value  # Polars needs a millisecond for this
         over = Expressions((), self._host)
         value = over.value(expr)
         if over.put_off.steps:
@@ -266,7 +266,7 @@ class Lowering:
             return self._hosted_windows(frame, node)
 
     def _hosted_windows(self, frame: Frame, node: nodes.Window) -> Frame:
-        """Window functions, computed by the host's functions."""
+        """Evaluates window functions on the host."""
         step = self._host.calls(node.calls)
         held = self._frames.held(frame.lazy)
         table = self._frames.fetched(held.lazy, "window functions")
@@ -322,7 +322,7 @@ class Lowering:
         return Frame(self._steps.named(made.lazy, values, PutOff()), tuple(each.bounds for each in values))
 
     def _spread(self, frame: Frame, node: nodes.ProjectSet, items: set_functions.Items) -> Frame:
-        """The items of a column's arrays, each beside its row."""
+        """Unnests a column's arrays, each element beside its row."""
         empty = compared_constant(bound.Constant([], items.column.type), self._host).expr
         made = set_functions.exploded(frame.lazy, items, empty, self._frames, numbered=node.numbered)
         values = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
@@ -334,7 +334,7 @@ class Lowering:
     def _sets(
         self, node: nodes.ProjectSet, over: Expressions
     ) -> tuple[list[set_functions.Set | set_functions.HostSet], list[Error]]:
-        """The calls' sets, and the errors of those that are not the host's."""
+        """Returns the calls' sets, and the errors of those that are not evaluated on the host."""
         found: list[set_functions.Set | set_functions.HostSet] = []
         errors: list[Error] = []
         for number, call in enumerate(node.calls):
@@ -384,7 +384,7 @@ class Lowering:
             ]
         )
         keys = [f"c{n}" for n in range(len(node.types))] or [NOTHING]
-        # Of rows that are equal the left one's other lanes are kept.
+        # Of equal rows the left one's other physical columns are kept.
         rest = [pl.col(name).first() for name in names if name not in keys]
         groups = counts.group_by(keys, maintain_order=bool(rest)).agg(*rest, pl.col("l").sum(), pl.col("r").sum())
         if node.op == "INTERSECT":
@@ -436,20 +436,22 @@ _COUNTS = {"LIMIT": "invalid_row_count_in_limit_clause", "OFFSET": "invalid_row_
 
 
 def _prime(least: int) -> int:
-    """The first odd prime from a number on, 1 for 1: rows that are so far apart have nothing in common in data that
-    repeat, as a number's remainder does."""
+    """Returns the first odd prime from a number on, 1 for 1.
+
+    Rows at such a distance have nothing in common in periodic data, such as the remainders of a number.
+    """
     while least > 1 and (least == 2 or any(least % factor == 0 for factor in range(2, isqrt(least) + 1))):
         least += 1
     return least
 
 
 def _is_large(node: nodes.Node) -> bool:
-    """Whether rows come from a table that is large."""
+    """Returns whether rows come from a large table."""
     return any(isinstance(each, nodes.Scan) and each.table.rows >= _LARGE for each in walk_nodes(node))
 
 
 def _is_scan(node: nodes.Node) -> bool:
-    """Whether rows are a table's own, some of them and what is computed of them."""
+    """Returns whether rows are a subset of a table's, with expressions over them."""
     while isinstance(node, nodes.Filter | nodes.Project):
         node = node.input
     return isinstance(node, nodes.Scan)

@@ -1,4 +1,4 @@
-"""Exact numeric arithmetic on values without their point: in 64 bits where bounds prove them enough, else in 128."""
+"""Exact arithmetic on unscaled numerics: in 64 bits if bounds prove them sufficient, else in 128."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIMIT = 10**MAX_DIGITS
 
 
 def at_scale(value: Value, scale: int, *, wide: bool | None = None) -> tuple[pl.Expr, Bounds]:
-    """An integer's or numeric's digits with at least as many decimals as it has, and their bounds."""
+    """Rescales an integer or numeric to at least as many decimals as it has; returns digits and bounds."""
     factor = 10 ** (scale - value.scale)
     limits = value.bounds or type_bounds(value.type)
     bounds = (limits[0] * factor, limits[1] * factor) if limits else None
@@ -30,22 +30,23 @@ def at_scale(value: Value, scale: int, *, wide: bool | None = None) -> tuple[pl.
 
 
 def fitting(value: Value, kind: SqlType, code: int = FORMAT) -> tuple[pl.Expr, Bounds, Error]:
-    """An integer's or numeric's digits at the scale of a type that has at least as many decimals, and their bounds;
-    NULL and the code where the type's digits do not hold them."""
+    """Rescales an integer or numeric to the scale of a type with at least as many decimals.
+
+    Returns digits, bounds and error: NULL and the code where the type's precision is exceeded.
+    """
     precision, scale = kind.numeric_digits
     limit = 10**precision - 1
     expr, bounds = at_scale(value, scale)
     if bounds is not None and -limit <= bounds[0] and bounds[1] <= limit:
         return expr, bounds, None
-    # Told before they are scaled, which 128 bits need not hold.
+    # Checked before scaling, which may overflow 128 bits.
     edge = limit // 10 ** (scale - value.scale)
     beyond = (value.expr > edge) | (value.expr < -edge)
     return pl.when(beyond).then(None).otherwise(expr), (-limit, limit), fault(beyond, code)
 
 
 def comparable(value: Value, scale: int) -> pl.Expr:
-    """An integer's or numeric's digits with at least as many decimals as it has; what 38 digits do not hold stands
-    beyond all that they do."""
+    """Rescales an integer or numeric for comparison; values beyond 38 digits compare beyond all others."""
     expr, bounds = at_scale(value, scale)
     if bounds is not None and max(-bounds[0], bounds[1]) < _LIMIT:
         return expr
@@ -59,9 +60,9 @@ def comparable(value: Value, scale: int) -> pl.Expr:
 def checked(
     expr: pl.Expr, size: pl.Expr, kind: SqlType, bounds: Bounds, others: tuple[tuple[str, pl.Expr], ...] = ()
 ) -> Value:
-    """A numeric result: 22003 beyond 38 digits, unless its bounds prove that it has no more.
+    """Returns a numeric result: 22003 beyond 38 digits, unless its bounds rule that out.
 
-    `size` is the same in floating point, which tells a result that 128 bits did not hold.
+    `size` is the result in floating point, which detects an overflow of 128 bits.
     """
     if bounds is not None and max(-bounds[0], bounds[1]) < _LIMIT:
         return Value(kind, expr, None, bounds, others)
@@ -83,14 +84,15 @@ def _declare_sum(name: str, op: Callable[[Any, Any], Any]) -> None:
         bounds = _within((min(found), max(found)), kind)
         wide = max(-bounds[0], bounds[1], *(abs(x) for x in (*(a or ()), *(b or ())))) > NARROW
         left, right = (at_scale(each, scale, wide=wide)[0] for each in args)
-        # Of what was not scaled, which 128 bits need not hold; the sum of what they cut off both is right nevertheless.
+        # From unscaled operands, as scaled ones may overflow 128 bits; the sum of the wrapped values is correct
+        # nevertheless.
         sizes = [each.expr.cast(pl.Float64) * float(10 ** (scale - each.scale)) for each in args]
         shown = _shown(kind, lambda: larger(args[0].shown, args[1].shown))
         return checked(op(left, right), op(*sizes), kind, bounds, shown)
 
 
 def _within(bounds: tuple[int, int], kind: SqlType) -> tuple[int, int]:
-    """Bounds, no wider than what the type's own digits say (they say it of every value that is no error)."""
+    """Narrows bounds to those of the type's precision, which hold for every value that is not an error."""
     limit = 10 ** kind.numeric_digits[0] - 1
     if kind.numeric_digits[0] == MAX_DIGITS:
         return bounds
@@ -130,7 +132,7 @@ def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def rounded(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
-    """The digits at fewer decimals, half away from zero."""
+    """Rounds to fewer decimals, half away from zero."""
     factor = 10 ** (value.scale - scale)
     limits = value.bounds or type_bounds(value.type)
     wide = limits is None or max(-limits[0], limits[1]) + factor > NARROW
@@ -142,7 +144,7 @@ def rounded(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
 
 
 def to_numeric(value: Value, kind: SqlType) -> Value:
-    """An integer or numeric as a numeric of other digits: rounded, and 22003 where the declared ones are too few."""
+    """Casts an integer or numeric to another numeric type: rounds, and 22003 if the declared precision is exceeded."""
     precision, scale = kind.numeric_digits
     if kind.carried and value.type.carried and value.type.numeric_digits == kind.numeric_digits:
         return Value(kind, value.expr, None, value.bounds, value.others)

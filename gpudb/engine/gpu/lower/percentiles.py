@@ -1,4 +1,4 @@
-"""Percentiles of groups: rows sorted within their groups and numbered, and the values at the places asked for."""
+"""Percentiles of groups: rows are sorted within their groups and numbered; the values are looked up by number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ Placed = Sequence[tuple[int, bound.Aggregate]]
 
 
 def is_placed(call: bound.Aggregate) -> bool:
-    """Whether a call is lowered: one constant fraction, of values that are one column and equal only if shown alike."""
+    """Returns whether a percentile is lowered.
+
+    It needs one constant fraction, and values of one physical column that are equal only if they are displayed alike.
+    """
     if call.function.name not in LOWERED or len(call.within_group) != 1 or len(call.args) != 1 or call.distinct:
         return False
     (arg,), (key,) = call.args, call.within_group
@@ -40,13 +43,13 @@ def grouped(
     placed: Placed,
     frames: Frames,
 ) -> pl.LazyFrame:
-    """The groups by the columns `names` with some aggregates, and under `a` and its number each call's value.
+    """Groups by the columns `names` with some aggregates, and each call's value in the column `a` and its number.
 
-    Of a call the column `y` and its number holds the values, NULL where they do not count.
+    The column `y` and the number holds a call's values, NULL if they do not count.
     """
     for number, call in placed:
         (key,) = call.within_group
-        # -0 and 0 are one key, whose rows must lie together.
+        # -0 and 0 are one key, whose rows must be adjacent.
         keys = [_one_zero(name, lazy) for name in names]
         ordered = lazy.sort([*keys, f"y{number}"], descending=[*[False] * len(keys), key.descending], nulls_last=True)
         lazy = frames.held(ordered.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(f"r{number}"))).lazy
@@ -77,7 +80,7 @@ def _with_value(groups: pl.LazyFrame, rows: pl.LazyFrame, number: int, call: bou
     there = pl.when(count > 0)
 
     def value_at(groups: pl.LazyFrame, place: pl.Expr, name: str) -> pl.LazyFrame:
-        """The groups with the values at places from 0 on."""
+        """Adds the values at row positions, from 0 on, to the groups."""
         placed = groups.with_columns(there.then(first + place.cast(pl.Int64)).otherwise(None).alias("place"))
         named = at.rename({f"r{number}": "place", f"y{number}": name})
         return placed.join(named, on="place", how="left").drop("place")

@@ -1,7 +1,7 @@
-"""Exact quotients, whose display scale depends on both values: computed between two lazy frames.
+"""Exact quotients, whose display scale depends on both values: a deferred step between two lazy frames.
 
-Expressions make them (`divisions`) unless one needs more than 128 bits on the way: then Python's integers do, and
-Polars' threads must not wait for Python.
+Expressions compute them (`exact_division`) unless one needs more than 128 bits: then Python's integers do, and Polars'
+threads must not wait for Python.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gpudb.engine.gpu.lower.exact_division import LEFT, quotients
 from gpudb.engine.gpu.lower.values import Value
 
 FEW = 256
-"""So many rows Python is done with before the expressions are made, and before a GPU has begun with them."""
+"""Row count below which Python is faster than the expressions, and than a GPU's start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """The step that makes a quotient and its scale, a column and one more under "s"; NULL where the divisor is 0."""
+    """The step that computes a quotient and its display scale (suffix "s"); NULL if the divisor is 0."""
 
     name: str
     dividend: Value
@@ -34,7 +34,7 @@ class Quotient:
         return self.name, self.name + "s"
 
     def added(self, made: Held, frames: Frames) -> Held:
-        """The frame with the quotient's columns."""
+        """Adds the quotient's columns to the frame."""
         parts = made.lazy.with_columns(
             self.dividend.expr.alias("a"), self.divisor.expr.alias("b"), self.shown.cast(pl.Int32).alias("s")
         ).select("a", "b", "s")

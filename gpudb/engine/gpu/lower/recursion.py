@@ -1,4 +1,4 @@
-"""WITH RECURSIVE on one worker: the second term over the last time's rows, where they lie, until it gives none."""
+"""WITH RECURSIVE on one worker: the second term runs over the last round's rows until it returns none."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from gpudb.engine.gpu.backend.base import Frames, Held
 from gpudb.plan.errors import NotCarried
 
 ROUNDS, ROWS = 100_000, 20_000_000
-"""A recursion that goes on longer, or makes more rows, is left to the embedded engine, which can be interrupted."""
+"""Limits of a recursion; beyond them the embedded engine runs it, which can be interrupted."""
 _LOOKED_THROUGH, _LEFT = 4, 64
-"""So many frames of about as many rows are made one: a few where each round looks through all of them, and many where
-none does. So frames stay few, and a row is copied few times."""
+"""Number of frames of similar size that are merged: few if each round scans all of them, many if none does.
+
+So frames stay few, and a row is copied few times.
+"""
 
 
 def recursive(
     first: Held, step: Callable[[Held], Held], keys: Sequence[str], frames: Frames, *, distinct: bool
 ) -> pl.LazyFrame:
-    """All rows. `step` gives the second term's over some; with `distinct` each row is kept once, by the columns
-    `keys`."""
+    """Returns all rows. `step` evaluates the second term; `distinct` keeps rows once, by the columns `keys`."""
 
     def fresh(rows: pl.LazyFrame) -> pl.LazyFrame:
         return rows.unique(keys, keep="first", maintain_order=True)

@@ -1,4 +1,4 @@
-"""Which functions the workers run, by PostgreSQL's name or signature; the topic files beside this one declare them."""
+"""Registry of the functions that workers run, by PostgreSQL's name or signature; the modules in TOPICS add them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
 
 Lowering = Callable[[tuple[Value, ...], SqlType], Value]
-"""From the operands and the call's type to its value. Operands' errors are added by the caller."""
+"""From the operands and the call's type to its value. The caller adds the operands' errors."""
 
 _BOTH = re.compile(r"^timestamp_(\w+)_timestamp$")
 _LOWERED: dict[str, Lowering] = {}
@@ -21,7 +21,7 @@ TOPICS = ("arithmetic", "numeric", "rounding", "mathematics", "comparison", "tex
 
 
 def lowers(names: str) -> Callable[[Lowering], Lowering]:
-    """Declares how the functions named in `names` (separated by blanks) are lowered."""
+    """Registers a lowering of the functions named in `names` (separated by blanks)."""
 
     def add(made: Lowering) -> Lowering:
         for name in names.split():
@@ -34,9 +34,9 @@ def lowers(names: str) -> Callable[[Lowering], Lowering]:
 
 
 def lowering(function: Function, *, utc: bool = False) -> Lowering:
-    """How a function is lowered; NotCarried for one that runs on the embedded engine alone.
+    """Returns the lowering of a function; NotCarried if only the embedded engine runs it.
 
-    Where the session's time zone is UTC, moments with a time zone are those without.
+    If the session's time zone is UTC, timestamptz is lowered as timestamp.
     """
     _load()
     names = [function.signature, function.name]
@@ -50,7 +50,7 @@ def lowering(function: Function, *, utc: bool = False) -> Lowering:
 
 
 def lowered_names() -> tuple[str, ...]:
-    """Every name and signature that is lowered."""
+    """Returns every name and signature that has a lowering."""
     _load()
     return tuple(sorted(_LOWERED))
 

@@ -1,4 +1,4 @@
-"""Rounding: numerics to fewer decimals, to zero, up and down; their sign and remainder; floats to whole numbers."""
+"""Rounding of numerics and floats, and numerics' sign and remainder."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpudb.plan.errors import NotCarried
 from gpudb.types import MAX_DIGITS, SqlType
 
 Cut = Callable[[Value, int], tuple[pl.Expr, Bounds]]
-"""A numeric's digits at fewer decimals, which may be below 0, and their bounds."""
+"""From a numeric and a smaller scale, which may be negative, to digits and their bounds."""
 
 
 def _parts(value: Value, factor: int) -> tuple[pl.Expr, pl.Expr, Bounds]:
-    """The digits, how many whole factors their size has, and the bounds of these."""
+    """Returns the digits, the absolute value divided by `factor`, and its bounds."""
     limits = value.bounds or type_bounds(value.type)
     wide = limits is None or max(-limits[0], limits[1], factor) > NARROW
     expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
@@ -46,11 +46,11 @@ def _down(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
 
 
 def _cut(value: Value, places: int, kind: SqlType, cut: Cut) -> Value:
-    """A numeric at so many decimals at most, as digits of the result's type."""
+    """Rounds a numeric to at most `places` decimals, at the result type's scale."""
     if kind.carried:
         raise NotCarried("rounding to decimals that vary")
     scale = kind.numeric_digits[1]
-    # What is cut to more decimals than there are stays as it is.
+    # A value with no more decimals is unchanged.
     made, bounds = cut(value, places) if places < value.scale else at_scale(value, value.scale)
     if scale < min(places, value.scale):
         raise NotCarried("rounding to more decimals than its type has")
@@ -88,7 +88,7 @@ def _sign(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("numeric_mod mod(numeric,numeric)")
 def _remainder(args: tuple[Value, ...], kind: SqlType) -> Value:
-    """The remainder of a quotient cut towards zero, of the dividend's sign."""
+    """The remainder of truncating division, with the sign of the dividend."""
     if kind.carried or any(each.type.carried for each in args):
         raise NotCarried("a remainder of decimals that vary")
     (a, limits), (b, others) = (at_scale(each, kind.numeric_digits[1]) for each in args)
@@ -117,7 +117,7 @@ _declare_float("trunc(float8)", lambda value: pl.when(value < 0).then(value.ceil
 
 @lowers("sign(float8)")
 def _float_sign(args: tuple[Value, ...], kind: SqlType) -> Value:
-    """0 for NaN too."""
+    """The sign of a float; 0 for NaN too."""
     value = args[0].expr
     nothing = value.is_nan() | (value == 0)
     signs = pl.when(nothing).then(0.0).when(value > 0).then(1.0).when(value < 0).then(-1.0)

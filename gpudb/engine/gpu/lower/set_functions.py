@@ -1,4 +1,4 @@
-"""Set-returning functions: for every row of the input how many rows each gives, and what the i-th of them is."""
+"""Set-returning functions: the number of rows for each input row, and the value of the i-th of them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gpudb.sql import bound
 from gpudb.types import SqlType
 
 ROWS = 100_000_000
-"""More rows than this are left to the embedded engine, which need not make them at once."""
+"""Row limit; beyond it the embedded engine runs the query, which need not materialize all rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """`count` rows for a row of the input, none for NULL; `item` is the one at a place from 0, within that."""
+    """`count` rows for an input row, none for NULL; `item` is the value at a position from 0 on."""
 
     count: pl.Expr
     item: Callable[[pl.Expr], Value]
@@ -32,7 +32,7 @@ class Set:
 
 
 def set_of(call: bound.SetReturning, args: Sequence[Value]) -> Set:
-    """The rows of a call; NotCarried for a function that the workers lack."""
+    """Returns the rows of a call; NotCarried for an unsupported function."""
     found = _SETS.get(call.function.name)
     if found is None:
         raise NotCarried(f"set-returning function {call.function.name}")
@@ -41,7 +41,7 @@ def set_of(call: bound.SetReturning, args: Sequence[Value]) -> Set:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The rows of unnest over a column of arrays: of the frame's lists, without any function."""
+    """The rows of unnest over a column of arrays: the elements of the frame's lists, without a function call."""
 
     kind: SqlType
     column: bound.Column
@@ -54,7 +54,7 @@ class Items:
 
 
 def items_of(call: bound.SetReturning) -> Items | None:
-    """The rows of unnest where its argument is a column whose items' lanes follow from the items alone."""
+    """Returns the rows of unnest over a column of arrays without sort keys for their elements; else None."""
     (arg,) = call.args if len(call.args) == 1 else (None,)
     if call.function.name != "unnest" or not isinstance(arg, bound.Column) or arg.type.item != call.type:
         return None
@@ -62,7 +62,7 @@ def items_of(call: bound.SetReturning) -> Items | None:
 
 
 def spread(calls: Sequence[bound.SetReturning]) -> Items | None:
-    """The only call's, where a list's items are lanes as they are; None for others."""
+    """Returns the elements of a single unnest, if they are physical columns unchanged; else None."""
     items = items_of(calls[0]) if len(calls) == 1 else None
     if items is None:
         return None
@@ -71,10 +71,12 @@ def spread(calls: Sequence[bound.SetReturning]) -> Items | None:
 
 
 def exploded(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Frames, *, numbered: bool) -> pl.LazyFrame:
-    """A row for each item of the lists, as `item`, and its place from 0 as `i` where that is wanted; `empty` is what an
-    empty array compares as."""
+    """Explodes lists into the column `item`; adds the position from 0 on as `i` if `numbered`.
+
+    `empty` is the comparison key of an empty array.
+    """
     name = f"c{items.column.index}"
-    # Of what has no items Polars and libcudf would make a row.
+    # Polars and libcudf make a row of an empty list.
     lazy = lazy.filter(pl.col(name).is_not_null() & (pl.col(name) != empty))
     lazy = lazy.with_columns(pl.col(name + "v").alias("item"))
     if not numbered:
@@ -89,39 +91,39 @@ def exploded(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Frames, *
 
 @dataclass(frozen=True, slots=True)
 class HostSet:
-    """A call, by its number, whose rows are made on the host."""
+    """A call, by its number, that is evaluated on the host."""
 
     number: int
     rows: HostRows | Items
 
     @property
     def set(self) -> Set:
-        """The set over an expanded frame, once that has `taken` its rows."""
+        """The set over an expanded frame that has been extended by `taken`."""
         kind, name = self.rows.kind, f"s{self.number}"
         rest = tuple((suffix, pl.col(name + suffix)) for suffix in lanes(kind) if suffix)
         item = Value(kind, pl.col(name), None, type_bounds(kind), rest)
         return Set(pl.col(f"t{self.number}"), lambda _: item)
 
     def counted(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The frame with the count of each row's rows and the place of the first; all of those, as lanes."""
+        """Adds the number of each row's rows and the first's position; also returns all rows."""
         counts, items = self.rows.of(frame)
         firsts = (counts.cum_sum() - counts).alias(f"o{self.number}")
         return frame.with_columns(counts.alias(f"t{self.number}"), firsts), items
 
     def taken(self, frame: pl.DataFrame, items: pl.DataFrame, place: str) -> pl.DataFrame:
-        """An expanded frame with the lanes of the row at each place, NULL beyond the last."""
+        """Adds the physical columns of the row at each position to an expanded frame, NULL beyond the last."""
         there = pl.col(place) < pl.col(f"t{self.number}")
         at = frame.select(pl.when(there).then(pl.col(f"o{self.number}") + pl.col(place))).to_series()
         return frame.with_columns(items[suffix].gather(at).alias(f"s{self.number}{suffix}") for suffix in items.columns)
 
 
 def counts(found: Sequence[Set | HostSet]) -> list[pl.Expr]:
-    """Of the sets that are lowered, how many rows each row of the input gets: t0, t1, … by their numbers."""
+    """Returns the row counts of the lowered sets for each input row: t0, t1, … by their numbers."""
     return [each.count.cast(pl.Int64).alias(f"t{n}") for n, each in enumerate(found) if isinstance(each, Set)]
 
 
 def repeated(lazy: pl.LazyFrame, sets: int, frames: Frames, place: str) -> Held:
-    """The same as `expanded` where the rows lie, of so many sets that are all lowered."""
+    """Expands a frame as `expanded` does, but on the device, for `sets` sets that are all lowered."""
     known = [pl.col(f"t{n}").fill_null(0) for n in range(sets)]
     held = frames.held(lazy.with_columns(reduce(larger, known).alias("times")))
     most = held.largest("times") or 0
@@ -133,8 +135,10 @@ def repeated(lazy: pl.LazyFrame, sets: int, frames: Frames, place: str) -> Held:
 
 
 def expanded(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: str) -> pl.DataFrame:
-    """Every row of a frame that has their `counts` as often as the largest of its sets says, each numbered from 0 in
-    the column `place`."""
+    """Repeats each row of a frame with `counts` as often as its largest set requires.
+
+    The column `place` numbers the repetitions from 0.
+    """
     given: list[tuple[HostSet, pl.DataFrame]] = []
     for each in found:
         if isinstance(each, HostSet):
@@ -157,7 +161,7 @@ def _series(kind: SqlType, args: Sequence[Value]) -> Set:
         raise NotCarried(f"generate_series of {kind.plain}")
     start, end = (each.expr.cast(pl.Int64) for each in args[:2])
     step = args[2].expr.cast(pl.Int64) if len(args) > 2 else pl.lit(1, pl.Int64)
-    # A step that leads away from the end gives nothing.
+    # A step away from the end returns no rows.
     ahead = pl.when(step > 0).then(end.cast(pl.Int128) - start).otherwise(start.cast(pl.Int128) - end)
     size = pl.when(step == 0).then(1).when(step > 0).then(step).otherwise(0 - step)
     count = pl.when(ahead >= 0).then(ahead // size + 1).otherwise(0).clip(0, 2**62).cast(pl.Int64)

@@ -1,4 +1,4 @@
-"""Keys of arrays, rows, ranges and documents: bytes that are the same for equal values, and in their order."""
+"""Sort keys of arrays, rows, ranges and documents: bytes that are equal for equal values, and sort as they do."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from gpudb.types import SqlType
 
 
 def sort_key(value: str, kind: SqlType) -> str:
-    """The SQL of a value's key, by the embedded engine; `value` is no NULL."""
-    # With text after it the key is bytes, whatever the parts are.
+    """Renders a value's sort key as DuckDB SQL; `value` must not be NULL."""
+    # With a text column after it the key is always bytes, whatever the types of its parts.
     return f"create_sort_key({_counted(order(value, kind), kind)}, 'ASC NULLS LAST', '', 'ASC NULLS LAST')"
 
 
 def _counted(sql: str, kind: SqlType) -> str:
-    """Intervals as the microseconds that they compare by: their keys would go by months, then days."""
+    """Converts intervals to comparable microseconds: their own sort keys compare months, then days."""
     if kind.name == "interval":
         days = f"CAST(pg_interval_months({sql}) AS HUGEINT) * 30 + pg_interval_days({sql})"
         return f"(({days}) * 86400000000 + pg_interval_us({sql}))"

@@ -1,4 +1,4 @@
-"""Text: LIKE, length, case, substring, concatenation, trimming. Patterns are constants; lengths count characters."""
+"""Text functions: LIKE, length, case, substring and others. Patterns are constants; lengths count characters."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gpudb.types import BOOL, SqlType
 from gpudb.values.letter_case import capital
 
 _MOST_PARTS, _MOST_LENGTH, _MOST_TIMES = 64, 10_000, 16
-"""What is worth a column of its own."""
+"""Limits beyond which columns for the parts are too expensive."""
 
 
 def constant_text(value: Value) -> str:
-    """The text of a constant; NotCarried for anything else."""
+    """Returns the text of a constant; NotCarried for anything else."""
     if not value.constant:
         raise NotCarried("a pattern that is no constant")
     text = pl.select(value.expr).item()
@@ -31,7 +31,7 @@ def constant_text(value: Value) -> str:
 
 
 def like(value: pl.Expr, pattern: str) -> pl.Expr:
-    """LIKE by what it needs: a search, a prefix, a suffix, or a regular expression."""
+    """Lowers LIKE to a search, a prefix, a suffix, or a regular expression."""
     parts = re.split(r"(\\.|%|_)", pattern, flags=re.S)
     literal = [part for part in parts if part]
     if literal and re.search(r"(?<!\\)(\\\\)*\\$", pattern):
@@ -60,23 +60,23 @@ def _piece(part: str) -> str:
 
 
 _SINGLE = {each: chr(0x100000 + each) for each in range(0x80, 0xFFFF) if len(chr(each).upper()) > 1}
-"""Characters whose upper case is several (ß), and in whose place stand some that no text has, meanwhile."""
+"""Characters whose upper case is several characters (ß), and their temporary replacements, which no text contains."""
 
 
 def _upper(value: pl.Expr) -> pl.Expr:
-    """Upper case, one character for each, as in PostgreSQL."""
+    """Upper case, one character to one, as in PostgreSQL."""
     several, meanwhile = list(map(chr, _SINGLE)), list(_SINGLE.values())
     made = value.str.replace_many(several, meanwhile).str.to_uppercase()
     return made.str.replace_many(meanwhile, list(map(capital, several)))
 
 
 def _lower(value: pl.Expr) -> pl.Expr:
-    """Lower case, one character for each, wherever in a word it stands."""
+    """Lower case, one character to one, at any position in a word."""
     return value.str.replace_many(["Σ", "İ"], ["σ", "i"]).str.to_lowercase()
 
 
 def _subject(value: Value) -> pl.Expr:
-    """What is matched; a char(n) with its blanks, which count here."""
+    """Returns the matched text; a char(n) with its padding, which counts here."""
     size = value.type.padded
     if size is not None and size > _MOST_LENGTH:
         raise NotCarried("LIKE over a long char(n)")
@@ -96,7 +96,7 @@ _declare_like("textnlike bpcharnlike notlike(text,text)", negated=True, ignore_c
 _declare_like("texticlike bpchariclike", negated=False, ignore_case=True)
 _declare_like("texticnlike bpcharicnlike", negated=True, ignore_case=True)
 _LITERAL = re.compile(r"(\^?)([^\\.^$*+?()\[\]{}|]*)(\$?)")
-"""A regular expression that stands for one text, which may be bound to an end."""
+"""A regular expression of one literal text, which may be anchored."""
 
 
 def _declare_regular(name: str, *, negated: bool) -> None:
@@ -158,7 +158,7 @@ def _concatenate(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def _number(value: Value) -> int | None:
-    """A constant integer; None for anything else. Places that are constants need no column."""
+    """Returns a constant integer; None for anything else. Constant positions need no column."""
     found: int | None = pl.select(value.expr).item() if value.constant else None
     return found
 
@@ -193,7 +193,7 @@ def _substring_from(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("overlay(text,text,int4) overlay(text,text,int4,int4)")
 def _overlay(args: tuple[Value, ...], kind: SqlType) -> Value:
-    """At constant places, by a constant text where no length is given."""
+    """Lowers overlay at constant positions; without a length by a constant text."""
     start = _number(args[2])
     length = _number(args[3]) if len(args) > 3 else len(constant_text(args[1]))
     if start is None or start <= 0 or length is None or start + length < 1:
@@ -218,8 +218,8 @@ def _replace(args: tuple[Value, ...], kind: SqlType) -> Value:
     if args[2].constant:
         made = value.str.replace_all(searched, constant_text(args[2]), literal=True) if searched else value
         return Value(kind, made)
-    # As long as the column, where the text is a constant. Of a single row replace_all takes no NULL, which Polars puts
-    # in the place of what stands in a branch of CASE that is not reached.
+    # As long as the column, even if the text is constant. For a single row replace_all takes no NULL, which Polars
+    # inserts for a branch of CASE that is not reached.
     value = pl.when(by.is_null()).then(None).otherwise(value)
     return Value(kind, value.str.split(searched).list.join(by) if searched else value)
 
@@ -255,7 +255,7 @@ def _concatenate_all(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("concat_ws(text,any)")
 def _concatenate_between(args: tuple[Value, ...], kind: SqlType) -> Value:
-    """With a constant between those that are there."""
+    """Joins the non-NULL values with a constant separator."""
     between = pl.lit(constant_text(args[0]))
     made = [text_of(each, output=True) for each in args[1:]]
     whole, begun = pl.lit(""), pl.lit(False)

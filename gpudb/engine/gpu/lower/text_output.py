@@ -1,4 +1,4 @@
-"""Values as text: as a cast to text gives them, or as their output functions print them (ISO dates, as everywhere)."""
+"""Values as text: as casts to text return, or as output functions print them (dates in ISO style)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpudb.types import TEXT
 from gpudb.values.calendar import DAY
 
 YEAR_1, YEAR_10000 = -719_162, 2_932_897
-"""Their first days, since 1970: a year has four digits between them."""
+"""The first days of these years, since 1970: years between them have four digits."""
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 _MOST_LABELS, _MOST_DECIMALS = 64, 18
 
 
 def text_of(value: Value, *, output: bool = False) -> Value:
-    """The text of a value; NotCarried for what is shown by rules that columns have no operation for."""
+    """Returns the text of a value; NotCarried if columns have no operation for its format."""
     expr, name = value.expr, value.type.name
     if name in {"text", "varchar", "uuid"}:
         return Value(TEXT, expr)
@@ -49,7 +49,7 @@ def text_of(value: Value, *, output: bool = False) -> Value:
 
 
 def _padded(number: pl.Expr, digits: int) -> pl.Expr:
-    """A number from 0 on with zeros before it."""
+    """Pads a non-negative number with zeros."""
     widened: pl.Expr = number.cast(pl.Int64) + 10**digits
     return widened.cast(pl.String).str.slice(1, digits)
 
@@ -69,6 +69,6 @@ def _dated(value: Value, below: pl.Expr, above: pl.Expr, pattern: str) -> Value:
 
 
 def _fraction(micros: pl.Expr) -> pl.Expr:
-    """The microseconds of a second after a point, without the zeros at their end; nothing for none."""
+    """Formats the microseconds of a second after a point, without trailing zeros; empty for none."""
     shown = pl.lit(".") + _padded(micros, 6).str.strip_chars_end("0")
     return pl.when(micros == 0).then(pl.lit("")).otherwise(shown)

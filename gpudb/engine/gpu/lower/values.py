@@ -1,16 +1,16 @@
-"""Lowered values: which Polars columns ("lanes") hold a value of each SQL type, and what is known of it.
+"""Lowered values: the physical Polars columns that represent a value of each SQL type, and its bounds.
 
-bool int2 int4 int8 float4 float8 text date timestamp   one column of the like Polars type
+bool int2 int4 int8 float4 float8 text date timestamp   one column of the corresponding Polars type
 timestamptz         Datetime in UTC, without a zone      time      Int64: microseconds since midnight
-numeric             Int64 or Int128: the value without its point; `scale` decimals
-carried numeric     the same, and a second column "s": the decimals that PostgreSQL shows (Int8)
+numeric             Int64 or Int128: the unscaled value; `scale` decimals
+carried numeric     the same, and a second column "s": the display scale (Int8)
 interval            Int128: the microseconds that it compares by; "m" Int32 months, "d" Int32 days, "u" Int64 the rest
-enum                Int32: the place of its label among the type's, from 0
-regclass regtype …  String: the name that it leaves with
+enum                Int32: the position of its label among the type's, from 0
+regclass regtype …  String: the name in results
 money timetz        Int64                                bytea inet cidr     Binary
-array record range  jsonb: Binary that compares as it does; "v" the value in the form of `held_arrow`
+array record range  jsonb: Binary sort key; "v" the value in the representation of `held_arrow`
 
-So the first lane alone says whether a value is NULL, and what it equals and comes before.
+So the first physical column alone determines whether a value is NULL, and how it compares.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpudb.values.calendar import DAY
 from gpudb.values.interval import Interval
 
 Bounds = tuple[int, int] | None
-"""The least and the greatest value that an integer, or a numeric without its point, can have; None: not known."""
+"""The least and the greatest value of an integer or unscaled numeric; None if unknown."""
 
 _PLAIN: dict[str, pl.DataType] = {
     "bool": pl.Boolean(),
@@ -71,7 +71,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 
 def lanes(kind: SqlType) -> dict[str, pl.DataType]:
-    """The physical columns of a type, by suffix, as they lie in tables and cross exchanges."""
+    """Returns the physical columns of a type, by suffix, as tables and exchanges hold them."""
     if is_keyed(kind):
         return {"": pl.Binary(), "v": _held_polars(kind)}
     if kind.labels:
@@ -89,13 +89,15 @@ def lanes(kind: SqlType) -> dict[str, pl.DataType]:
 
 
 def is_keyed(kind: SqlType) -> bool:
-    """Whether values compare by something else than what holds them: arrays, records, ranges, jsonb."""
+    """Returns whether a type compares by a separate sort key: arrays, records, ranges, jsonb."""
     return kind.item is not None or bool(kind.fields) or kind.subtype is not None or kind.name == "jsonb"
 
 
 def held_arrow(kind: SqlType) -> pa.DataType:
-    """The Arrow form of the second lane of such a type: `SqlType.arrow`, but intervals as structs of integers, and
-    times as microseconds, since Polars has no 24:00."""
+    """Returns the Arrow type of a keyed type's value column.
+
+    It is `SqlType.arrow`, but intervals are structs of integers, and times microseconds, since Polars has no 24:00.
+    """
     if kind.item is not None:
         return pa.list_(held_arrow(kind.item))
     if kind.fields:
@@ -111,7 +113,7 @@ _HELD_ITEMS = {"interval": INTERVAL_PARTS, "time": pa.int64()}
 @cache
 def _held_polars(kind: SqlType) -> pl.DataType:
     if any(name.startswith("reg") for name in _leaves(kind)):
-        # Names outside, numbers inside: the system catalog tells them apart.
+        # Results hold names, values numbers: only the system catalog maps them.
         raise NotCarried(f"type {kind}")
     made: Any = pl.from_arrow(pa.array([], held_arrow(kind)))
     held: pl.DataType = made.dtype
@@ -125,7 +127,7 @@ def _leaves(kind: SqlType) -> list[str]:
 
 
 def type_bounds(kind: SqlType) -> Bounds:
-    """What a type alone says of its values."""
+    """Returns the bounds of a type's values."""
     if kind.name == "numeric":
         limit = 10 ** kind.numeric_digits[0] - 1
         return -limit, limit
@@ -134,7 +136,7 @@ def type_bounds(kind: SqlType) -> Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression lowered. `expr` is its first lane, `others` the rest by suffix; `constant` tells a literal."""
+    """A lowered expression: `expr` is its first physical column, `others` are the rest; `constant` marks literals."""
 
     type: SqlType
     expr: pl.Expr
@@ -156,42 +158,42 @@ class Value:
 
     @property
     def shown(self) -> pl.Expr:
-        """The decimals that a numeric shows."""
+        """The display scale of a numeric."""
         return dict(self.others)["s"] if self.type.carried else pl.lit(self.scale, pl.Int8)
 
     @property
     def named(self) -> bool:
-        """Whether it is a frame's column as it is, which is as long as the frame."""
+        """Whether it is a column of the frame unchanged, and so has the frame's length."""
         return all(expr.meta.is_column() for expr in (self.expr, *(expr for _, expr in self.others)))
 
     def part(self, suffix: str) -> pl.Expr:
-        """A lane by its suffix."""
+        """Returns a physical column by its suffix."""
         return dict(self.others)[suffix]
 
     def failing(self, error: Error) -> Value:
-        """The same value with another error."""
+        """Returns the value with another error."""
         return replace(self, error=error)
 
     def columns(self, name: str) -> list[pl.Expr]:
-        """The lanes under a name, of the types that `lanes` says."""
+        """Returns the physical columns under a name, cast to the types of `lanes`."""
         held = lanes(self.type)
         made = [_held(self.expr, held[""]).alias(name)]
         return made + [_held(expr, held[suffix]).alias(name + suffix) for suffix, expr in self.others]
 
 
 def _held(expr: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    # Widths differ inside expressions; what needs no cast is not slowed by one, as Polars drops it.
+    # Widths differ inside expressions; Polars drops a cast that changes nothing.
     return expr.cast(kind)
 
 
 def column(index: int, kind: SqlType, bounds: Bounds = None) -> Value:
-    """The value of an input's column."""
+    """Returns the value of an input column."""
     others = tuple((suffix, pl.col(f"c{index}{suffix}")) for suffix in lanes(kind) if suffix)
     return Value(kind, pl.col(f"c{index}"), None, bounds or type_bounds(kind), others)
 
 
 def literal(value: object, kind: SqlType) -> Value:
-    """A constant."""
+    """Returns a constant's value."""
     if value is None:
         held = lanes(kind)
         empty = tuple((suffix, pl.lit(None, each)) for suffix, each in held.items() if suffix)
@@ -227,29 +229,32 @@ def literal(value: object, kind: SqlType) -> Value:
 
 
 def interval(kind: SqlType, months: pl.Expr, days: pl.Expr, microseconds: pl.Expr) -> Value:
-    """An interval of its parts: a month counts for 30 days, as where PostgreSQL compares."""
+    """Builds an interval from its parts; a month compares as 30 days, as in PostgreSQL."""
     span = (months.cast(pl.Int128) * 30 + days) * DAY + microseconds
     return Value(kind, span, None, None, (("m", months), ("d", days), ("u", microseconds)))
 
 
 def larger(left: pl.Expr, right: pl.Expr) -> pl.Expr:
-    """The larger of two small integers; Polars' max_horizontal gives one row for columns of one value."""
+    """Returns the larger of two small integers; Polars' max_horizontal returns one row for columns of one value."""
     return pl.when(left >= right).then(left).otherwise(right)
 
 
 def smaller(left: pl.Expr, right: pl.Expr) -> pl.Expr:
-    """The smaller of two small integers."""
+    """Returns the smaller of two small integers."""
     return pl.when(left <= right).then(left).otherwise(right)
 
 
 def quotient(left: pl.Expr, right: pl.Expr) -> pl.Expr:
-    """The quotient of two doubles, rounded once: by what is one value for all rows Polars multiplies with its inverse,
-    which may round twice. Zeros beside it make it a column."""
+    """Divides two doubles, rounded once.
+
+    Polars multiplies by the inverse of a divisor that is the same for all rows, which may round twice: added zeros make
+    it a column.
+    """
     return left / (right + left.is_infinite().cast(pl.Float64) * 0.0)
 
 
 def digits_of(value: Decimal, scale: int) -> int:
-    """A decimal's digits without its point, at so many decimals (of more it keeps none)."""
+    """Returns a decimal's unscaled digits at `scale` decimals; further ones are truncated."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     whole: int = int("".join(map(str, digits)) or "0")
@@ -259,7 +264,7 @@ def digits_of(value: Decimal, scale: int) -> int:
 
 
 def _wide(digits: int) -> pl.Expr:
-    """A literal of 128 bits, from parts of 64: Polars takes none from Python."""
+    """Returns a literal of 128 bits, built from 64-bit parts: Polars accepts none from Python."""
     if abs(digits) <= NARROW:
         return pl.lit(digits, pl.Int64).cast(pl.Int128)
     high, low = divmod(digits, 10**18)

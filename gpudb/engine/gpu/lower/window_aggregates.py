@@ -1,7 +1,7 @@
-"""Aggregates over window frames: differences of running sums, running extremes, or else the rows of every frame.
+"""Aggregates over window frames: differences of running sums, running extremes, or else every frame's rows.
 
-A difference of running sums is exact for integers and numerics, not for floats. What has neither is aggregated over
-the rows of each frame, as PostgreSQL does for an aggregate whose transitions cannot be undone.
+A difference of running sums is exact for integers and numerics, not for floats. An aggregate with neither is evaluated
+over the rows of each frame, as PostgreSQL does for aggregates without an inverse transition.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
 
 PAIRS = 50_000_000
-"""More rows of frames than this are left to the embedded engine."""
+"""Limit of all frames' rows together; beyond it the embedded engine runs the query."""
 _EXACT = {"int2", "int4", "int8", "numeric"}
 
 
 def call_of(call: bound.Window) -> bound.Aggregate:
-    """A window call as the aggregate that it is of its frames' rows."""
+    """Returns a window call as the aggregate over a frame's rows."""
     return bound.Aggregate(call.function, call.args, call.type, star=call.star)
 
 
@@ -46,14 +46,14 @@ def add(rows: Rows, number: int, call: bound.Window, runs: Sequence[Run]) -> Non
 
 
 def value(number: int, call: bound.Window, put_off: PutOff) -> Value:
-    """The aggregate's value from its state's columns."""
+    """Returns the aggregate's value from its state's columns."""
     made = state_of(call_of(call)).final(f"w{number}", put_off)
-    # A frame without rows counts none.
+    # A frame without rows counts 0.
     return replace(made, expr=made.expr.fill_null(0)) if call.function.name in {"count", "regr_count"} else made
 
 
 def _given(number: int, call: bound.Window) -> pl.Expr:
-    """The argument, NULL in rows that FILTER leaves out."""
+    """Returns the argument, NULL in rows that FILTER excludes."""
     given = pl.col(f"x{number}_0") if call.args else PLACE
     return given if call.filter is None else pl.when(pl.col(f"f{number}")).then(given).otherwise(None)
 
@@ -73,14 +73,14 @@ def _differences(rows: Rows, number: int, call: bound.Window, runs: Sequence[Run
 
 
 def _check(rows: Rows, number: int, call: bound.Window) -> None:
-    """NotCarried where a frame's sum may be too much."""
+    """Raises NotCarried if a frame's sum may overflow."""
     if call.args and may_wrap(call, Value(call.args[0].type, PLACE)):
         rows.held()
         checked_sums(rows.computed, [f"x{number}_0"])
 
 
 def _summed(running: str, runs: Sequence[Run], held: pl.DataType) -> pl.Expr:
-    """The sum over each row's runs, from running sums."""
+    """Returns the sum over each row's runs, from running sums."""
     zero = pl.lit(0, pl.Int64).cast(held)
     total: pl.Expr | None = None
     for run in runs:
@@ -93,7 +93,7 @@ def _summed(running: str, runs: Sequence[Run], held: pl.DataType) -> pl.Expr:
 
 
 def _running_sum(rows: Rows, number: int, call: bound.Window, run: Run) -> None:
-    """Sums of floats over frames from their partition's first row on: what has been added up at the last one."""
+    """Sums floats over frames that start at their partition's first row: the running sum at the last row."""
     real, at = _given(number, call).cast(pl.Float64), f"w{number}"
     added = {
         at: real.fill_null(0.0),
@@ -110,11 +110,14 @@ def _running_sum(rows: Rows, number: int, call: bound.Window, run: Run) -> None:
 
 
 def _running_extreme(rows: Rows, number: int, call: bound.Window, run: Run) -> None:
-    """The least or the greatest of frames from their partition's first row on, whatever its type: the rows' ranks by
-    their values are integers, whose greatest so far is known of each row; the partition's place goes before them."""
+    """Evaluates min or max over frames that start at their partition's first row, for any type.
+
+    Rows are ranked by their values; the running maximum of the ranks, offset by the partition's position, is known for
+    each row.
+    """
     rows.add(_given(number, call).alias("v"))
     held = rows.held()
-    # Of equal values the first row's, as the embedded engine has it.
+    # Of equal values the first row's, as in the embedded engine.
     down = [call.function.name == "min", True]
     ranked = held.select("v", "i").sort("v", "i", descending=down, nulls_last=True)
     ranked = ranked.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("rank"))
@@ -137,7 +140,7 @@ def _running_extreme(rows: Rows, number: int, call: bound.Window, run: Run) -> N
 
 
 def _each(rows: Rows, number: int, call: bound.Window, runs: Sequence[Run]) -> None:
-    """Aggregated over the rows of every frame."""
+    """Aggregates the rows of every frame."""
     _check(rows, number, call)
     held = rows.held()
     if rows.total([run.rows for run in runs]) > PAIRS:

@@ -1,7 +1,7 @@
-"""Window frames: of each of some sorted rows, the places of the rows that its frame has, as runs of places.
+"""Window frames: each sorted row's frame as runs of row positions.
 
-An offset of ROWS counts places, of GROUPS peers, of RANGE a distance in the sort key: the key less or more than it is
-looked up among its partition's keys.
+An offset of ROWS counts rows, of GROUPS peer groups, of RANGE a distance in the sort key: the key at that distance is
+looked up among the partition's keys.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLOATS = {"float4", "float8"}
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """For each row the first and the last of some places that follow each other; the last before the first for none.
+    """For each row the first and last of a run of consecutive positions; an empty run's last is before its first.
 
     `growing` runs start at their partition's first row.
     """
@@ -37,13 +37,15 @@ class Run:
 
     @property
     def rows(self) -> pl.Expr:
-        """How many places there are."""
+        """The number of positions."""
         return larger(self.last - self.first + 1, pl.lit(0, pl.Int64))
 
 
 def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl.Expr], Error]:
-    """Columns that a call's frame needs: `s` and `e`, where it starts and ends beside the row, and of RANGE the key
-    `m` that those are compared with; and the error of offsets that are NULL (22004) or negative (22013)."""
+    """Returns the columns that a call's frame needs, and the errors of its offsets: 22004 for NULL, 22013 if negative.
+
+    `s` and `e` are the offsets of its start and end; for RANGE they are keys to look up, and `m` is the row's key.
+    """
     frame = call.frame
     if frame is None:
         return [], None
@@ -71,7 +73,7 @@ def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl
 def _reached(
     key: Value, offset: Value, given: bound.Expr, expr: bound.Expr, over: Expressions, *, down: bool
 ) -> tuple[pl.Expr, pl.Expr, Error]:
-    """A sort key and the key at the offset from it, as values that compare as keys do."""
+    """Returns a sort key and the key at the offset from it, as values that compare as keys do."""
 
     def moved(value: pl.Expr, by: pl.Expr) -> pl.Expr:
         return value - by if down else value + by
@@ -93,7 +95,7 @@ def _reached(
     if kind == "interval":
         return key.expr, moved(key.expr, offset.expr), None
     if kind == "time":
-        # The time of day alone moves, and not around midnight.
+        # A time of day moves without wrapping at midnight.
         return key.expr, moved(key.expr, offset.part("u")), None
     if kind in {"date", "timestamp", "timestamptz"}:
         name = f"{kind}_{'mi' if down else 'pl'}_interval"
@@ -104,7 +106,7 @@ def _reached(
 
 
 def runs(rows: Rows, number: int, call: bound.Window) -> list[Run]:
-    """The runs of places that each row's frame is made of, in order; EXCLUDE makes several."""
+    """Returns the runs of positions of each row's frame, in order; EXCLUDE splits it into several."""
     spec = call.frame
     if spec is None:
         return [Run(PART0, PEER1 if call.order_by else PART1, growing=True)]
@@ -125,7 +127,7 @@ def runs(rows: Rows, number: int, call: bound.Window) -> list[Run]:
 
 
 def _edge(rows: Rows, number: int, call: bound.Window, *, begins: bool) -> pl.Expr:
-    """The place where a frame begins or ends, within its partition or beyond it."""
+    """Returns the position where a frame starts or ends, inside or outside its partition."""
     spec: Any = call.frame
     kind: str = spec.start if begins else spec.end
     offset = pl.col(f"{'s' if begins else 'e'}{number}")
@@ -133,7 +135,7 @@ def _edge(rows: Rows, number: int, call: bound.Window, *, begins: bool) -> pl.Ex
         return PLACE if spec.unit == "ROWS" else PEER0 if begins else PEER1
     if spec.unit == "RANGE":
         return _found(rows, number, offset, call.order_by[0], begins=begins)
-    # No frame reaches further than there are rows.
+    # No frame is larger than the number of rows.
     by = smaller(offset, ROWS + 1)
     if spec.unit == "ROWS":
         return PLACE - by if kind == "PRECEDING" else PLACE + by
@@ -141,9 +143,9 @@ def _edge(rows: Rows, number: int, call: bound.Window, *, begins: bool) -> pl.Ex
 
 
 def _group(rows: Rows, by: pl.Expr, *, begins: bool) -> pl.Expr:
-    """The first or the last place of the peers so many groups away; beyond the partition where there are none."""
+    """Returns the first or last position of the peer group at a distance `by`; outside the partition if none exists."""
     rows.add(((PLACE == PEER0).cast(pl.Int64).cum_sum() - 1).alias("group"))
-    # The groups' first places, one after the other, and then all others.
+    # The groups' first positions in order, then all others.
     rows.beside(rows.held().sort(PLACE != PEER0, "i").select(PLACE.alias("starts")))
     own, name = pl.col("group"), "from" if begins else "to"
     wanted = own + by
@@ -155,14 +157,14 @@ def _group(rows: Rows, by: pl.Expr, *, begins: bool) -> pl.Expr:
 
 
 def _found(rows: Rows, number: int, target: pl.Expr, order: bound.SortKey, *, begins: bool) -> pl.Expr:
-    """The first place whose key is not before a row's target, or the last whose key is not after it."""
+    """Returns the first position whose key is not before a row's target, or the last whose key is not after it."""
     held, name = rows.held(), "from" if begins else "to"
     key, part = pl.col(f"m{number}"), PART0.alias("p")
     kind = held.collect_schema()[f"m{number}"]
     side = pl.lit(0 if begins else 2, pl.Int8).alias("s")
     keys = held.select(part, key.alias("k"), pl.lit(1, pl.Int8).alias("s"), PLACE)
     looked = held.select(part, target.cast(kind).alias("k"), side, PLACE)
-    # Keys and targets in one order: a target's place is how many keys come before it.
+    # Keys and targets in one order: a target's position is the number of keys before it.
     both = pl.concat([keys, looked]).sort(
         ["p", "k", "s", "i"],
         descending=[False, order.descending, False, False],

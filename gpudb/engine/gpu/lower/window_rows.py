@@ -1,4 +1,4 @@
-"""The rows that window functions are computed over: sorted, each with its place and those of what it is part of."""
+"""The sorted rows of window functions, each with its position and those of its partition and peers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpudb.engine.gpu.lower.values import larger, smaller
 from gpudb.sql import bound
 
 PLACE = pl.col("i")
-"""A row's place among all, from 0."""
+"""A row's position among all rows, from 0."""
 ROWS = pl.col("n")
-"""How many there are."""
+"""The number of rows."""
 PART0, PART1 = pl.col("part0"), pl.col("part1")
-"""The places of the first and the last row of a row's partition."""
+"""The positions of the first and last row of a row's partition."""
 PEER0, PEER1 = pl.col("peer0"), pl.col("peer1")
-"""Those of the rows that its ORDER BY does not tell from it."""
+"""The positions of the first and last of a row's peers, which are equal in ORDER BY."""
 
 
 class Rows:
@@ -49,7 +49,7 @@ class Rows:
         self.lazy = self.lazy.with_columns(columns)
 
     def held(self) -> pl.LazyFrame:
-        """The rows, computed once for what reads them several times."""
+        """Computes the rows once for several readers."""
         self._rows = self._frames.held(self.lazy)
         self.lazy = self._rows.lazy
         return self.lazy
@@ -60,11 +60,11 @@ class Rows:
         return self._rows
 
     def beside(self, columns: pl.LazyFrame) -> None:
-        """Adds the columns of a frame that was made of what `held` gave, and has as many rows in the same order."""
+        """Adds the columns of a frame derived from `held` that has the same rows in the same order."""
         self.lazy = self._rows.beside(self._frames.held(columns)).lazy
 
     def total(self, counts: Sequence[pl.Expr]) -> int:
-        """The sum of counts over the rows, which are held."""
+        """Returns the sum of counts over the computed rows."""
         summed = self.lazy.select(sum(counts[1:], counts[0]).sum().alias("t"))
         return self._frames.held(summed).largest("t") or 0
 
@@ -74,5 +74,5 @@ class Rows:
 
 
 def within(place: pl.Expr) -> pl.Expr:
-    """A place, or the nearest one that there is."""
+    """Clamps a position to the rows."""
     return larger(smaller(place, ROWS - 1), pl.lit(0, pl.Int64))

@@ -1,4 +1,4 @@
-"""Window functions over a frame that is sorted by partition and order, their frames as places of rows in it."""
+"""Window functions over a frame sorted by partition and order; window frames are runs of row positions."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ _RANKS = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntil
 _MOVED = {"lag", "lead"}
 _FROM_FRAMES = {"first_value", "last_value", "nth_value"}
 LOWERED = frozenset(_RANKS | _MOVED | _FROM_FRAMES | {"count", "sum", "avg", "min", "max"})
-"""The functions that are lowered; of others those are that are lowered as aggregates."""
+"""The functions that are lowered; others may be lowered as aggregates."""
 
 
 def prepared(calls: Sequence[bound.Window], over: Expressions) -> tuple[list[pl.Expr], list[Error]]:
-    """Columns that the calls need beside the input's: partitions `p`, order keys `o`, arguments `x`, filters `f` and
-    what frames reach to; and errors."""
+    """Returns the columns that the calls need beside the input's, and their errors.
+
+    Partitions are `p`, order keys `o`, arguments `x`, filters `f`; see `window_frames.offsets` for those of frames.
+    """
     columns: list[pl.Expr] = []
     errors: list[Error] = []
 
     def add(name: str, made: Value, *, whole: bool = True, where: pl.Expr | None = None) -> None:
-        # Of keys the first lane alone says what they equal and come before.
+        # A key's first physical column alone determines how it compares.
         columns.extend(made.columns(name) if whole else [made.expr.cast(lanes(made.type)[""]).alias(name)])
         errors.append(made.error if where is None else masked(made.error, where))
 
@@ -46,7 +48,7 @@ def prepared(calls: Sequence[bound.Window], over: Expressions) -> tuple[list[pl.
         if chosen is not None:
             add(f"f{number}", chosen)
         for place, arg in enumerate(call.args):
-            # Of rows that the filter leaves out no argument is computed.
+            # An argument's errors do not count in rows that the filter excludes.
             add(f"x{number}_{place}", over.value(arg), where=chosen.expr if chosen is not None else None)
         reaching, error = offsets(call, number, over)
         columns += reaching
@@ -55,9 +57,9 @@ def prepared(calls: Sequence[bound.Window], over: Expressions) -> tuple[list[pl.
 
 
 def computed(lazy: pl.LazyFrame, calls: Sequence[bound.Window], steps: Steps) -> tuple[pl.LazyFrame, PutOff]:
-    """The frame with the columns that `value` reads, in another order of rows."""
+    """Returns the frame with the columns that `value` reads, its rows in another order."""
     partition = [f"p{number}" for number in range(len(calls[0].partition_by))]
-    # Calls of one ORDER BY share the sort.
+    # Calls with one ORDER BY share the sort.
     groups: dict[str, list[int]] = {}
     for number, call in enumerate(calls):
         groups.setdefault(repr(call.order_by), []).append(number)
@@ -70,7 +72,7 @@ def computed(lazy: pl.LazyFrame, calls: Sequence[bound.Window], steps: Steps) ->
 
 
 def _added(rows: Rows, number: int, call: bound.Window) -> Error:
-    """Adds a call's columns; the error of what only whole partitions tell."""
+    """Adds a call's columns; returns the error that depends on the whole partition."""
     name, error = call.function.name, None
     if name == "ntile":
         error = _tile(rows, number)
@@ -86,7 +88,7 @@ def _added(rows: Rows, number: int, call: bound.Window) -> Error:
 
 
 def _from_frame(rows: Rows, number: int, call: bound.Window) -> Error:
-    """first_value, last_value and nth_value: the so many-th row of a frame."""
+    """Evaluates first_value, last_value and nth_value: the nth row of a frame."""
     spans = runs(rows, number, call)
     error: Error = None
     if call.function.name == "last_value":
@@ -98,7 +100,7 @@ def _from_frame(rows: Rows, number: int, call: bound.Window) -> Error:
         error = fault(wanted <= 0, NTH)
     else:
         wanted = pl.lit(1, pl.Int64)
-    # In the run that has it, the rows of those before it passed over.
+    # Finds the run that contains it, after skipping the rows of earlier runs.
     place = pl.lit(None, pl.Int64)
     for run in spans:
         here = (wanted >= 1) & (wanted <= run.rows)
@@ -110,15 +112,15 @@ def _from_frame(rows: Rows, number: int, call: bound.Window) -> Error:
 
 
 def _taken(number: int, call: bound.Window, place: pl.Expr) -> list[pl.Expr]:
-    """The first argument's lanes at a place for each row, NULL for none."""
+    """Returns the first argument's physical columns at a position for each row, NULL for none."""
     return [pl.col(f"x{number}_0{suffix}").gather(place).alias(f"w{number}{suffix}") for suffix in lanes(call.type)]
 
 
 def _beside(rows: Rows, number: int, call: bound.Window) -> None:
-    """lag and lead: the row so many before or after in the partition; the default, or NULL, where there is none."""
+    """Evaluates lag and lead: the row at a distance in the partition; the default, or NULL, if there is none."""
     step: pl.Expr = pl.lit(1, pl.Int64)
     if len(call.args) > 1:
-        # No row is further away than there are rows.
+        # No distance exceeds the number of rows.
         step = larger(smaller(pl.col(f"x{number}_1").cast(pl.Int64), ROWS + 1), 0 - ROWS - 1)
     target = PLACE - step if call.function.name == "lag" else PLACE + step
     inside = (target >= PART0) & (target <= PART1)
@@ -134,12 +136,12 @@ def _beside(rows: Rows, number: int, call: bound.Window) -> None:
 
 
 def _tile(rows: Rows, number: int) -> Error:
-    """Which of so many tiles of its partition a row is in; the first row that has an argument tells how many."""
+    """Evaluates ntile; the first row with an argument sets the number of tiles."""
     given = pl.col(f"x{number}_0").cast(pl.Int64)
     first = pl.when(given.is_not_null()).then(PLACE).min()
     rows.add((first.over(rows.partition) if rows.partition else first).alias("first"))
     rows.add(given.gather(pl.col("first")).alias("tiles"))
-    # Of tiles that are none the error tells.
+    # The error covers a number below 1.
     tiles = larger(pl.col("tiles"), pl.lit(1, pl.Int64))
     size, place = PART1 - PART0 + 1, PLACE - pl.col("first")
     rows.add((size // tiles).alias("small"), (size % tiles).alias("large"))
@@ -159,7 +161,7 @@ def _rank(rows: Rows, number: int, name: str) -> pl.Expr:
         case "rank":
             return PEER0 - PART0 + 1
         case "dense_rank":
-            # Peers' first rows, counted from the partition's.
+            # Counts the peer groups' first rows, relative to the partition's.
             rows.add((PLACE == PEER0).cast(pl.Int64).cum_sum().alias("starts"))
             return pl.col("starts") - pl.col("starts").gather(PART0) + 1
         case "percent_rank":
@@ -170,7 +172,7 @@ def _rank(rows: Rows, number: int, name: str) -> pl.Expr:
 
 
 def value(number: int, call: bound.Window, put_off: PutOff) -> Value:
-    """A call's value over the frame that `computed` gave."""
+    """Returns a call's value over the frame from `computed`."""
     name, held = call.function.name, lanes(call.type)
     if name not in _RANKS | _MOVED | _FROM_FRAMES:
         return window_aggregates.value(number, call, put_off)

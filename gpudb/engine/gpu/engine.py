@@ -1,4 +1,4 @@
-"""The cluster as an engine: a bound query planned, cut into stages, run on the workers, its rows streamed."""
+"""The cluster as an engine: plans a bound query, cuts it into stages, runs them on the workers, streams the rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 
 class ClusterEngine:
-    """Workers as an engine, under the name `twin` (CPU workers) or `gpu`; `constants` computes constant expressions."""
+    """The workers as an engine, named `twin` (CPU workers) or `gpu`; `constants` evaluates constant expressions."""
 
     def __init__(self, cluster: Cluster, constants: Engine, name: str = "twin", planner: Planner | None = None) -> None:
         self.name = name
@@ -48,7 +48,7 @@ class ClusterEngine:
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
     def run(self, request: Request) -> ClusterStream | GivenStream:
-        """Starts a query (see `protocol.Engine`); NotCarried names what the workers lack."""
+        """Starts a query (see `protocol.Engine`). NotCarried names what the workers do not support."""
         request.cancel.check()
         planned = self._planned(request)
         if asks_for_none(request.query, request.parameters):
@@ -62,7 +62,7 @@ class ClusterEngine:
         return stream
 
     def _planned(self, request: Request) -> Planned:
-        """A plan for all workers, or for the rows that the one has which a request is for."""
+        """Returns a plan for all workers, or for the rows of the one worker that the request names."""
         if request.settings.node is None:
             planned = self._planner.again(request) or self._planner.planned(request, self._cluster.space())
         else:
@@ -76,10 +76,10 @@ class ClusterEngine:
         return ClusterStream(self._cluster, planned.plan, execution, request)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
-        """The plan, stage by stage; with `analyze` each worker's rows, bytes and time.
+        """Returns the plan, stage by stage; with `analyze` each worker's rows, bytes and time.
 
-        The query runs as it always does, and then once more, operator by operator: stages' times are those of the first
-        run, operators' of the second.
+        The query runs as usual, and once more operator by operator: stages' times are of the first run, operators' of
+        the second.
         """
         planned, measured, spent = self._planned(request), None, None
         if analyze:
@@ -87,7 +87,7 @@ class ClusterEngine:
             stream = self._ended(planned, request)
             spent = 1000 * (time.perf_counter() - started)
             planned, measured = stream.planned, stream.measured
-            # One by one operators may take more memory than there is: then nothing is told of them.
+            # Computed alone, operators may exhaust memory: their figures are omitted then.
             with contextlib.suppress(OutOfMemory):
                 for number, stage in self._ended(planned, request, measure=True).measured.items():
                     measured[number].observed = stage.observed
@@ -99,7 +99,7 @@ class ClusterEngine:
         return replace(shown, execution=spent)
 
     def _ended(self, planned: Planned, request: Request, *, measure: bool = False) -> ClusterStream:
-        """A statement that has run, whose rows nobody reads."""
+        """Runs a statement to its end and discards its rows."""
         stream = self._started(planned, request, measure=measure)
         stream.wait()
         stream.close()
@@ -111,7 +111,7 @@ class ClusterEngine:
 
 
 class GivenStream:
-    """The rows of a statement that workers have answered at once."""
+    """The rows of a statement that took the fast path."""
 
     def __init__(self, rows: pa.RecordBatch) -> None:
         self.schema = rows.schema
@@ -140,12 +140,12 @@ class ClusterStream:
 
     @property
     def planned(self) -> Planned:
-        """What ran."""
+        """The plan that ran."""
         return self._execution.planned
 
     @property
     def tried(self) -> tuple[int, ...]:
-        """The chunks for which memory was too small."""
+        """The numbers of chunks for which memory was too small."""
         return tuple(self._execution.tried)
 
     @property
@@ -157,7 +157,10 @@ class ClusterStream:
         self._running.cancel()
 
     def _result(self, work: Future[_T]) -> _T:
-        """What work on the event loop gives; raises the statement's error, or NotCarried for what only a run tells."""
+        """Returns the result of work on the event loop.
+
+        Raises the statement's error, or NotCarried if only a run detects it.
+        """
         self._running = work
         if self._cancel.reason is not None:
             work.cancel()
@@ -202,7 +205,7 @@ class ClusterStream:
                 self._cluster.run(chunks.aclose())
 
     def close(self) -> None:
-        """Ends the statement and has the workers forget it."""
+        """Ends the statement, on the workers too."""
         self._cancel.detach(self._interrupt)
         with self._lock:
             if self._ended:

@@ -1,8 +1,8 @@
-"""Where workers compute each documented function and operator: `functions/WORKERS.md`, made by this module.
+"""Where workers compute each documented function and operator: generates `functions/WORKERS.md`.
 
 *lowered*: an operation on lanes, which a GPU computes. *host*: the embedded engine's function, over columns that are
-copied to the host and back (`lower/host`). *once*: worked out before the statement runs. *embedded*: a statement with
-it runs whole on the embedded engine, and why is said.
+copied to the host and back (`lower.host_fallback`). *once*: evaluated before the statement runs. *embedded*: a
+statement with it runs whole on the embedded engine, for a stated reason.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ This page is made by `python -m gpudb.engine.gpu.support_matrix`; no line of it 
 
 
 def place(entry: Entry) -> tuple[Place, str]:
-    """Where a function or operator is computed, and why not on workers."""
+    """Returns where a function or operator is computed, and the reason if not on workers."""
     assert entry.target is not None
     function = entry.target if isinstance(entry.target, Function) else entry.target.function
     if function.kind == "w":
@@ -84,7 +84,7 @@ def _placed() -> Iterator[tuple[Entry, Place, str]]:
 
 
 def page() -> str:
-    """The text of the page."""
+    """Returns the text of the page."""
     every = list(_placed())
     count = Counter(where for _, where, _ in every)
     told = ", ".join(f"{count[where]} {where}" for where in ("lowered", "host", "once", "embedded"))

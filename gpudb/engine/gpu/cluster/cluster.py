@@ -1,13 +1,13 @@
-"""The workers: counted, called, watched, and started anew when one is lost or will not stop.
+"""The workers: their calls, heartbeats and supervision. A worker that is lost, or does not stop, is restarted.
 
-One process a worker, under Dask's nanny, which brings a worker back that has died. All calls run on Dask's event loop,
-away from the threads that hold the sockets.
+Each worker is a process under Dask's nanny, which restarts a dead worker. All calls run on Dask's event loop, apart
+from the threads that hold client sockets.
 
-    starting -answers a ping→ ready -a connection is lost→ doubted -answers→ ready
-    ready, doubted -silent for SILENT_SECONDS→ killed if its process is stopped, else late -answers→ ready
+    starting -answers a ping→ ready -a connection is lost→ suspect -answers→ ready
+    ready, suspect -silent for SILENT_SECONDS→ killed if its process is stopped, else late -answers→ ready
     late -silent for LATE_SECONDS→, or any -ended on purpose→ its process is killed → starting
 
-While a worker is away another one runs its shares: it reads the columns that it lacks.
+While a worker is away another one runs its partitions: it reads the columns that it lacks.
 """
 
 from __future__ import annotations
@@ -36,20 +36,24 @@ _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 PING_SECONDS = 0.4
-"""How often a worker is asked for a sign of life."""
+"""Interval between pings of a worker."""
 RETURN_SECONDS = 3.0
-"""How long a statement waits when no worker is ready."""
+"""Time limit for a statement to wait for a ready worker."""
 RETRY_SECONDS = 1.5
-"""How long one waits that has lost its worker: a GPU's takes longer to come back, and the client is told by then."""
+"""The same after the statement has lost its worker: a GPU's takes longer to return, and the client gets the error
+first.
+"""
 WAIT_EVENT = "ClusterWorker"
-"""What pg_stat_activity says then."""
+"""The wait event in pg_stat_activity meanwhile."""
 _TAKEOVER_SECONDS = 0.3
-"""How long one that has been lost is waited for before another runs its shares: one that only lost a connection answers
-sooner, and a process that has been started anew has no columns in memory either."""
+"""Time to wait for a lost worker before another one runs its partitions.
+
+A worker that only lost a connection answers sooner; a restarted process has no cached columns either.
+"""
 
 
 class Cluster:
-    """Worker processes, watched until `close`; `meanwhile` is done while they read their libraries."""
+    """Worker processes, supervised until `close`; `meanwhile` runs while they import their libraries."""
 
     def __init__(self, processes: Processes, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.size = processes.count
@@ -78,7 +82,7 @@ class Cluster:
         reached("the workers answer")
 
     def _begun(self) -> Fleet:
-        """Starts the processes and has nannies and workers ready themselves; returns once they have."""
+        """Starts the processes and installs the plugins of nannies and workers."""
         processes = self.processes
         fleet = processes.start(processes.count)
         reached("the workers' processes are there")
@@ -91,16 +95,16 @@ class Cluster:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop that calls run on."""
+        """The event loop on which calls run."""
         loop: asyncio.AbstractEventLoop = self._client.loop.asyncio_loop
         return loop
 
     def run(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        """Starts work on the event loop; a future of another thread's."""
+        """Runs a coroutine on the event loop, from another thread."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Starts work on the event loop, from there, that nobody waits for."""
+        """Runs a coroutine on the event loop, from that loop, without a waiter."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._over)
@@ -113,7 +117,8 @@ class Cluster:
     # ---------------------------------------------------------------------------------------- calls
 
     async def peers(self, within: float = RETURN_SECONDS) -> tuple[str, ...]:
-        """The address that runs each share; 58000 if no worker is ready within so many seconds."""
+        """Returns the address of each partition's worker. Raises 58000 if no worker is ready within `within` seconds.
+        """
         ends = time.monotonic() + within
         while len(self._ready) < self.size:
             now = time.monotonic()
@@ -127,15 +132,15 @@ class Cluster:
         return tuple(self._ready.get(number) or ready[number % len(ready)] for number in range(self.size))
 
     def doors(self, peers: tuple[str, ...]) -> tuple[str, ...]:
-        """Where the workers at some addresses fetch from each other's GPUs; empty for those that do not."""
+        """Returns the UCX addresses of the workers at some addresses; empty for those without."""
         return tuple(self._told.get(peer, {}).get("door", "") for peer in peers)
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
-        """A worker's answer; OSError if it is lost."""
+        """Returns a worker's reply. Raises OSError if the worker is lost."""
         return await self._connections.call(address, handler, **arguments)
 
     def knows(self, address: str, digest: bytes) -> bool:
-        """Whether a worker has been sent the plan of that digest; after the question it counts as sent."""
+        """Returns whether a worker has been sent a plan, and records it as sent."""
         plans = self._plans.setdefault(address, set())
         known = digest in plans
         if len(plans) > 10_000:
@@ -144,18 +149,20 @@ class Cluster:
         return known
 
     def begin(self) -> int:
-        """The number of a new statement, which workers keep until its `end`."""
-        number = next(self._numbers)  # threads begin statements beside the event loop
+        """Returns the number of a new statement; workers keep it until `end`."""
+        number = next(self._numbers)  # threads begin statements outside the event loop
         self._live.add(number)
         self._last = number
         return number
 
     def end(self, statement: int) -> None:
-        """A statement is over: workers forget what they still hold of it at the next ping."""
+        """Ends a statement: workers forget what they still hold of it at the next ping."""
         self._live.discard(statement)
 
     async def forget(self, statement: int, peers: tuple[str, ...]) -> None:
-        """Has workers end a statement now, and ends those that go on with it: Polars cannot be interrupted."""
+        """Ends a statement on the workers now, and restarts those that continue to compute: Polars cannot be
+        interrupted.
+        """
         self.end(statement)
         await asyncio.gather(*(self._forget(statement, peer) for peer in dict.fromkeys(peers)))
 
@@ -174,16 +181,16 @@ class Cluster:
     # ---------------------------------------------------------------------------------------- workers
 
     def space(self) -> Space | None:
-        """What each worker has room for; None while none has told."""
+        """Returns the memory that every worker has; None before the first heartbeat."""
         rooms = [told["room"] for told in self._told.values() if "room" in told]
         return Space(*map(min, zip(*rooms, strict=True))) if rooms else None
 
     def told(self) -> list[tuple[int, str, Mapping[str, Any]]]:
-        """What each ready worker held at its last ping: its number, its address, and the answer of gpudb_ping."""
+        """Returns the number, the address and the last heartbeat of each ready worker."""
         return [(number, address, self._told.get(address, {})) for number, address in sorted(self._ready.items())]
 
     def doubt(self, address: str) -> None:
-        """A connection to a worker was lost: it is not asked for anything until it answers."""
+        """Marks a worker as suspect after a lost connection: it is not called until it answers."""
         if self._gone(address) and address in self._attended:
             self._attended[address].set()
 
@@ -196,7 +203,7 @@ class Cluster:
         return False
 
     async def restart(self, address: str) -> None:
-        """Ends a worker's process, whatever it does; its nanny starts another."""
+        """Kills a worker's process; its nanny starts another."""
         self._gone(address)
         found = self._fleet.workers.get(address)
         if found is not None:
@@ -205,8 +212,10 @@ class Cluster:
                     await self.call(found.nanny, "gpudb_end", address=address)
 
     async def _let_go(self, number: int) -> None:
-        """Ends the workers that may have the memory of a lost worker's GPU mapped, for which the new one has no room
-        then: UCX lets go of it as their processes end. Once, until that worker is ready."""
+        """Restarts the workers that may map a lost worker's GPU memory, for which its successor then has no room.
+
+        UCX unmaps it only as their processes end. Once, until that worker is ready.
+        """
         if number in self._unready:
             return
         self._unready.add(number)
@@ -220,7 +229,7 @@ class Cluster:
             await asyncio.sleep(0.01)
 
     async def _attend(self) -> None:
-        """Looks after workers as they come."""
+        """Starts to watch workers as they join."""
         looked = 0.0
         while True:
             whole = len(self._ready) == self.size
@@ -234,9 +243,9 @@ class Cluster:
             await asyncio.sleep(0.1 if whole else 0.02)
 
     async def _watch(self, number: int, address: str, wake: asyncio.Event) -> None:
-        """Asks a worker for signs of life until it is gone."""
+        """Pings a worker until it is gone."""
         failures = 0
-        limit: float = START_SECONDS  # while it reads its modules it answers nothing
+        limit: float = START_SECONDS  # it answers nothing while it imports its modules
         try:
             while failures < 2:
                 try:
@@ -249,7 +258,7 @@ class Cluster:
                     self._gone(address)
                     await asyncio.sleep(0.05)
                     continue
-                if told is None:  # it answers once it has started: what gives it the handlers has failed
+                if told is None:  # it answers once it has started: the plugin that installs the handlers has failed
                     _LOG.warning("worker %s at %s could not ready itself: its process is ended", number, address)
                     await self._let_go(number)
                     break
@@ -275,8 +284,10 @@ class Cluster:
         self._attended.pop(address, None)
 
     async def _sign(self, number: int, address: str, limit: float) -> Any:
-        """A worker's answer to a ping; OSError if it is lost, TimeoutError if its process is stopped, or silent for
-        `limit` seconds."""
+        """Returns a worker's heartbeat.
+
+        Raises OSError if the worker is lost, TimeoutError if its process is stopped, or silent for `limit` seconds.
+        """
         began = time.monotonic()
         known = {"upto": self._last, "live": sorted(self._live), "peers": list(self._attended)}
         ping = asyncio.ensure_future(self.call(address, "gpudb_ping", **known))
@@ -294,7 +305,7 @@ class Cluster:
             ping.cancel()
 
     async def _alive(self, address: str) -> bool:
-        """Whether a worker's process could go on, as its nanny sees it."""
+        """Returns whether a worker's process is able to run, as its nanny sees it."""
         found = self._fleet.workers.get(address)
         if found is None:
             return False
@@ -304,7 +315,7 @@ class Cluster:
         except TimeoutError:
             return True  # a busy host is late itself
         except OSError as error:
-            return isinstance(error.__cause__, TimeoutError)  # no connection was made in time: the same
+            return isinstance(error.__cause__, TimeoutError)  # the connection timed out: the same
 
     def close(self) -> None:
         """Ends the workers."""

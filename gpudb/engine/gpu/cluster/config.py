@@ -1,4 +1,4 @@
-"""Worker processes: how many, what each may use, and how they come to be; the cluster knows nothing more of them."""
+"""Configuration of worker processes: their number, their limits, and how they are launched."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from gpudb.engine.gpu.fused.cuda.nvrtc import cache_folder
 from gpudb.engine.gpu.worker.warmup import caches
 
 SILENT_SECONDS = 2.0
-"""How long a worker may take to give a sign of life before its process is looked at: one that is stopped is ended."""
+"""Silence after which a worker's process is inspected: a stopped one is killed."""
 LATE_SECONDS = 15.0
-"""How long a sign of life of one that is not stopped is waited for: a call into a library may hold up all of Python.
-One that has died is known by its connections as soon as ever."""
+"""Silence after which any worker is killed: a call into a library may block all of Python.
+
+A dead worker is detected at once by its connections.
+"""
 _LEAST_BYTES = 2**29
 _HOST_THREADS = 4
-"""Of Polars on a worker that has a GPU."""
+"""Polars threads of a worker that has a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """`count` worker processes, which `start` gives.
+    """`count` worker processes, launched by `start`.
 
-    Each may use `memory` bytes, of them `resident` for tables and `results` for rows that wait for their clients. One
-    that computes on for `patience` seconds after its statement has ended is killed: what it had loaded is lost then.
-    With `fuse` they run fused parts of plans: on a GPU by kernels, on CPU workers by the kernels' twin.
+    Each may use `memory` bytes, of them `resident` for tables and `results` for rows that wait for their clients. A
+    worker that still computes `patience` seconds after its statement has ended is killed, and loses its cached columns.
+    With `fuse` workers run fused parts of plans: on a GPU by kernels, on CPU workers by the kernels' NumPy backend.
     """
 
     count: int
@@ -38,13 +40,13 @@ class Processes:
     start: Callable[[int], Fleet]
     fuse: bool = False
     gpu: bool = False
-    """Whether each has a GPU; `resident` is of its memory then, 0 for the half of it."""
+    """Whether each worker has a GPU; `resident` then limits its memory, 0 for half of it."""
     device: int = 0
-    """The bytes of its GPU's memory that each may use; 0 for all that is free."""
+    """The bytes of GPU memory that each worker may use; 0 for all that is free."""
 
 
 def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) -> Processes:
-    """CPU workers on this host, which share `memory` bytes, or 80% of what the machine has."""
+    """Returns CPU workers on this host, which share `memory` bytes, or 80% of the machine's."""
     from distributed.system import MEMORY_LIMIT
 
     each = max((memory or int(0.8 * MEMORY_LIMIT)) // count, _LEAST_BYTES)
@@ -52,14 +54,14 @@ def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) 
 
 
 def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processes:
-    """A worker on each of these GPUs (their indices or identifiers), which share `memory` bytes of the host's."""
+    """Returns one worker per GPU (index or identifier); they share `memory` bytes of the host's."""
     from gpudb.engine.gpu.cluster.local import GpuWorkers
 
     base = cpu_processes(len(devices), memory)
 
     def start(count: int) -> Fleet:
         _configure()
-        # What is left to the host there are few rows, which wait for more threads longer than they gain by them.
+        # The host computes few rows, which wait for more threads longer than they gain by them.
         environment = {**caches(cache_folder()), "POLARS_MAX_THREADS": str(_HOST_THREADS)}
         return Started(GpuWorkers(count, devices, environment))
 
@@ -67,10 +69,10 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processe
 
 
 def joined_processes(scheduler: str, count: int | None, memory: int | None = None, *, gpu: bool) -> Processes:
-    """The workers that others have started under a scheduler: `count` of them, or those that are there.
+    """Returns the workers of an existing scheduler: `count` of them, or all.
 
-    They share `memory` bytes of their hosts', or have what each was started with. Errors: 08001 where no scheduler
-    answers, 55006 where another server has its workers, 58000 for workers that are too few or another version's.
+    They share `memory` bytes of their hosts', or keep the limits that they were started with. Raises 08001 if no
+    scheduler answers, 55006 if another server uses its workers, 58000 for too few workers or other versions.
     """
     joined = Joined(scheduler, count)
     told = memory // joined.count if memory else int(0.8 * joined.memory)
@@ -83,9 +85,11 @@ def _on_gpus(base: Processes) -> Processes:
 
 
 def _configure() -> None:
-    """What Dask reads whenever a worker starts: one that is slow to come back is not given up, and no loop wakes a
-    hundred times a second for what Dask's pages would show of it. Processes are forked off one that has read the
-    libraries."""
+    """Configures Dask for new workers.
+
+    A worker that restarts slowly is not given up, no loop wakes a hundred times a second for Dask's pages, and
+    processes are forked from one that has imported the libraries.
+    """
     import dask
 
     dask.config.set(
@@ -101,7 +105,7 @@ def _configure() -> None:
 
 
 def _start_cpu(count: int) -> Fleet:
-    """One thread a worker."""
+    """Launches workers of one thread each."""
     from distributed import LocalCluster
 
     _configure()

@@ -1,7 +1,7 @@
-"""The process that workers are forked off: it reads their libraries while the server reads its own.
+"""The forkserver: workers are forked from a process that imports their libraries while the server imports its own.
 
-It must not open a GPU, nor load the driver's library: no fork would have the use of it. Where RAPIDS is installed
-`distributed` loads rmm and cuda.bindings, which do neither; what else is for GPUs alone each worker imports itself.
+It must not open a GPU or load the driver's library: no fork could use it. Where RAPIDS is installed `distributed`
+imports rmm and cuda.bindings, which do neither; each worker itself imports everything else that is for GPUs.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONHASHSEED": "6640",
 }
-"""What Dask has its workers' processes start with, unless it is set: later would be too late, since it is read once."""
+"""Environment variables that Dask sets for its workers, unless they are set: libraries read them once, at import."""
 
 
 def begin() -> None:
-    """Starts it, unless it runs. It keeps the environment that this process has when it first starts."""
+    """Starts the forkserver, unless it runs. It keeps the environment that this process has at the first start."""
     multiprocessing.get_context("forkserver").set_forkserver_preload(_PRELOAD)
     added = {name: value for name, value in _ENVIRONMENT.items() if name not in os.environ}
     os.environ.update(added)
@@ -34,7 +34,7 @@ def begin() -> None:
 
 
 def configure() -> None:
-    """Has Dask fork its workers off it."""
+    """Configures Dask to fork its workers from it."""
     import dask
     from distributed.utils import get_mp_context
 

@@ -1,7 +1,7 @@
-"""Whose the worker processes are: started by this process under a scheduler of its own, or by others under theirs.
+"""Launchers of worker processes: under a scheduler of this process, or joined to an existing one.
 
-Either way each runs under one of Dask's nannies, which starts it again when it has died, under another address. A
-worker's number, by which it has its shares of tables, goes by its name, which stays.
+Either way each worker runs under one of Dask's nannies, which restarts it under another address when it has died. A
+worker's number determines its partition of tables; it belongs to the worker's name, which stays.
 """
 
 from __future__ import annotations
@@ -25,51 +25,51 @@ from gpudb.errors import GpudbError, SqlError
 _LOG = logging.getLogger(__name__)
 
 START_SECONDS = 90
-"""How long a worker may take to start."""
+"""Time limit for a worker to start."""
 CONNECT_SECONDS = 10
-"""How long a scheduler may take to answer."""
+"""Time limit for a scheduler to answer."""
 CLAIM_SECONDS = 45.0
-"""How long another server's claim on workers is waited for: it ends by itself 30 s after that server did."""
+"""Time limit for another server's claim on workers: it expires 30 s after that server ended."""
 _CLAIM = "gpudb"
 _ENDED = frozenset("TtZXx")
-"""States of processes that are stopped, or have ended."""
+"""States of processes that are stopped or have ended."""
 _SAME = ("gpudb", "polars", "pyarrow", "distributed")
-"""Packages of which plans, rows and messages want the same versions everywhere."""
+"""Packages whose versions must be equal everywhere, for plans, rows and messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A worker that is there: its number, and its nanny's address."""
+    """A worker: its number, and its nanny's address."""
 
     number: int
     nanny: str
 
 
 class Fleet(Protocol):
-    """The workers that there are."""
+    """The workers of a cluster."""
 
     client: Any
     """Dask's client of their scheduler."""
 
     @property
     def workers(self) -> Mapping[str, Found]:
-        """The workers by their addresses, as they were when `look` looked."""
+        """The workers by address, as of the last `refresh`."""
 
     async def look(self) -> None:
-        """Looks for workers that have come or gone, and mends what is to be mended."""
+        """Updates the workers, and repairs what has failed."""
 
     def close(self) -> None:
         """Ends the workers, or leaves them to others."""
 
 
 class Started:
-    """Workers of a `cluster` of Dask's that this process has started, scheduler and nannies in this process."""
+    """Workers of a Dask `cluster` that this process has started, with scheduler and nannies in this process."""
 
     def __init__(self, cluster: Any) -> None:
         from distributed import Client
 
         self.cluster = cluster
-        # Workers on GPUs are named by them, which may be the second and the third, or have identifiers for names.
+        # Workers on GPUs are named by them: by any indices, or by identifiers.
         self._numbers = {str(name): number for number, name in enumerate(cluster.worker_spec)}
         self._mending: asyncio.Future[Any] | None = None
         self.client: Any = Client(cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
@@ -77,7 +77,7 @@ class Started:
     @property
     def workers(self) -> Mapping[str, Found]:
         """See `Fleet`."""
-        # By name: a worker that comes back has another address, and the same name.
+        # By name: a restarted worker has another address and the same name.
         every = list(self.cluster.scheduler.workers.values())
         return {state.address: Found(self._numbers[str(state.name)], state.nanny) for state in every}
 
@@ -93,7 +93,7 @@ class Started:
     def close(self) -> None:
         """See `Fleet`."""
         for nanny in self.cluster.workers.values():
-            # They hold nothing that is not elsewhere: no need to wait for their interpreters to wind down.
+            # They hold nothing of value: no need to wait for their interpreters to shut down.
             nanny.close_gracefully()
             kill(nanny)
         self.client.close(timeout=5)
@@ -101,13 +101,13 @@ class Started:
 
 
 class Joined:
-    """Workers that others have started under the scheduler at `address`, of which this server has `count`, or all.
+    """Workers that others have started under the scheduler at `address`; this server uses `count` of them, or all.
 
-    They have gpudb installed, in this server's version, and the data directory where this server has it. One server at
-    a time has them; when it ends, their processes start again without what it had loaded.
+    They have this server's version of gpudb, and the data directory at the same path. One server at a time uses them;
+    when it ends, their processes restart without what it had loaded.
 
-    Errors: 08001 where no scheduler answers; 55006 where another server has its workers; 58000 for too few workers, for
-    one that nobody would start again, and for other versions.
+    Raises 08001 if no scheduler answers; 55006 if another server uses its workers; 58000 for too few workers, for a
+    worker without a nanny, and for other versions.
     """
 
     def __init__(self, address: str, count: int | None = None) -> None:
@@ -134,7 +134,7 @@ class Joined:
             raise
 
     def _gathered(self, address: str, count: int | None) -> int:
-        """Waits for the workers; the bytes of memory that each may use, 0 where nobody said."""
+        """Waits for the workers; returns the bytes of memory that each may use, 0 for no limit."""
         ends = time.monotonic() + START_SECONDS
         while len(workers := self.client.sync(self._asked)) < (count or 1):
             if time.monotonic() > ends:
@@ -150,7 +150,7 @@ class Joined:
         return min(int(told["memory_limit"] or 0) for told in workers.values())
 
     def _checked(self) -> None:
-        """58000 where a worker lacks a package, or has another version of it."""
+        """Raises 58000 if a worker lacks a package, or has another version of it."""
         versions = self.client.get_versions(packages=_SAME)
         ours = versions["client"]["packages"]
         for address, told in versions["workers"].items():
@@ -172,7 +172,7 @@ class Joined:
             return told
 
     async def look(self) -> None:
-        """See `Fleet`: while the scheduler does not answer, its workers are taken for those that there were."""
+        """See `Launcher`: while the scheduler does not answer, the workers are assumed unchanged."""
         try:
             self._seen(await self._asked())
         except (OSError, TimeoutError) as error:
@@ -204,8 +204,7 @@ class Joined:
 
 
 class Keeper(NannyPlugin):
-    """Adds handlers to Dask's nannies: one ends their worker at once, whatever it does, and they start another; one
-    tells whether its process could go on."""
+    """Adds handlers to Dask's nannies: one kills their worker, one returns whether its process is able to run."""
 
     name = "gpudb"
 
@@ -223,33 +222,38 @@ class Keeper(NannyPlugin):
         nanny.handlers["gpudb_alive"] = handling(alive)
 
     def teardown(self, nanny: Any) -> None:
-        """Called by Dask when the server leaves the workers to others: what it had loaded there goes with them."""
+        """Called by Dask when the server leaves the workers to others: their processes restart without what it had
+        loaded.
+        """
         nanny.handlers.pop("gpudb_end", None)
         nanny.handlers.pop("gpudb_alive", None)
         kill(nanny)
 
 
 def is_at(nanny: Any, address: str) -> bool:
-    """Whether a nanny's worker of now is the one at an address. While it starts its nanny has the address of the one
-    before it, or none."""
+    """Returns whether a nanny's current worker has an address.
+
+    While a worker starts, its nanny has the address of the previous one, or none.
+    """
     running = nanny.process is not None and nanny.process.status.name == "running"
     return bool(running == (nanny.worker_address == address))
 
 
 def runs(nanny: Any) -> bool:
-    """Whether a nanny's worker is there, and is neither stopped nor ending; True too where the system does not tell."""
+    """Returns whether a nanny's worker exists and is neither stopped nor ending; True if the system does not report it.
+    """
     if nanny.process is None or nanny.process.pid is None:
         return False
     try:
         told = Path(f"/proc/{nanny.process.pid}/stat").read_text(errors="replace")
     except OSError:
         return not Path("/proc/self/stat").exists()
-    # After the program's name, which stands in brackets and may have any character, comes the state.
+    # The state follows the program's name, which is in brackets and may contain any character.
     return told.rpartition(")")[2].split()[0] not in _ENDED
 
 
 def kill(nanny: Any) -> None:
-    """Ends a nanny's worker."""
+    """Kills a nanny's worker."""
     if nanny.process is not None and nanny.process.pid is not None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(nanny.process.pid, signal.SIGKILL)

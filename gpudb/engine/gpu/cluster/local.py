@@ -1,4 +1,4 @@
-"""Workers on this host's GPUs, a process each, under a scheduler in this process; imported late, with dask-cuda."""
+"""Workers on this host's GPUs, one process each, under a scheduler in this process; imported late, with dask-cuda."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dask_cuda.plugins import CUDFSetup
 
 
 class GpuWorkers(LocalCUDACluster):  # type: ignore[misc]
-    """`count` workers on the first of these GPUs, whose processes have more of an `environment`."""
+    """`count` workers on the first of these GPUs, whose processes have an additional `environment`."""
 
     def __init__(self, count: int, devices: Sequence[str], environment: Mapping[str, str]) -> None:
         self._environment = {name: os.environ.get(name, value) for name, value in environment.items()}
@@ -25,18 +25,18 @@ class GpuWorkers(LocalCUDACluster):  # type: ignore[misc]
             worker_dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             host="127.0.0.1",
-            # What is on the GPU is held by the worker itself, none of it by Dask.
+            # The worker itself manages GPU memory; Dask holds none of it.
             memory_limit=None,
             device_memory_limit=None,
             silence_logs=logging.ERROR,
         )
 
     def new_worker_spec(self) -> dict[Any, Any]:
-        """See `LocalCUDACluster`; without its set-up of cuDF, whose import takes seconds: cudf-polars needs none."""
+        """See `LocalCUDACluster`. Omits its set-up of cuDF, whose import takes seconds: cudf-polars needs none."""
         spec: dict[Any, Any] = super().new_worker_spec()
         for worker in spec.values():
             options = worker["options"]
             options["env"] = {**self._environment, **options["env"]}
-            options["dashboard"] = False  # no page that nobody is told of: what draws it takes a second to import
+            options["dashboard"] = False  # no web page: its drawing libraries take a second to import
             options["plugins"] = {each for each in options["plugins"] if not isinstance(each, CUDFSetup)}
         return spec

@@ -1,6 +1,6 @@
-"""The cluster's members as users see them: where each worker is, what it is, which columns it holds; and loading them.
+"""The cluster's members as users see them: address, device and cached columns of each worker; and loading of tables.
 
-Every question goes to the workers that are ready, and none is waited for longer than it may be silent.
+Every call goes to the ready workers and waits for none longer than SILENT_SECONDS.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpudb.errors import WorkerLost
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A worker that is ready: its number, where it listens, facts of its device, and the columns that it holds."""
+    """A ready worker: its number, its address, facts of its device, and its cached columns."""
 
     number: int
     host: str
@@ -39,7 +39,7 @@ class Members:
         self.count = cluster.size
 
     def addresses(self) -> list[Member]:
-        """The workers that are ready, asked nothing."""
+        """Returns the ready workers without calling them."""
         found = []
         for number, address, _ in self._cluster.told():
             host, _, port = address.partition("://")[2].rpartition(":")
@@ -47,7 +47,7 @@ class Members:
         return found
 
     def told(self) -> list[Member]:
-        """What each worker that is ready tells of itself."""
+        """Returns the ready workers with their devices and cached columns."""
         return self._cluster.run(self._ask()).result()
 
     async def _ask(self) -> list[Member]:
@@ -69,9 +69,9 @@ class Members:
             return None
 
     def hold(self, table: Table, action: Action, cancel: Cancel) -> int:
-        """Has every worker load its share of a table, pin it there, or let it go; the bytes on all of them.
+        """Loads, pins or evicts a table on every worker; returns the bytes on all of them.
 
-        57P01 where a worker is lost meanwhile.
+        Raises 57P01 if a worker is lost meanwhile.
         """
         work = self._cluster.run(self._hold(pickle.dumps(table), action))
         cancel.attach(work.cancel)
@@ -84,7 +84,7 @@ class Members:
             cancel.detach(work.cancel)
 
     def let_go(self, table: Table) -> None:
-        """Has every worker let go of a table that is gone; nobody waits for it."""
+        """Evicts a dropped table from every worker, without waiting."""
         self._cluster.run(self._hold(pickle.dumps(table), "evict"))
 
     async def _hold(self, table: bytes, action: Action) -> Sequence[int]:

@@ -1,8 +1,8 @@
 """Runs a statement's stages on the workers and fetches the result.
 
-Each worker gets the whole plan by one message and tells by its answer what its shares did; workers fetch from each
-other what their stages read. A statement that loses a worker before any row went to its client runs again, once; one
-for which a worker's memory is too small runs again over smaller chunks, while there are any.
+Each worker gets the whole plan in one message, and its reply has the figures of its partitions; workers fetch the
+inputs of their stages from each other. A statement that loses a worker before any row was sent to its client runs once
+more. A statement that exhausts a worker's memory runs again over smaller chunks, as long as there are any.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _ATTEMPTS = 2
 
 
 Finer = Callable[[int], Planned]
-"""Plans a statement anew, each worker's share cut into so many chunks."""
+"""Plans a statement with `chunks` for each worker's partition."""
 
 
 def parameters_of(request: Request) -> bytes:
-    """What of a request workers are sent with each run."""
+    """Encodes what workers need of a request on each run."""
     return pickle.dumps((request.parameters, request.settings.timezone))
 
 
@@ -48,20 +48,20 @@ class Measured:
     rows: list[int] = field(default_factory=list)
     bytes: list[int] = field(default_factory=list)
     spilled: list[int] = field(default_factory=list)
-    """Of the bytes those that went to files."""
+    """Of the bytes, those written to files."""
     milliseconds: list[float] = field(default_factory=list)
     host: list[tuple[str, ...]] = field(default_factory=list)
-    """What ran on the host, though the workers are GPUs."""
+    """Steps on the host of GPU workers."""
     launched: list[Launched] = field(default_factory=list)
-    """What was run of its fused parts."""
+    """Kernels that were launched."""
     narrowed: list[Narrowed] = field(default_factory=list)
-    """What its scans were narrowed to."""
+    """Scans that were narrowed."""
 
     observed: list[tuple[int, Observed]] = field(default_factory=list)
-    """What its operators did, one by one, each with its worker."""
+    """Figures of operators, each with its worker."""
 
     def add(self, worker: int, figures: Sequence[Any]) -> None:
-        """A share's figures, after its stage and its number (see `computing.Figures`)."""
+        """Adds the figures of a partition."""
         rows, size, spilled, spent, host, launched, narrowed, observed = figures
         if worker not in self.workers:
             self.workers += (worker,)
@@ -85,12 +85,14 @@ class _Lost(Exception):
 
 
 class _Unbound(Exception):
-    """A worker has let go of a fused part that it had bound."""
+    """A worker has evicted a bound fused part."""
 
 
 class Execution:
-    """One statement under way. `measured` tells of each stage, by its number, once all have ended; with `measure` of
-    each of its operators too."""
+    """A running statement.
+
+    `measured` has the figures of each stage, by number, once all have ended; with `measure` those of each operator too.
+    """
 
     def __init__(
         self,
@@ -112,7 +114,7 @@ class Execution:
         self._parameters = parameters_of(request)
         self._attempts = 0
         self.tried: list[int] = []
-        """Into how many chunks it was cut when memory ran out, time and again."""
+        """The numbers of chunks for which memory was too small."""
         self._full: OutOfMemory | None = None
         self._whole = False
         self._bound: tuple[int, ...] = ()
@@ -123,7 +125,7 @@ class Execution:
         self.measured: dict[int, Measured] = {}
 
     async def run(self) -> None:
-        """Runs every stage, when the statement's turn has come; the first error ends it."""
+        """Runs every stage once the statement is admitted; the first error ends it."""
         async with self._admission.place(self.planned.cost, self._session, self._cancel):
             while True:
                 self._attempts += 1
@@ -145,7 +147,7 @@ class Execution:
                     await self._cut(error)
 
     async def _cut(self, error: OutOfMemory) -> None:
-        """Cuts the statement into smaller chunks; raises the error where there are none."""
+        """Plans the statement with smaller chunks; raises the error if there are none."""
         chunks = finer(self.planned.chunks)
         if isinstance(error, TooLarge) or error is self._full or chunks is None:
             raise error
@@ -188,7 +190,7 @@ class Execution:
         self._results = {share: data for answer in answers for share, data in answer["results"]}
 
     async def _ready(self) -> tuple[str, ...]:
-        """The addresses of the workers. If none comes back, what took the last ones is what is told."""
+        """Returns the addresses of the workers. If none returns, raises the error that took the last ones."""
         again = self._attempts > 1
         try:
             return await self._cluster.peers(RETRY_SECONDS if again else RETURN_SECONDS)
@@ -200,7 +202,7 @@ class Execution:
             raise
 
     async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:
-        """A worker's answer for its shares; raises the error that it tells."""
+        """Returns a worker's reply for its partitions; raises the error that it contains."""
         planned = self.planned
         known = self._cluster.knows(address, planned.digest)
         arguments: dict[str, Any] = {
@@ -239,11 +241,13 @@ class Execution:
         return answer
 
     def given(self) -> list[bytes]:
-        """The batches, share by share, of a result that came with the workers' answers (see `outcome.packed`)."""
+        """Returns the batches, in order of partitions, of a result that came with the replies (see
+        `result_codec.packed`).
+        """
         return [data for _, data in sorted(self._results.items()) if data is not None]
 
     async def results(self) -> AsyncGenerator[bytes]:
-        """The result's batches, share by share, each fetched while the one before is read (see `outcome.packed`)."""
+        """Yields the result's batches in order of partitions; fetches each while the previous one is read."""
         sent = False
         while True:
             try:
@@ -288,16 +292,16 @@ class Execution:
 
     @property
     def ended(self) -> bool:
-        """Whether workers know nothing of the statement any more."""
+        """Whether workers have forgotten the statement."""
         return not self._statement
 
     def close(self) -> None:
-        """Ends the statement for good, whatever it does."""
+        """Ends the statement in any state."""
         self._closed = True
         self.end(forget=True)
 
     def end(self, *, forget: bool) -> None:
-        """Ends the statement; with `forget` workers are told, else they know."""
+        """Ends the statement; with `forget` workers are notified, else they know."""
         statement, self._statement = self._statement, 0
         if statement and forget:
             self._cluster.spawn(self._cluster.forget(statement, self._peers))
@@ -306,7 +310,7 @@ class Execution:
 
 
 async def _all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
-    """All answers, or the first error, for which the others are not waited for."""
+    """Returns all results, or raises the first error without waiting for the others."""
     if len(calls) == 1:
         return [await calls[0]]
     tasks = [asyncio.ensure_future(call) for call in calls]

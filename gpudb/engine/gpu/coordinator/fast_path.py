@@ -1,7 +1,7 @@
-"""Statements that workers answer at once: their only worker, or all of them, and what they give put together here.
+"""The fast path: statements whose workers answer without staged execution, one worker or all of them.
 
-A few groups' states, or other rows, are finished in this process; any other rest is left to one of the workers.
-Whatever keeps one worker from answering, the statement goes the usual way: no answer is made of some workers' rows.
+A few groups' states, or other rows, are finished in this process; any other second phase runs on one of the workers.
+If one worker cannot answer, the statement falls back to staged execution: no result has only some workers' rows.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class AtOnce:
-    """The shorter way to a cluster's workers (see `shortcut`); used from any thread."""
+    """The fast path to a cluster's workers (see `fastpath.pool`). Thread-safe."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._shortcuts = cluster.shortcuts
 
     def told(self, planned: Planned, request: Request) -> str:
-        """Whether the next run of a statement that has run is answered so, and why not."""
+        """Returns whether the next run of a statement takes the fast path, and the reason if not."""
         if planned.chunks > 1:
             return "no: its rows go by in chunks"
         if self._cluster.size > 1 and planned.scattered is None:
@@ -41,7 +41,8 @@ class AtOnce:
         return "no: a part is none of a kernel that is bound, or gives many rows"
 
     def rows(self, planned: Planned, request: Request, parameters: bytes) -> pa.RecordBatch | None:
-        """A statement's rows; None where it goes the usual way. Raises 57014 for one that is cancelled."""
+        """Returns a statement's rows; None falls back to staged execution. Raises 57014 if the statement is cancelled.
+        """
         if planned.chunks > 1 or not self._shortcuts.knows(planned.digest, parameters):
             return None
         halves = planned.scattered if self._cluster.size > 1 else None
@@ -49,7 +50,7 @@ class AtOnce:
             return None
         ready = [(address, nearest(told.get("entry", ()))) for _, address, told in self._cluster.told()]
         entries = [entry for _, entry in ready if entry]
-        # Shares whose worker is away are another's, which has not bound them.
+        # Partitions of a missing worker belong to another one, which has not bound them.
         if len(entries) < self._cluster.size:
             return None
         cancel = request.cancel
@@ -89,7 +90,7 @@ class AtOnce:
             done = finished(halves, received, request.parameters)
             if done is not None:
                 return done.batch
-            # Statements take turns among the workers.
+            # Statements alternate between the workers.
             one, rest = entries[statement % shares], asked[0]._replace(given=tuple(answers))
             answers = self._shortcuts.ask([one], [rest], request.cancel, entries)
         return unpacked(answers[0], planned.schema) if answers is not None else None

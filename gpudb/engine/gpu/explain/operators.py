@@ -1,4 +1,4 @@
-"""How EXPLAIN names a plan's operators, and the expressions in them."""
+"""Names of operators in EXPLAIN, and the text of their expressions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudb.sql import bound
 
 
 def nodes_below(node: nodes.Node) -> list[nodes.Node]:
-    """A node and all below it, down to where its stage begins."""
+    """Returns a node and its inputs, down to the start of its stage."""
     found = [node]
     for each in node.inputs:
         found += nodes_below(each)
@@ -20,7 +20,7 @@ def nodes_below(node: nodes.Node) -> list[nodes.Node]:
 
 
 def operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """A node's name, but for where it runs, and what is told of it."""
+    """Returns a node's name, without where it runs, and its details."""
     match node:
         case nodes.Scan():
             details = [("Table", node.table.name), ("Columns", ", ".join(node.names) or "none")]
@@ -47,7 +47,7 @@ def operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
             return "Aggregate (Partial)", _groups(aggregate)
         case Final(aggregate=aggregate, whole=whole):
             told = _groups(aggregate)
-            # Without keys there is but one group.
+            # Without keys there is only one group.
             if whole and aggregate.keys:
                 told += (("Groups", "whole: none is put together here"),)
             return "Aggregate (Final)", told
@@ -81,7 +81,7 @@ def _keys(keys: Sequence[bound.SortKey], over: nodes.Node) -> str:
 
 
 def _spread(node: nodes.Scan) -> str:
-    """Which of a table's rows a worker reads."""
+    """Describes which of a table's rows a worker reads."""
     if node.part is not None:
         return "all rows" if node.part == nodes.WHOLE else f"those of worker {node.part[0]} alone"
     by = node.table.hashed_by
@@ -100,7 +100,7 @@ def _join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:
-    """What one kernel does, from its scan on."""
+    """Describes the operators of a kernel, from its scan on."""
     parts: list[tuple[str, str]] = []
     for node in reversed(nodes_below(root)):
         name, details = operator(node)
@@ -115,7 +115,7 @@ def _groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:
 
 
 def text(expr: Any, names: Sequence[str]) -> str:
-    """An expression in short, its columns by their names."""
+    """Returns a short text of an expression, with columns by name."""
     match expr:
         case bound.Column(index=index):
             return (names[index] if index < len(names) else "") or f"column {index + 1}"

@@ -1,4 +1,4 @@
-"""Plans of the cluster as EXPLAIN tells them: a node an operator, an exchange where a stage ends, with its figures."""
+"""EXPLAIN's tree of a cluster plan: a node for each operator, and an exchange with its figures for each stage."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def displayed(
     parameters: Sequence[object] = (),
     chunks: int = 1,
 ) -> PlanNode:
-    """The whole plan; `prefix` begins the operators' names (`Gpu`, or `Cpu` for a stage of which something ran on the
-    host), `measured` is what each stage did.
+    """Returns the whole plan.
 
-    `hosted` is what each stage has the host's functions compute; `parameters` are the statement's;
-    each worker's rows are cut into so many `chunks`.
+    `prefix` begins the operators' names (`Gpu`, or `Cpu` for a stage with steps on the host). `hosted` has the host's
+    functions of each stage, `measured` what each stage did; `parameters` are the statement's; each worker's partition
+    has `chunks`.
     """
     shown = _Display(stages, prefix, hosted, measured or {}, parameters).stage(stages[-1])
     if chunks == 1:
@@ -58,7 +58,7 @@ class _Display:
         self._measured = measured
         self._told: set[int] = set()
         self._numbers = {number: place for each in stages for number, place in places(each.root).items()}
-        # Of the scans of stages that narrow some, by their ids, the places among their stage's.
+        # The indices of scans among their stage's, by id, for stages that narrow scans.
         self._places: dict[int, int] = {}
 
     def stage(self, stage: Stage) -> PlanNode:
@@ -134,10 +134,10 @@ class _Display:
         )
 
     def _where(self, node: nodes.Node, done: Measured | None) -> str:
-        """Where an operator runs: `Cpu` where a step of its kind ran on the host.
+        """Returns the prefix for where an operator runs: `Cpu` if a step of its kind ran on the host.
 
-        Of what libcudf or cudf-polars refused the stage is known, not the operator: each over scans and kernels may be
-        the one.
+        If libcudf or cudf-polars refused a step, only its stage is known: then every operator of the stage, except
+        scans and kernels, may be the one.
         """
         if done is None or not self._prefix or isinstance(node, nodes.Scan | Fused):
             return self._prefix
@@ -146,7 +146,7 @@ class _Display:
         return "Cpu" if hosted else self._prefix
 
     def _skipped(self, scan: nodes.Scan) -> tuple[tuple[str, str], ...]:
-        """How many of a table's files the filter leaves to be read, by their statistics."""
+        """Describes how many of a table's files remain after the filter is applied to their statistics."""
         if not scan.table.files:
             return ()
         read = files_of(scan, self._parameters)
@@ -164,11 +164,11 @@ _HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
     "exact quotients": (nodes.Project, nodes.Aggregate, Final),
     "few quotients": (nodes.Project, nodes.Aggregate, Final),
 }
-"""Which operators have the steps that `Frames.fetched` is told of."""
+"""The operators that have the steps named in `Backend.compute_on_host`."""
 
 
 def _sizes(seen: Sequence[Observed]) -> tuple[tuple[str, str], ...]:
-    """The rows that a filter left out, on all workers, and the hash table of the worker that has the largest."""
+    """Describes the rows that a filter removed on all workers, and the largest hash table of a worker."""
     if not seen:
         return ()
     removed = sum(each.read - each.rows for each in seen if each.read)
@@ -183,7 +183,7 @@ _MOVING = frozenset({"hash", "broadcast", "gather", "range"})
 
 
 def _narrowed(place: int | None, done: Measured | None) -> tuple[tuple[str, str], ...]:
-    """By which keys of the other sides of joins a scan was narrowed, and what each worker left out for them."""
+    """Describes the join keys by which a scan was narrowed, and what each worker skipped."""
     if place is None or done is None:
         return ()
     told: list[str] = []
@@ -198,8 +198,10 @@ def _narrowed(place: int | None, done: Measured | None) -> tuple[tuple[str, str]
 
 
 def _moved(stage: Stage, done: Measured) -> int:
-    """The bytes that left their worker: all but its own part of rows that are spread, once more for each that gets
-    all of them."""
+    """Returns the bytes that left their worker.
+
+    Partitioned rows stay with their own worker in part; broadcast rows leave once for each other worker.
+    """
     workers, total = len(done.workers), sum(done.bytes)
     match stage.output:
         case "broadcast":
@@ -211,7 +213,7 @@ def _moved(stage: Stage, done: Measured) -> int:
 
 
 def _launched(details: tuple[tuple[str, str], ...], done: Measured) -> tuple[tuple[str, str], ...]:
-    """What workers ran of a fused part: of all of them the bytes, of the slowest the time."""
+    """Describes a fused part's kernels: the bytes of all workers, the time of the slowest."""
     mine = [each for each in done.launched if ("Table", each.table) in details]
     if not mine:
         return ()
@@ -234,7 +236,7 @@ def _launched(details: tuple[tuple[str, str], ...], done: Measured) -> tuple[tup
 
 
 def _removed(details: tuple[tuple[str, str], ...], ran: Sequence[Launched]) -> tuple[tuple[str, str], ...]:
-    """The rows that did not come to a fused part's end, and the hash tables of the worker that has the largest."""
+    """Describes the rows that a fused part removed, and the largest hash tables of a worker."""
     told: list[tuple[str, str]] = []
     left = sum(each.rows - each.passed for each in ran if each.passed is not None)
     joined = any("Join" in label for label, _ in details)

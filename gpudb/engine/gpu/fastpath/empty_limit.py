@@ -1,4 +1,4 @@
-"""LIMIT $1 of 0: a plan is made once for all its parameters, and what asks for no rows needs no worker."""
+"""Detects LIMIT $1 with a value of 0: a plan serves all parameters, and a query without rows needs no worker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpudb.sql import bound
 
 
 def asks_for_none(query: bound.Query, parameters: Sequence[object]) -> bool:
-    """Whether a query's LIMIT is a parameter that is 0, and its OFFSET one or a constant that is no error."""
+    """Returns whether a query's LIMIT is a parameter of value 0, and its OFFSET valid and known."""
 
     def value(expr: bound.Expr | None) -> object:
         return parameters[expr.number - 1] if isinstance(expr, bound.Parameter) else getattr(expr, "value", None)

@@ -1,8 +1,8 @@
-"""A shorter way to workers, for statements whose parts they have bound, and whose result is small.
+"""Pool of sockets to the workers' fast-path servers, for statements whose parts are bound and whose result is small.
 
-The thread that holds a client's connection writes to a socket of each worker (see `entry`), and a thread there runs the
-statement and writes its rows back: no event loop and no lane is between them. What a worker does not answer so, an
-error too, it declines; then the statement goes the usual way, which tells of errors, and of workers that are lost.
+The thread of a client's connection writes to a socket of each worker (see `server`); a thread there runs the statement
+and writes its rows back. No event loop and no queue is between them. A worker declines what it cannot answer, errors
+included. The statement then falls back to staged execution, which reports errors and lost workers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from gpudb.lru import LruCache
 
 
 class Shortcuts:
-    """The coordinator's side: connections to entries, each one thread's at a time, and which statements to ask for."""
+    """The coordinator's side: connections, each used by one thread at a time, and the statements that take the fast
+    path.
+    """
 
     def __init__(self) -> None:
         self._idle: dict[str, list[socket.socket]] = {}
@@ -27,22 +29,25 @@ class Shortcuts:
         self._lock = threading.Lock()
 
     def learn(self, digest: bytes, parameters: bytes) -> None:
-        """A worker has told that it would answer a statement at once."""
+        """Records that the workers can answer a statement on the fast path."""
         self._known.put((digest, parameters), True)
 
     def knows(self, digest: bytes, parameters: bytes) -> bool:
-        """Whether one has."""
+        """Returns whether the workers can answer a statement on the fast path."""
         return (digest, parameters) in self._known
 
     def unlearn(self, digest: bytes, parameters: bytes) -> None:
-        """A worker has declined it."""
+        """Removes a statement that a worker has declined."""
         self._known.pop((digest, parameters))
 
     def ask(
         self, entries: Sequence[str], questions: Sequence[Question], cancel: Cancel, others: Sequence[str] = ()
     ) -> list[bytes] | None:
-        """What workers answer, each asked before any is waited for; None where one declines or is lost, or the
-        statement is cancelled. Beside these `entries` there are `others`."""
+        """Returns the workers' replies; None if one declines or is lost, or the statement is cancelled.
+
+        All requests are sent before the first reply is read. Connections to other servers than `entries` and `others`
+        are closed.
+        """
         asked: list[socket.socket] = []
 
         def interrupt() -> None:
@@ -67,7 +72,7 @@ class Shortcuts:
             cancel.detach(interrupt)
         found = [each for each in answers if each is not None]
         if len(found) < len(questions) or cancel.reason is not None:
-            # What others of them answer yet is no other statement's answer.
+            # Replies that are still to come must not reach another statement.
             for connection in asked:
                 connection.close()
             return None
@@ -77,7 +82,7 @@ class Shortcuts:
         return found if all(found) else None
 
     def _connected(self, entry: str, entries: Sequence[str]) -> socket.socket:
-        """A connection to one of the `entries` that there are; those to others are closed."""
+        """Returns a connection to one of the servers `entries`; closes idle connections to all other servers."""
         with self._lock:
             idle = self._idle.get(entry)
             if idle:

@@ -1,12 +1,11 @@
-"""A worker's entry: a socket at which the coordinator asks for what is bound there, past Dask and the event loops.
+"""A worker's fast-path server: a socket that serves bound statements without Dask and its event loops.
 
-It is a file in a folder that only this user may enter; for a coordinator on another host it is a TCP port of the
-worker's address too, unless Dask's own messages are encrypted. Who comes by TCP has to say the word first that the
-worker has told by a ping.
+The socket is a file in a folder that only this user may enter. A coordinator on another host connects to a TCP port of
+the worker's address, unless Dask's messages are encrypted; it first sends the token that the worker's ping returned.
 
-    word       16 bytes, by TCP alone
-    question   length, pickle of a Question
-    answer     length, what the question is for, nothing where it is declined
+    token      16 bytes, TCP only
+    request    length, pickle of a `FastPathRequest`
+    reply      length, bytes of the result; empty if the request is declined
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ _WAITING = 64
 _WORD = 16
 _PIECE = 1 << 16
 _SECONDS = 5.0
-"""How long a connection may take to be made, and the word to come."""
+"""Time limit for opening a connection and for its token."""
 _TCP = "tcp://"
 _ALIVE = {"TCP_KEEPIDLE": 2, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 10_000}
-"""After so long without a sign of life the other host counts as gone."""
+"""Keepalive limits after which the other host counts as gone."""
 
 
 class Question(NamedTuple):
-    """Which statement, by its plan's digest and its parameters, over which share of how many.
+    """A statement, by its plan's digest and its parameters, over one partition of `shares`.
 
-    The only worker gives the result, a batch (see `outcome.packed`). Of several each gives the rows of what it computes
-    by itself (see `scatter`): a pickled list, one IPC stream for each of those stages. To one that gets what all have
-    `given`, the rest is left, and it gives the result.
+    A single worker returns the result, a batch (see `result_codec.packed`). Of several workers each returns the rows of
+    its first phase (see `two_phase`): a pickled list with an IPC stream for each stage of the phase. The worker that
+    receives the `given` rows of all runs the second phase and returns the result.
     """
 
     statement: int
@@ -54,18 +53,18 @@ class Question(NamedTuple):
 
 
 Answer = Callable[[Question], bytes | None]
-"""What a worker answers; None declines."""
+"""Answers a request; None declines it."""
 
 
 class Entry:
-    """A worker's side, with a thread for each connection to it; `host` is the address for other hosts, if any."""
+    """A worker's server, with a thread for each connection; `host` is the address for other hosts, if any."""
 
     def __init__(self, folder: Path, answer: Answer, host: str = "") -> None:
         self._answer = answer
         self._word = secrets.token_bytes(_WORD)
         self._sockets: list[socket.socket] = []
         self.places: tuple[str, ...] = ()
-        """Where it is: a path, which is empty where there can be none, and where it may be asked from other hosts."""
+        """Its endpoints: a path, empty if the path is too long, and the TCP endpoint for other hosts, if any."""
         self.places = (self._file(folder / "entry"), *(self._port(host) if host else []))
         for each in self._sockets:
             threading.Thread(target=self._opened, args=(each,), name="entry", daemon=True).start()
@@ -75,7 +74,7 @@ class Entry:
         try:
             made.bind(str(path))
             made.listen(_WAITING)
-        except OSError:  # a path of more than 107 bytes
+        except OSError:  # a path longer than 107 bytes
             made.close()
             return ""
         self._sockets.append(made)
@@ -92,7 +91,7 @@ class Entry:
         return [f"{_TCP}{host}:{made.getsockname()[1]}/{self._word.hex()}"]
 
     def close(self) -> None:
-        """Lets nobody in any more."""
+        """Stops accepting connections."""
         for each in self._sockets:
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -114,7 +113,7 @@ class Entry:
                 send(connection, self._answer(Question(*pickle.loads(question))) or b"")
 
     def _is_told(self, connection: socket.socket) -> bool:
-        """Whether who has come knows the word."""
+        """Returns whether the client has sent the token."""
         connection.settimeout(_SECONDS)
         word = b""
         while len(word) < _WORD and (more := connection.recv(_WORD - len(word))):
@@ -124,7 +123,7 @@ class Entry:
 
 
 def host_of(address: str) -> str:
-    """Where a worker at one of Dask's addresses may be asked from other hosts; empty for nowhere."""
+    """Returns the address at which other hosts reach a worker, from its Dask address; empty if they cannot."""
     from distributed.comm.addressing import get_address_host
 
     host: str = get_address_host(address) if address.startswith(_TCP) else ""
@@ -135,19 +134,19 @@ def host_of(address: str) -> str:
 
 
 def nearest(places: Sequence[str]) -> str:
-    """Which of an entry's places can be reached from here; empty for none."""
+    """Returns the endpoint of a server that is reachable from here; empty if none is."""
     return _nearest(tuple(places))
 
 
 @lru_cache(1024)
 def _nearest(places: tuple[str, ...]) -> str:
-    # What a worker has told of is there, or on another host, for as long as the worker is.
+    # The path of a worker either exists here, or is on another host, for as long as the worker lives.
     path, *others = places or ("",)
     return path if path and Path(path).exists() else (others or [""])[0]
 
 
 def connected(place: str) -> socket.socket:
-    """A connection to an entry; OSError where there is none."""
+    """Opens a connection to a server. Raises OSError if it does not listen."""
     if not place.startswith(_TCP):
         made = socket.socket(socket.AF_UNIX)
         try:
@@ -165,7 +164,7 @@ def connected(place: str) -> socket.socket:
 
 
 def _lasting(connection: socket.socket) -> None:
-    """For a connection between hosts that stays, and ends when the other host is gone without a word."""
+    """Configures a connection between hosts to stay open, and to end when the other host vanishes."""
     connection.settimeout(None)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -180,7 +179,7 @@ def send(connection: socket.socket, data: bytes) -> None:
 
 
 def received(connection: socket.socket) -> bytes | None:
-    """One message; None at the end of the connection."""
+    """Receives one message; None at the end of the connection."""
     held = bytearray()
     wanted = _LENGTH
     while len(held) < wanted:

@@ -1,5 +1,7 @@
-"""Statements that are one kernel's groups and their finish: answered of the columns that the kernel leaves, no frames
-between. What a plan is does not depend on data, so it is looked at once."""
+"""Detects single-kernel plans: one kernel's groups and a final stage, which reads the kernel's columns without frames.
+
+Whether a plan has this form does not depend on data, so it is analysed once.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,17 @@ from gpudb.plan.tree.stage_nodes import Partial, Receive
 
 @dataclass(frozen=True, slots=True)
 class Straight:
-    """The kernel's `part`, of the stage `number`, and what becomes of its groups."""
+    """The kernel's `part` of stage `number`, and the final stage over its groups."""
 
     number: int
     part: Fused
     tail: Tail
 
     def answer(self, kernels: Twin, ready: Ready, parameters: Sequence[object]) -> Finished | Held:
-        """The result's rows; else what the kernel gives, with which the last stage is to go on. `ready` is the part,
-        bound."""
+        """Returns the result's rows, or the kernel's output for the last stage to continue with.
+
+        `ready` is the bound part.
+        """
         lanes = kernels.lanes(ready)
         if not isinstance(lanes, list):
             return lanes
@@ -36,7 +40,7 @@ class Straight:
 
 
 def straight(stages: Sequence[Stage]) -> Straight | None:
-    """What a plan for one worker is; None where it is more."""
+    """Analyses a plan for one worker; None if it has another form."""
     last = stages[-1]
     node: Node = last.root
     while len(node.inputs) == 1 and not isinstance(node, Receive):

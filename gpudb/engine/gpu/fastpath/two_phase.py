@@ -1,7 +1,8 @@
-"""A plan for several workers in two halves: what each computes of its share by itself, and what becomes of their rows.
+"""Splits a plan for several workers into two phases: what each computes alone, and what joins their rows.
 
-So a statement whose fused parts are bound needs no exchange: every worker is asked for its half at once, and the other
-half runs over all rows in one place. It is for few rows: many are exchanged, and every worker goes on with its own.
+A statement whose fused parts are bound then needs no exchange: every worker is asked for its first phase at once, and
+the second phase runs over all rows in one place. This is for few rows; many rows are exchanged, and every worker
+continues with its own part.
 """
 
 from __future__ import annotations
@@ -20,29 +21,30 @@ from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Receive
 
 BYTES = 2**20
-"""What all workers may give together."""
+"""Byte limit for the first phase's rows of all workers."""
 
 
 @dataclass(frozen=True)
 class Scattered:
-    """The `parts` are stages of fused parts alone, each of which runs on every worker; the `rest` is one stage, which
-    gives the result where it receives all rows of theirs."""
+    """The first phase, stages of fused parts that run on every worker, and the second phase, one stage that returns the
+    result from all of their rows.
+    """
 
     parts: tuple[Stage, ...]
     rest: Stage
 
     @cached_property
     def tail(self) -> Tail | None:
-        """What the rest does with rows, or the states of groups, where these are all that is left to finish."""
+        """The second phase as a `FinalStage`, if it only finishes rows or the states of groups."""
         return tail_of(self.rest.root)
 
 
 class _Whole(Exception):
-    """A plan that is not cut so."""
+    """The plan cannot be split into two phases."""
 
 
 def scattered(stages: Sequence[Stage]) -> Scattered | None:
-    """A plan's halves; None where a worker's half would read what is not a fused part's."""
+    """Splits a plan; None if a worker's first phase would read anything but fused parts."""
     last = stages[-1]
     parts: dict[int, Stage] = {}
     try:
@@ -61,7 +63,7 @@ def scattered(stages: Sequence[Stage]) -> Scattered | None:
 
 
 def _is_part(stage: Stage) -> bool:
-    """Whether all that a stage reads is what fused parts give; their build sides are not looked at."""
+    """Returns whether a stage reads only fused parts, apart from their build sides."""
     return not stage.alone and all(isinstance(each, Fused) for each in _leaves(stage.root))
 
 
@@ -74,11 +76,11 @@ def _leaves(node: Node) -> Iterator[Node]:
 
 
 def _joined(node: Node, stages: Sequence[Stage], parts: dict[int, Stage], read: set[int]) -> Node:
-    """A node over what workers' halves give, without the exchanges between."""
+    """Returns a node over the outputs of the first phase, without the exchanges between."""
     if isinstance(node, Receive):
         stage = stages[node.stage]
         if stage.output == "range" or stage.sample is not None:
-            raise _Whole  # many rows are thought to come
+            raise _Whole  # many rows are expected
         if _is_part(stage):
             parts[stage.number] = stage
             return node
@@ -92,14 +94,14 @@ def _joined(node: Node, stages: Sequence[Stage], parts: dict[int, Stage], read: 
 
 
 def read(data: bytes | Sent) -> States:
-    """What a worker has sent of a part: an IPC stream, or a kernel's columns."""
+    """Decodes a worker's output of one first-phase stage: an IPC stream, or a kernel's columns."""
     return OfFrame(buffers.read(data)) if isinstance(data, bytes) else OfLanes(*taken(data))
 
 
 def finished(
     halves: Scattered, received: Mapping[int, Sequence[States]], parameters: Sequence[object]
 ) -> Finished | None:
-    """The result, where workers' rows, or states of groups, are few and all that is left to finish; else None."""
+    """Returns the result if the second phase only finishes few rows, or states of groups; else None."""
     if halves.tail is None:
         return None
     (states,) = received.values()

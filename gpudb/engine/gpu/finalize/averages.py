@@ -1,5 +1,4 @@
-"""Averages of numbers as PostgreSQL divides them (see `cpu.udf_quotient`), of many groups by NumPy where words hold
-what is between."""
+"""Averages with PostgreSQL's division (see `duckdb.udf.quotient`), vectorised by NumPy where 64-bit words suffice."""
 
 from __future__ import annotations
 
@@ -14,15 +13,18 @@ Array = np.ndarray[Any, Any]
 _MOST_TOTAL, _MOST_COUNT, _MOST_POWER = 10**17, 1 << 31, 18
 _SIGNIFICANT = 16
 _STEP = 9
-"""So many digits of a quotient at once: a rest below _MOST_COUNT has room for them in a word."""
+"""Digits of a quotient computed per step: a remainder below _MOST_COUNT has room for them in a word."""
 _MANY = 48
-"""Of fewer they take less one by one."""
+"""Row count below which a loop is faster."""
 _TENS = np.array([10**power for power in range(19)], np.int64)
 
 
 def averages(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[Array, Array]:
-    """The quotients of totals, which have `scale` decimals, and counts: with CARRIED_SCALE decimals as Python's
-    integers, and how many of them are shown, at least `shown`; both 0 where nothing is counted. Raises 22003."""
+    """Divides totals, which have `scale` decimals, by counts.
+
+    Returns the quotients with CARRIED_SCALE decimals as Python integers, and their display scales, at least `shown`;
+    both are 0 where the count is 0. Raises 22003.
+    """
     words = len(totals) >= _MANY and totals.dtype == counts.dtype == np.int64
     made = _by_words(totals, counts, scale, shown) if words else None
     if made is not None:
@@ -35,7 +37,7 @@ def averages(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[Ar
 
 
 def _by_words(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[Array, Array] | None:
-    """None where a word is too small for what is between."""
+    """Computes `averages` in 64-bit words; None if an intermediate value does not fit."""
     if totals.min() <= -_MOST_TOTAL or totals.max() >= _MOST_TOTAL or counts.max() >= _MOST_COUNT:
         return None
     there = counts > 0
@@ -45,7 +47,7 @@ def _by_words(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[A
     weight = weight - divisor_weight - (digit <= divisor_digit)
     shown = np.where(there, np.maximum(np.maximum(_SIGNIFICANT - 4 * weight, shown), 0), 0)
     decimals = np.minimum(shown, CARRIED_SCALE)
-    # Of nothing, and of a total of 0, the quotient is 0 with any number of decimals.
+    # Where the count or the total is 0, the quotient is 0 with any number of decimals.
     zero = ~there | (dividends == 0)
     power = np.where(zero, 0, decimals - scale)
     if scale > CARRIED_SCALE or power.min() < 0 or power.max() > _MOST_POWER:
@@ -64,7 +66,7 @@ def _by_words(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[A
 
 
 def _leading(values: Array, scale: int) -> tuple[Array, Array]:
-    """The powers of 10000 that numbers start with, and their digits there."""
+    """Returns the leading power of 10000 of numbers, and the digit there."""
     length = np.searchsorted(_TENS, values, side="right")
     weight = (length - 1 - scale) // 4
     power = scale + 4 * weight

@@ -1,8 +1,7 @@
-"""The last stage of a statement over whole groups, or other rows, that lie on the host, by NumPy: frames would take
-longer.
+"""Runs a statement's last stage on the host with NumPy, over merged groups or other rows; frames would take longer.
 
-It knows the usual aggregates, columns in another order, sorting by columns and LIMIT, over types whose values NumPy or
-Python has; what else there is, and what fails, is the lowering's.
+It supports the common aggregates, reordered columns, sorting by columns and LIMIT, over types whose values NumPy or
+Python represents. Everything else, and every error, is left to the lowering.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
 
 MOST = 1 << 16
-"""So many groups at most."""
+"""Limit of groups."""
 FEW = 1024
-"""So many where values are made one by one: averages of numbers."""
+"""Limit of groups where values are computed one by one: numeric averages."""
 ROWS = 2048
-"""So many rows that are no groups, of `MANY` at most whose texts have come before."""
+"""Limit of rows that are not groups; `MANY` if all their texts are cached."""
 _NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
 _ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | _NUMBERS
 _TEXT = frozenset({"text", "varchar", "bpchar"})
@@ -49,7 +48,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A column's values (see `whole_groups.Column`), `shown` how many decimals a numeric that carries it shows."""
+    """A column's values (see `merge.StateColumn`); `shown` is the display scale of each numeric that carries one."""
 
     values: Array
     valid: Array | None = None
@@ -57,7 +56,7 @@ class Lane:
     shown: Array | None = None
 
     def at(self, rows: Array | None) -> Lane:
-        """Some of the rows; None is all."""
+        """Returns some of the rows; None selects all."""
         if rows is None:
             return self
         valid = None if self.valid is None else self.valid[rows]
@@ -68,7 +67,7 @@ Maker = Callable[[WholeGroups], Lane]
 
 
 class _Other(Exception):
-    """What the lowering computes."""
+    """The stage needs the lowering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +78,17 @@ class Finished:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return int(self.batch.num_rows)
 
     @property
     def bytes(self) -> int:
-        """Their size, in bytes."""
+        """The size of the rows, in bytes."""
         return int(self.batch.nbytes)
 
 
 def tail_of(root: Node) -> Tail | None:
-    """What a stage does with rows, or the states of groups; None where the lowering is wanted."""
+    """Compiles a stage over rows or states of groups; None if it needs the lowering."""
     try:
         return Tail(root)
     except _Other:
@@ -97,8 +96,9 @@ def tail_of(root: Node) -> Tail | None:
 
 
 class Tail:
-    """A stage's nodes above its groups, or where there is no `aggregate` above other rows: how their columns are made,
-    and the sorts that they go through."""
+    """A stage's nodes above its groups, or above other rows if there is no `aggregate`: a maker for each column, and
+    the sorts.
+    """
 
     aggregate: Aggregate | None = None
 
@@ -110,7 +110,7 @@ class Tail:
         self._schema = schema_of(tuple(self._kinds[place] for place in self._places))
 
     def _over(self, node: Node) -> list[int]:
-        """Which of the groups' columns a node's are."""
+        """Returns the indices of a node's columns among the groups' columns."""
         match node:
             case Final(input=Receive(), aggregate=aggregate):
                 self._groups(aggregate)
@@ -148,8 +148,10 @@ class Tail:
         self._makers.append(maker)
 
     def rows(self, given: Sequence[States], parameters: Sequence[object]) -> Finished | None:
-        """The rows that come of what each worker gave: rows, or states, none of which has a group twice. None where the
-        lowering is wanted."""
+        """Returns the result from the rows or the states of each worker, of which none has a group twice.
+
+        None if the stage needs the lowering.
+        """
         aggregate = self.aggregate
         if sum(each.height for each in given) > (_most_rows(given) if aggregate is None else MOST):
             return None
@@ -181,7 +183,7 @@ class Tail:
 
 
 def _most_rows(given: Sequence[States]) -> int:
-    """How many rows, which are no groups, take less here than as frames."""
+    """Returns the row limit below which rows that are not groups take less time here than as frames."""
     return MANY if all(isinstance(each, OfLanes) and each.plain for each in given) else ROWS
 
 
@@ -191,11 +193,11 @@ def _place(expr: bound.Expr) -> int:
     return expr.index
 
 
-# ---------------------------------------------------------------------------------------------- the rows' order
+# ---------------------------------------------------------------------------------------------- sort order
 
 
 def _ranks(lane: Lane, key: bound.SortKey) -> list[Array]:
-    """Integers that order as rows do by a key: where NULLs are, and the values, upside down where they descend."""
+    """Returns integers that sort as rows do by a key: the position of NULLs, and the values, inverted for DESC."""
     ranks = _ascending(lane)
     if key.descending:
         ranks = ~ranks
@@ -205,7 +207,7 @@ def _ranks(lane: Lane, key: bound.SortKey) -> list[Array]:
 
 
 def _ascending(lane: Lane) -> Array:
-    """Integers that order as values do: of floats NaN is above all, and zeros are equal."""
+    """Returns integers that sort as values do: NaN sorts above all floats, and zeros are equal."""
     values = lane.values
     if lane.texts is not None:
         return lane.texts.ranks(values)
@@ -219,9 +221,9 @@ def _ascending(lane: Lane) -> Array:
 
 
 def _order(ranks: Sequence[Array], count: int) -> Array:
-    """The rows as they come by ranks, the first of which counts most; of equal ones as they are.
+    """Returns the order of rows by ranks, the first of which is most significant; stable.
 
-    As numbers of one word they are sorted several times as fast.
+    Ranks that fit in one word sort several times as fast.
     """
     number: Array | None = None
     room = max(count, 1)
@@ -242,7 +244,7 @@ def _order(ranks: Sequence[Array], count: int) -> Array:
 
 
 def _array(kind: SqlType, lane: Lane) -> pa.Array:
-    """Values as a column of `SqlType.arrow`."""
+    """Converts values to a column of `SqlType.arrow`."""
     values = lane.values
     if lane.texts is not None:
         texts = lane.texts.arrow(values, lane.valid)
@@ -256,7 +258,7 @@ def _array(kind: SqlType, lane: Lane) -> pa.Array:
 
 
 def _digits(values: Array, mask: Array | None) -> pa.Array:
-    """Integers as decimals without a point."""
+    """Converts unscaled integers to decimals of scale 0."""
     kind = pa.decimal128(MAX_DIGITS, 0)
     if values.dtype == object:
         return pa.array(values if mask is None else np.where(mask, None, values), kind)  # type: ignore[call-overload]
@@ -270,7 +272,7 @@ def _digits(values: Array, mask: Array | None) -> pa.Array:
 
 
 def _held(name: str, kind: SqlType) -> Maker:
-    """A key as it is."""
+    """Returns the maker of a key column."""
 
     def lane(states: WholeGroups) -> Lane:
         return _lane(states.key(name), states.key(name + "s").values if kind.carried else None)
@@ -283,21 +285,21 @@ def _lane(column: Column, shown: Array | None = None) -> Lane:
 
 
 def _picked(how: How, name: str, call: bound.Aggregate) -> Maker:
-    """A state that is the result: a count, or the least or greatest value."""
+    """Returns the maker for a state that is the result: a count, or the least or greatest value."""
     kind, held = call.type, _held(name, call.type)
 
     def lane(states: WholeGroups) -> Lane:
         if kind.name not in _TEXT and not kind.carried:
             return _lane(states.values(name, how))
         if states.several:
-            raise Apart  # texts' order, and which of equal values' forms is shown
+            raise Apart  # the order of texts, and the display form of equal values
         return held(states)
 
     return lane
 
 
 def _totals(name: str, states: WholeGroups) -> tuple[Array, Array | None, Array]:
-    """Sums, which of them are of values, and of how many."""
+    """Returns sums, their validity, and the counts of their values."""
     values = states.values(name, "sum").values
     counts = states.values(name + "n", "sum").values
     valid = counts > 0

@@ -1,6 +1,6 @@
-"""States of groups on the host, as finishing reads them: one worker's as they are, several workers' put together first.
+"""States of groups on the host as the final stage reads them; states of several workers are merged.
 
-By NumPy and a dictionary of the keys: frames would take longer, since all their threads are woken for a few rows.
+It uses NumPy and a dictionary of the keys. Frames take longer: they wake all their threads for a few rows.
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ from gpudb.engine.gpu.fused.translate.result_columns import Lane, frame_of
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 FEW = 4096
-"""So many rows of several workers at most whose keys are texts that come for the first time; of more a frame's groups
-take less."""
+"""Limit of rows of several workers whose keys are texts seen for the first time; above it frames group faster."""
 MANY = 1 << 15
-"""So many others."""
+"""Limit of other rows."""
 Array = np.ndarray[Any, Any]
 How = Literal["sum", "min", "max", "any"]
 _BEYOND = 1 << 61
 
 
 class Apart(Exception):
-    """States that are put together by frames alone."""
+    """Only frames can merge these states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's values: of integers and moments int64, or Python's integers where they are wider; floats; booleans;
-    codes of `texts`. Where they are not `valid` (None: nowhere) they are 0."""
+    """A column's values. Where they are not `valid` (None: all are) they are 0.
+
+    Integers and datetimes are int64, or Python integers where they are wider; `texts` is the dictionary of codes.
+    """
 
     values: Array
     valid: Array | None = None
     texts: Dictionary | None = None
 
     def listed(self) -> list[Any]:
-        """The values as Python has them, None for NULL."""
+        """Returns the values as Python objects, None for NULL."""
         if self.texts is not None:
             return self.texts.texts(self.values, self.valid).to_list()
         found: list[Any] = self.values.tolist()
@@ -57,21 +58,20 @@ class States(Protocol):
 
     @property
     def height(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
 
     @property
     def frame(self) -> pl.DataFrame:
-        """All of them."""
+        """All columns as a frame."""
 
     def column(self, name: str) -> Column:
-        """One of them."""
+        """Returns one column."""
 
 
 class WholeGroups:
-    """The states of groups, whose keys are the columns k0, k1, … of each worker's, of which none has a group twice;
-    without `keys` rows, one worker's after the other's.
+    """The states of groups, merged by their keys k0, k1, …; without `keys`, rows of all workers in sequence.
 
-    Raises Apart for what several workers have that only frames put together.
+    No worker has a group twice. Raises NotMergeable for states of several workers that only frames can merge.
     """
 
     def __init__(self, given: Sequence[States], keys: int | None) -> None:
@@ -97,11 +97,11 @@ class WholeGroups:
 
     @property
     def several(self) -> bool:
-        """Whether states of a group are put together here."""
+        """Whether groups have states of several workers."""
         return len(self._given) > 1
 
     def _join(self) -> None:
-        """Puts integers that all workers have sent together, all columns at once: those whose texts are the same."""
+        """Concatenates the integers of all workers, all columns at once, and those texts that have one dictionary."""
         given = [each for each in self._given if isinstance(each, OfLanes) and each.matrix is not None]
         if len(given) < len(self._given):
             return
@@ -119,7 +119,7 @@ class WholeGroups:
 
     @cached_property
     def _ordered(self) -> Array:
-        """The integers of all workers, group by group."""
+        """The integers of all workers, ordered by group."""
         assert self._integers is not None
         return self._integers[:, self._order]
 
@@ -130,13 +130,13 @@ class WholeGroups:
 
     @cached_property
     def _sums(self) -> Array | None:
-        """The sums of each group's integers; None where they could be too large."""
+        """The sums of each group's integers; None if they may overflow."""
         most = max(-int(self._ordered.min()), int(self._ordered.max()))
         fits = most <= _BEYOND // self._ordered.shape[1]
         return np.add.reduceat(self._ordered, self._starts, axis=1) if fits else None
 
     def _known(self, keys: int) -> bool:
-        """Whether all texts that groups have in common are those of dictionaries that come again."""
+        """Returns whether all texts in keys belong to cached dictionaries."""
         return all(
             isinstance(each, OfLanes) and ((texts := each.texts(f"k{number}")) is None or texts.kept)
             for each in self._given
@@ -144,7 +144,7 @@ class WholeGroups:
         )
 
     def _column(self, name: str) -> Column:
-        """A column of all workers, one after the other."""
+        """Returns a column of all workers in sequence."""
         found = self._columns.get(name)
         if found is None:
             parts = [each.column(name) for each in self._given]
@@ -152,7 +152,7 @@ class WholeGroups:
         return found
 
     def key(self, name: str) -> Column:
-        """A column that is the same in all states of a group."""
+        """Returns a column that is equal in all states of a group."""
         found = self._column(name)
         if self._order is None:
             return found
@@ -162,7 +162,7 @@ class WholeGroups:
         return replace(found, values=found.values[firsts], valid=None if found.valid is None else found.valid[firsts])
 
     def values(self, name: str, how: How) -> Column:
-        """A column of numbers or moments."""
+        """Returns a column of numbers or datetimes, merged by `how`."""
         found = self._column(name)
         if self._order is None:
             return found
@@ -188,7 +188,7 @@ class WholeGroups:
 
 
 def _joined(parts: Sequence[Column]) -> Column:
-    """Columns of workers one after the other; they have dictionaries of their own."""
+    """Concatenates columns of workers, whose dictionaries may differ."""
     valid = None
     if any(each.valid is not None for each in parts):
         every = (np.ones(len(each.values), bool) if each.valid is None else each.valid for each in parts)
@@ -205,7 +205,7 @@ def _joined(parts: Sequence[Column]) -> Column:
 
 
 def _merged(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...]]:
-    """One dictionary of the texts of several, and of each of these its codes' codes there."""
+    """Returns one dictionary of several's texts, and a map from each one's codes to its codes."""
     known: dict[str, int] = {}
     places = [[known.setdefault(text, len(known)) for text in each.values.to_list()] for each in texts]
     made = Dictionary(pl.Series(list(known), dtype=pl.String))
@@ -213,11 +213,11 @@ def _merged(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...
 
 
 _KEPT: TextsKept[tuple[Dictionary, ...], tuple[Dictionary, tuple[Array, ...]]] = TextsKept(_merged, few=MOST_BYTES)
-"""What is made of dictionaries that come again (see `states_sent.taken`) has its texts' order."""
+"""Caches the merged dictionary of cached dictionaries (see `state_codec.taken`) with its sort order."""
 
 
 def _numbered(columns: Sequence[Column], count: int) -> Array:
-    """A number for each row, which rows have in common that have the same keys."""
+    """Returns a number for each row that is equal for equal keys."""
     made = np.zeros(count, np.int64)
     room = 1
     for each in columns:
@@ -238,7 +238,7 @@ def _numbered(columns: Sequence[Column], count: int) -> Array:
 
 
 def coded(texts: Sequence[str | None]) -> Column:
-    """Texts as a column."""
+    """Returns texts as a dictionary-encoded column."""
     known: dict[str, int] = {}
     codes = np.array([0 if text is None else known.setdefault(text, len(known)) for text in texts], np.int64)
     valid = np.array([text is not None for text in texts], bool) if None in texts else None
@@ -263,8 +263,8 @@ class OfFrame:
 
 
 class OfLanes:
-    """States as a kernel has left them on the host, as they are there or as they were sent (see `states_sent.Taken`);
-    `lanes` are at least one."""
+    """States as a kernel left them on the host, or as they were decoded (see `state_codec`); at least one of `lanes`.
+    """
 
     def __init__(
         self, lanes: Sequence[Lane], matrix: Array | None = None, places: Mapping[str, int] = MappingProxyType({})
@@ -280,14 +280,14 @@ class OfLanes:
 
     @property
     def plain(self) -> bool:
-        """Whether every value is of one word, or one of texts that come again."""
+        """Whether every value is one word, or a text of a cached dictionary."""
         return all(
             len(lane.parts) == 1 and lane.parts[0].dtype != object and (lane.dictionary is None or lane.dictionary.kept)
             for lane in self._lanes.values()
         )
 
     def texts(self, name: str) -> Dictionary | None:
-        """Those of a column, if it has some."""
+        """Returns a column's dictionary; None if it has none."""
         return self._lanes[name].dictionary
 
     def column(self, name: str) -> Column:
@@ -309,7 +309,7 @@ class OfLanes:
 
 
 def _narrowed(parts: Sequence[Array]) -> Array:
-    """Integers of more than one word, or Python's, as int64 where all of them fit."""
+    """Converts integers of several words, or Python integers, to int64 if all of them fit."""
     rows = zip(*(part.tolist() for part in parts), strict=True)
     found = [sum(part << 32 * number for number, part in enumerate(row)) for row in rows]
     fits = all(-(2**63) <= value < 2**63 for value in found)
@@ -320,22 +320,22 @@ _PICKS = {"min": np.minimum, "max": np.maximum}
 
 
 def _end(kind: Any, how: How) -> Any:
-    """What is picked only where there is nothing else."""
+    """Returns the value that loses against every other one."""
     if kind.kind == "b":
         return how == "min"
     return np.iinfo(kind).max if how == "min" else np.iinfo(kind).min
 
 
 def values_of(series: pl.Series) -> tuple[Array, Array | None]:
-    """A lane of integers, floats, booleans or moments, and which are there (None: all); what is not there is 0.
+    """Returns the values of a lane of integers, floats, booleans or datetimes, and their validity (None: no NULLs).
 
-    Integers are int64, or Python's where they are wider. Methods of Series that are expressions beneath take longer
-    than all else here.
+    NULLs are 0. Integers are int64, or Python integers where they are wider. Series methods that are expressions
+    internally take longer than everything else here.
     """
     if series.dtype == pl.Int128:
         narrow = series.cast(pl.Int64, strict=False)
         if narrow.null_count() > series.null_count():
-            # Arrow has no integers of 128 bits.
+            # Arrow has no 128-bit integers.
             known = series.is_not_null().to_numpy() if series.null_count() else None
             return np.array([value or 0 for value in series.to_list()], object), known
         series = narrow

@@ -1,11 +1,11 @@
-"""Which statements run on the workers now, and which wait.
+"""Admits statements to the workers, or queues them.
 
-Long statements and short ones are admitted apart, so that a short one never waits for a long one to end. Of those that
-wait the one of the least score is next: when it came, plus the seconds that it is thought to take, plus those that its
-session has had of late. So short work goes first, sessions take turns, and none waits for ever, since what comes later
-counts from later: a long statement is overtaken for _MOST_SECONDS at most, a busy session's for as long again.
+Long and short statements have separate queues, so that a short one never waits for a long one to end. The statement
+with the least score is next. Its score is its arrival time, plus its estimated seconds, plus the recent seconds of its
+session. So short work goes first, sessions alternate, and none starves, since later arrivals have larger scores: a long
+statement is overtaken for at most _MOST_SECONDS, a busy session's for as long again.
 
-    waiting -the least score, and there is room→ running -over→ gone
+    waiting -least score, and room→ running -ended→ gone
     waiting -cancelled→ gone
 """
 
@@ -25,13 +25,13 @@ from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node
 
 LONG = 4
-"""How many long statements run at once; each worker computes one stage of theirs at a time."""
+"""The number of concurrent long statements; each worker computes one of their stages at a time."""
 SHORT = 16
-"""How many short ones run beside them."""
+"""The number of concurrent short statements."""
 SHORT_SECONDS = 0.1
 WAIT_EVENT = "ClusterAdmission"
 _BYTES_A_SECOND = 10**8
-"""That a CPU worker computes, as is thought; then a GPU's, and its kernels'."""
+"""Estimated bytes per second of a CPU worker; below, of a GPU and of its kernels."""
 _GPU_BYTES_A_SECOND = 10**10
 _KERNELS_BYTES_A_SECOND = 10**12
 _MOST_SECONDS = 10.0
@@ -40,19 +40,20 @@ _HALF_LIFE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a statement is thought to take of each worker: bytes at once, and seconds."""
+    """Estimated cost of a statement on each worker: concurrent bytes, and seconds."""
 
     bytes: int = 0
     seconds: float = 0.0
 
     @property
     def short(self) -> bool:
-        """Whether it goes beside long ones."""
+        """Whether the statement runs beside long ones."""
         return self.seconds < SHORT_SECONDS
 
 
 def cost_of(root: Node, workers: int, *, gpu: bool = False) -> Cost:
-    """A plan's cost, from the estimated rows of its nodes at 8 bytes a column; kernels keep none of what they read."""
+    """Estimates a plan's cost from the rows of its nodes, at 8 bytes per column; kernels keep none of what they read.
+    """
     seconds = most = 0.0
     each, read = (_GPU_BYTES_A_SECOND, _KERNELS_BYTES_A_SECOND) if gpu else (_BYTES_A_SECOND, _BYTES_A_SECOND)
     waiting = [root]
@@ -76,7 +77,7 @@ class _Waiting:
 
 
 class _Class:
-    """Statements of one kind: a bound on how many run, and on their bytes, which one alone may exceed."""
+    """Statements of one class: limits of their number and of their bytes; one statement alone may exceed the bytes."""
 
     def __init__(self, statements: int, most: int, spent: Spent, clock: Callable[[], float]) -> None:
         self._statements, self._most = statements, most
@@ -85,7 +86,7 @@ class _Class:
         self.waiting: list[_Waiting] = []
 
     async def admit(self, cost: Cost, session: int) -> None:
-        """Returns when it is a statement's turn; it counts as running then."""
+        """Returns once a statement is admitted; it then counts as running."""
         mine = _Waiting(cost, session, self._clock(), asyncio.get_running_loop().create_future())
         self.waiting.append(mine)
         self.go_on()
@@ -94,15 +95,15 @@ class _Class:
         except asyncio.CancelledError:
             if mine in self.waiting:
                 self.waiting.remove(mine)
-            elif not mine.turn.cancelled():  # its turn had come
+            elif not mine.turn.cancelled():  # it had been admitted
                 self.running.remove(cost)
             self.go_on()
             raise
 
     def go_on(self) -> None:
-        """Lets those run for which there is room, in their order."""
+        """Admits waiting statements in order, as far as there is room."""
         while self.waiting:
-            # Strictly by score: what is large waits for room, and is not passed by what would fit.
+            # Strictly by score: a large statement waits for room, and smaller ones do not overtake it.
             first = min(self.waiting, key=self._score)
             if self.running and not self._room(first.cost):
                 return
@@ -120,19 +121,19 @@ class _Class:
 
 
 class Spent:
-    """The seconds that sessions have had of late: half of them are forgotten after _HALF_LIFE."""
+    """Recent seconds of sessions; they decay by half in _HALF_LIFE."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._seconds: dict[int, tuple[float, float]] = {}
 
     def of(self, session: int) -> float:
-        """A session's seconds now."""
+        """Returns a session's recent seconds."""
         seconds, then = self._seconds.get(session, (0.0, 0.0))
         return seconds * math.exp2((then - self._clock()) / _HALF_LIFE)
 
     def add(self, session: int, seconds: float) -> None:
-        """A session has had so many more."""
+        """Adds seconds to a session."""
         now = self._clock()
         self._seconds[session] = self.of(session) + seconds, now
         if len(self._seconds) > 1000:
@@ -140,8 +141,10 @@ class Spent:
 
 
 class Admission:
-    """The places for statements on a cluster; `room` bounds the bytes that those at once are thought to hold of each
-    worker. Used from one event loop; `clock` tells seconds."""
+    """Admission of a cluster's statements; `room` limits the estimated bytes of concurrent ones on each worker.
+
+    Used from one event loop; `clock` returns seconds.
+    """
 
     def __init__(
         self, room: int, *, long: int = LONG, short: int = SHORT, clock: Callable[[], float] = time.monotonic
@@ -153,13 +156,13 @@ class Admission:
         }
 
     def count(self) -> tuple[int, int]:
-        """How many statements run, and how many wait."""
+        """Returns the numbers of running and of waiting statements."""
         each = self._classes.values()
         return sum(len(one.running) for one in each), sum(len(one.waiting) for one in each)
 
     @asynccontextmanager
     async def place(self, cost: Cost, session: int, cancel: Cancel) -> AsyncGenerator[None]:
-        """A place for as long as the block lasts; `cancel` tells that the statement waits for one."""
+        """Holds a place for the duration of the block; `cancel` shows the wait event until it is admitted."""
         kind = self._classes[cost.short]
         cancel.waits_for = WAIT_EVENT
         try:

@@ -1,4 +1,4 @@
-"""Whether workers carry a plan, told before any of them runs: every stage is lowered here, over empty frames."""
+"""Checks before execution whether workers support a plan: every stage is lowered over empty frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOTHING = ResidentTables(0)
 
 
 class _Empty(HostFrames):
-    """Frames of no rows: of what would compute them only the types are asked."""
+    """A backend without rows: it only computes types."""
 
     def held(self, lazy: pl.LazyFrame) -> HostHeld:
         return HostHeld(self.fetched(lazy, ""))
@@ -45,17 +45,17 @@ _FRAMES = _Empty()
 
 
 def check_functions(query: bound.Query) -> None:
-    """NotCarried for a function that gives another value each time, though nobody may read it: what it does, or the
-    error that it raises, would be pruned with it."""
+    """Raises NotCarried for a volatile function, even in an unused column: pruning would drop its effect or its error.
+    """
     for node in walk(query):
         if isinstance(node, bound.Call | bound.SetReturning | bound.FunctionScan) and node.function.volatile:
             raise NotCarried(f"function {node.function}, whose value changes from row to row")
 
 
 def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, tuple[str, ...]]:
-    """What of each stage, by its number, the host's functions compute.
+    """Returns the host's functions in each stage, by the stage's number.
 
-    NotCarried for the first stage that has something no worker runs; what a statement raises is left to its run.
+    Raises NotCarried for the first stage that no worker supports; errors of the statement itself are left to its run.
     """
 
     def empty(node: Node) -> Node:

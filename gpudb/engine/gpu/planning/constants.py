@@ -1,4 +1,4 @@
-"""What constant expressions give, as a plan's constants hold it: what `exact` has no value of, the embedded engine."""
+"""Evaluates constant expressions to constants of a plan: by `exact`, and the rest by the embedded engine."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from gpudb.values.calendar import DAY
 from gpudb.values.interval import Interval
 
 _HOSTED = {"inet", "cidr", "money", "timetz", "jsonpath"}
-"""Types whose constants are held otherwise in a query than in a column: what computes them is kept as it is."""
+"""Types whose constants have another form in a query than in a column: expressions of them are not folded."""
 
 
 def evaluator(engine: Engine, request: Request) -> Evaluate:
-    """Computes constant expressions under a request's settings and parameters."""
+    """Returns an evaluator of constant expressions under a request's settings and parameters."""
 
     def evaluate(exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
         found = [computed(expr) for expr in exprs]

@@ -1,7 +1,7 @@
-"""Arithmetic over constants of exact types: dates moved by intervals, sums, differences and products, casts to numeric.
+"""Exact arithmetic over constants: dates plus intervals, sums, differences and products, casts to numeric.
 
-The constants of most queries are such, and to ask the embedded engine takes a thousand times as long. What is none of
-these, fails, or leaves Python's calendar has no value here.
+Most queries have only such constants, and the embedded engine takes a thousand times as long. Other expressions, errors
+and dates beyond Python's calendar have no value here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
 
 
 def computed(expr: bound.Expr) -> bound.Constant | None:
-    """The value of an expression over constants; None where it is asked of the embedded engine."""
+    """Returns the value of a constant expression; None if the embedded engine must evaluate it."""
     match expr:
         case bound.Constant():
             return expr
@@ -32,7 +32,7 @@ def computed(expr: bound.Expr) -> bound.Constant | None:
             return None if value is None else _constant(value.value, kind)
         case bound.Call(function=function, args=(_, _) as args) if function.name in _COMPUTED:
             left, right = (computed(each) for each in args)
-            # What lies beyond Python's calendar is a text.
+            # Values beyond Python's calendar are texts.
             if left is None or right is None or isinstance(left.value, _NONE) or isinstance(right.value, _NONE):
                 return None
             try:
@@ -44,12 +44,12 @@ def computed(expr: bound.Expr) -> bound.Constant | None:
 
 
 def _constant(value: Any, kind: SqlType) -> bound.Constant | None:
-    """A value as its type has it; None for one that it does not hold."""
+    """Returns a value as a constant of its type; None if the type cannot represent it."""
     if kind.name in _INTEGERS:
         half = 1 << (_INTEGERS[kind.name] - 1)
         return bound.Constant(value, kind) if -half <= value < half else None
     if kind.name == "numeric" and value is not None:
-        # A numeric without a scale of its own shows the decimals that its operands make.
+        # A numeric without a declared scale keeps the decimals of its operands.
         held = Decimal(value)
         digits, scale = kind.numeric_digits
         if not kind.carried:
@@ -61,7 +61,7 @@ def _constant(value: Any, kind: SqlType) -> bound.Constant | None:
 
 
 def _moved(sign: int) -> Callable[[dt.date, Interval], dt.datetime]:
-    """A date or timestamp and an interval: first the months, of which each has its last day, then days and time."""
+    """Adds an interval to a date or timestamp: first the months, clamped to the last day, then days and time."""
 
     def move(start: dt.date, span: Interval) -> dt.datetime:
         moment = start if isinstance(start, dt.datetime) else dt.datetime.combine(start, dt.time())
@@ -82,4 +82,4 @@ _COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
     "numeric_mul": _EXACT.multiply,
     **{f"int{size}{name}": made for size in (2, 4, 8) for name, made in (("pl", add), ("mi", sub), ("mul", mul))},
 }
-"""By PostgreSQL's names."""
+"""By PostgreSQL's function names."""

@@ -1,4 +1,4 @@
-"""From a request to stages: planned, its constants computed, optimised, over the tables as the snapshot has them."""
+"""Plans a request: optimises the query's plan, folds constants, and cuts it into stages over the snapshot's tables."""
 
 from __future__ import annotations
 
@@ -38,42 +38,41 @@ from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact, Prepared
 
 CAREFUL_SECONDS = 60.0
-"""How long a plan is cut finer than it need be once memory did not do: others may have held it."""
+"""Time for which a plan keeps more chunks than estimated after memory ran out: others may have used the memory."""
 _KEPT = 256
 _COSTS = Costs()
 _GPU_COSTS = Costs(range=10_000_000, gathered=8_000_000, small=1_000_001)
-"""A GPU sorts millions of rows, groups them, and reads those of a small table in less time than it takes to spread them
-over all."""
+"""A GPU sorts millions of rows, groups them, and reads a small table in less time than an exchange takes."""
 
 
 def costs_of(workers: int, *, gpu: bool) -> Costs:
-    """What exchanges are chosen by among so many workers."""
+    """Returns the costs by which exchanges are chosen among `workers`."""
     return replace(_GPU_COSTS if gpu else _COSTS, workers=workers)
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan over a snapshot, the stages that workers run, and what these are thought to take of each."""
+    """A plan over a snapshot, its stages, and their estimated cost."""
 
     plan: Plan
     stages: list[Stage]
     cost: Cost
     chunks: int = 1
-    """Into how many each worker's share is cut."""
+    """The number of chunks of each worker's partition."""
 
     @cached_property
     def sent(self) -> bytes:
-        """The stages as workers are sent them."""
+        """The pickled stages, as workers receive them."""
         return pickle.dumps(self.stages)
 
     @cached_property
     def digest(self) -> bytes:
-        """What tells them apart: plan, snapshot and all."""
+        """Digest of the stages, which covers plan and snapshot."""
         return hashlib.blake2b(self.sent, digest_size=16).digest()
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """The tables that they read."""
+        """The tables that the plan reads."""
         return tuple(node.table for node in walk_nodes(self.plan.root) if isinstance(node, Scan))
 
     @cached_property
@@ -83,30 +82,33 @@ class Planned:
 
     @cached_property
     def scattered(self) -> Scattered | None:
-        """The stages in halves, where workers can do theirs each by itself."""
+        """The two phases of the plan; None if it cannot be split."""
         return scattered(self.stages)
 
 
 @dataclass
 class _Kept:
-    """The plan of a query, and its latest stages with the tables that these are over."""
+    """The plan of a query, and its latest stages with the tables that they read."""
 
     plan: Plan
     scanned: tuple[Table, ...]
     tables: tuple[Table, ...] = ()
     planned: Planned | None = None
     ends: float = math.inf
-    """Until when the monotonic clock may say that they are these."""
+    """The monotonic time at which the stages expire."""
     fused: bool = False
     """Whether kernels compute parts of them."""
     hosted: dict[bool, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
-    """What the host's functions compute in each stage, with kernels and without."""
+    """The host's functions in each stage, with kernels and without."""
 
 
 class Planner:
-    """Plans queries; a query planned before is found again. `constants` computes constant expressions, `costs` say
-    of how many workers the cluster is, `rules` are the optimiser's, `optimize` is `plan_query`'s. With `fuse` the
-    parts that one kernel computes are one node; on a `gpu` they take little."""
+    """Plans queries; caches the plan of each query.
+
+    `constants` evaluates constant expressions, `costs` have the number of workers, `rules` are the optimiser's,
+    `optimize` is `plan_query`'s. With `fuse` the parts that one kernel computes become one node; on a `gpu` they are
+    cheap.
+    """
 
     def __init__(
         self,
@@ -122,7 +124,7 @@ class Planner:
         self._fuse, self._gpu = fuse, gpu
         self._costs = costs
         self._rules, self._optimize = rules, optimize
-        # A query holds its plan; this only bounds how many do.
+        # A query owns its plan; this only bounds how many do.
         self._artifact = Artifact[_Kept]()
         self._recent: LruCache[Prepared, Prepared] = LruCache(
             _KEPT, on_evict=lambda prepared, _: prepared.discard(self._artifact)
@@ -130,11 +132,11 @@ class Planner:
         self._lock = threading.Lock()
 
     def planned(self, request: Request, space: Space | None = None, chunks: int = 0) -> Planned:
-        """The plan and its stages over the snapshot; NotCarried names what the workers lack.
+        """Returns the plan and its stages over the snapshot. NotCarried names what the workers do not support.
 
-        Each worker's share is cut into so many `chunks`, or as many as the `space` of workers asks for. A plan is found
-        again while the tables have the same files, unless constants depend on the request; one whose chunks were asked
-        for only for CAREFUL_SECONDS.
+        Each worker's partition is cut into `chunks`, or for 0 into as many as the memory in `space` requires. The
+        stages are cached while the tables have the same files, unless constants depend on the request. Stages with
+        explicit `chunks` expire after CAREFUL_SECONDS.
         """
         evaluate = evaluator(self._constants, request)
         kept = self._kept(request.query, evaluate)
@@ -166,7 +168,7 @@ class Planner:
         stages = self._finished(stages_of(physical, is_mergeable, self._cut(chunks, space)))
         if fuse not in kept.hosted:
             kept.hosted[fuse] = check(stages, request.parameters)
-        # Polars computes on a GPU's host what the GPU does not.
+        # Polars computes on the host what the GPU does not.
         cost = cost_of(physical, workers, gpu=self._gpu and not any(kept.hosted[fuse].values()))
         cost = replace(cost, bytes=cost.bytes // chunks)
         made = Planned(Plan(root, kept.plan.columns), stages, cost, chunks)
@@ -176,7 +178,7 @@ class Planner:
         return made
 
     def again(self, request: Request) -> Planned | None:
-        """What `planned` finds of a query that has been planned; None where it would plan."""
+        """Returns the cached stages of a query; None if `planned` would plan."""
         kept = request.query.prepared.get(self._artifact)
         if kept is None:
             return None
@@ -184,7 +186,7 @@ class Planner:
         return self._current(kept, tuple(map(request.table, kept.scanned)), self._fuses(request))
 
     def _current(self, kept: _Kept, tables: tuple[Table, ...], fuse: bool) -> Planned | None:
-        """The stages of a planned query, if they are those over these tables."""
+        """Returns the cached stages if they read these tables."""
         with self._lock:
             if kept.planned is None or kept.fused != fuse or time.monotonic() >= kept.ends:
                 return None
@@ -192,7 +194,7 @@ class Planner:
             return kept.planned if same else None
 
     def _limits(self, space: Space | None) -> Limits:
-        """What kernels take of the `space` of each worker."""
+        """Returns the limits of kernels for the memory in `space`."""
         costs = self._costs
         made = Limits(costs.scan, workers=costs.workers)
         if self._gpu:
@@ -202,16 +204,16 @@ class Planner:
         return made
 
     def _finished(self, stages: Sequence[Stage]) -> list[Stage]:
-        """The stages after the rules that look at each of them."""
+        """Applies the rules for stages."""
         made = narrowed(stages)
-        # Places of rows are looked at on the host.
+        # Late strings need row numbers on the host.
         return made if self._gpu else late_strings(made)
 
     def _cut(self, chunks: int, space: Space | None) -> Costs:
-        """What exchanges are chosen by where each chunk is a share of its own."""
+        """Returns the exchange costs with one partition per chunk."""
         if chunks == 1:
             return self._costs
-        # What every worker gets lies beside each chunk.
+        # Broadcast rows stay in memory beside each chunk.
         most = self._costs.broadcast if space is None else min(self._costs.broadcast, space.statements // 8)
         return replace(self._costs, workers=self._costs.workers * chunks, chunks=chunks, broadcast=most, small=0)
 
@@ -219,12 +221,12 @@ class Planner:
         return self._fuse and request.settings.fused
 
     def hosted(self, request: Request) -> Mapping[int, tuple[str, ...]]:
-        """What the host's functions compute in each stage of a query that has been planned."""
+        """Returns the host's functions in each stage of a planned query."""
         kept = request.query.prepared.get(self._artifact)
         return {} if kept is None else kept.hosted.get(self._fuses(request), {})
 
     def alone(self, request: Request, worker: int) -> Planned:
-        """The plan for one worker alone, over the rows that it has."""
+        """Returns the plan for one worker, over the rows of its partition."""
         evaluate = evaluator(self._constants, request)
         kept = self._kept(request.query, evaluate)
 
@@ -247,7 +249,7 @@ class Planner:
         check_functions(query)
         plan = plan_query(query, estimate, optimize=self._optimize)
         folded = fold_constants(plan.root, evaluate, immutable=True)
-        # A table counts, too, that rules have found to be of no use.
+        # Includes tables whose scans the rules have removed.
         scanned = tuple(node.table for node in walk_nodes(folded) if isinstance(node, Scan))
         plan = Plan(optimized(folded, self._rules), plan.columns)
         kept = _Kept(plan, tuple({table.oid: table for table in scanned}.values()))

@@ -50,9 +50,9 @@ def on_host(limit: int, budget: int, fuse: bool) -> Device:
 def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, host: int = 0) -> Device:
     """Returns this process's GPU as a device.
 
-    It may use `bound` bytes of the GPU's memory, or all that is free; tables get `budget` of them, or a default fraction
-    for 0. With `peers` there are GPUs of other workers. Up to `host` bytes of host memory are page-locked for rows that
-    the GPU has no room for.
+    It may use `bound` bytes of the GPU's memory, or all that is free; tables get `budget` of them, or a default
+    fraction for 0. With `peers` there are GPUs of other workers. Up to `host` bytes of host memory are page-locked for
+    rows that the GPU has no room for.
     """
     from gpudb.engine.gpu.cudf.backend import CudfFrames
     from gpudb.engine.gpu.cudf.column_chunks import CudfPieces

@@ -146,7 +146,8 @@ class Computing:
         return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, *seen)
 
     def _away(self, parts: Sequence[Held], share: Share, statement: Running) -> list[Away]:
-        """Offloads parts until they are read: in host memory for this worker's device while it has room, or in a file."""
+        """Offloads parts until they are read: in host memory for this worker's device while it has room, or in a file.
+        """
         file: SpillFile | None = None
         made: list[Away] = []
         for place, each in enumerate(parts):
@@ -200,7 +201,8 @@ class Computing:
         return None
 
     async def failed(self, error: Exception, statement: int) -> dict[str, Any]:
-        """Encodes an error. An error that has broken the GPU's context ends this process, and its nanny starts another."""
+        """Encodes an error. An error that has broken the GPU's context ends this process, and its nanny starts another.
+        """
         broken = await asyncio.to_thread(self.failure)
         if broken is None:
             return told(error, statement)

@@ -21,7 +21,10 @@ def used() -> int:
 
 
 async def watch(limit: int, shrink: Callable[[int], None], over: Callable[[int], None]) -> None:
-    """Polls memory forever: above `limit`, `shrink(excess)` frees caches; if that is not enough, `over(used)` is called."""
+    """Polls memory forever: above `limit`, `shrink(excess)` frees caches.
+
+    If that is not enough, `over(used)` is called.
+    """
     while True:
         await asyncio.sleep(EVERY_SECONDS)
         excess = used() - limit

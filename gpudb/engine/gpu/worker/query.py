@@ -62,7 +62,10 @@ class Work:
         measure: bool = False,
         bound: Sequence[int] = (),
     ) -> None:
-        """The coordinator assumes that all workers have bound the fused parts of `bound` stages; their inputs are left out."""
+        """The coordinator assumes that all workers have bound the fused parts of `bound` stages.
+
+        Their inputs are left out.
+        """
         self._computing, self._fetch = computing, fetch
         stages = plan.stages
         self._running, self._plan, self._peers = running, plan, peers
@@ -177,7 +180,10 @@ class Work:
         return Half(self._computing, self._plan, self._count, self._sent)
 
     def at_once(self, question: Question) -> bytes | None:
-        """Answers a fast-path request about a bound statement in the caller's thread; None for many rows or unbound parts."""
+        """Answers a fast-path request about a bound statement in the caller's thread.
+
+        None for many rows or unbound parts.
+        """
         if self._count > 1:
             return self._half.rest(question.given) if question.given else self._half.rows(question.share)
         kernels, plain = self._computing.kernels, self._plan.single_kernel
@@ -292,8 +298,8 @@ class Work:
         return self._chunks > 1 and stage.alone and not any(isinstance(node, Join) for node in walk_nodes(stage.root))
 
     def _check(self, size: int, copies: int) -> None:
-        """Raises 53200 if memory lacks room for `copies` of the rows: their computation cannot be interrupted, and the memory
-        watchdog would end this worker.
+        """Raises 53200 if memory lacks room for `copies` of the rows: their computation cannot be interrupted, and the
+        memory watchdog would end this worker.
         """
         room = self._computing.room()
         if copies * size > room:

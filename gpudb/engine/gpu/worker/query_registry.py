@@ -75,7 +75,10 @@ class Running:
         return found
 
     async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[Held | Away]:
-        """Returns a stage's output for a partition once it is available. Raises ValueError once the statement has ended."""
+        """Returns a stage's output for a partition once it is available.
+
+        Raises ValueError once the statement has ended.
+        """
         found = []
         for giver in givers:
             if self.ended:  # between two of them: missing output never arrives
@@ -143,7 +146,8 @@ class Statements:
 
     def __init__(self) -> None:
         self._running: dict[int, Running] = {}
-        # Ended statements, since a message for one may still arrive; and statements that continue to compute regardless.
+        # Ended statements, since a message for one may still arrive; and statements that continue to compute
+        # regardless.
         self._gone: LruCache[int, bool] = LruCache(_GONE)
         self._strays: list[Running] = []
         self._plans: LruCache[bytes, WorkerPlan] = LruCache(_PLANS)

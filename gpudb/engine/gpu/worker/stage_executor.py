@@ -59,10 +59,10 @@ Again = Callable[[], pl.DataFrame | Held]
 class Task:
     """One stage on one worker, over a partition of the tables, with the statement's parameters.
 
-    `again` are its bound fused parts, by the ids of their nodes; others are bound under `key`, if there is one. `narrowed`
-    collects descriptions of narrowed scans. `declined` are the fused parts, by the ids of their nodes, for which memory was
-    too small in an earlier chunk of the statement. With `measure` each operator is computed alone, and `observed` collects
-    its figures.
+    `again` are its bound fused parts, by the ids of their nodes; others are bound under `key`, if there is one.
+    `narrowed` collects descriptions of narrowed scans. `declined` are the fused parts, by the ids of their nodes, for
+    which memory was too small in an earlier chunk of the statement. With `measure` each operator is computed alone, and
+    `observed` collects its figures.
     """
 
     stage: Stage
@@ -102,8 +102,8 @@ def compute(
 ) -> list[Held]:
     """Executes a stage; returns a part for each partition if it is partitioned by hash or range, else one.
 
-    `asked`, a host, collects the functions that run there. Raises the statement's errors, or NotCarried for what only the
-    lowering detects.
+    `asked`, a host, collects the functions that run there. Raises the statement's errors, or NotCarried for what only
+    the lowering detects.
     """
 
     frames.last(work.share.chunks >= MOST)
@@ -170,7 +170,8 @@ class _Sources:
         return Lowering(inside, frames, self.host, work.share.index).frame(node.root)
 
     def _by_kernel(self, node: Fused, builds: Sequence[Held]) -> pl.DataFrame | Held | None:
-        """Returns a kernel's output; None without a kernel, or if memory is too small for its tables even after freeing it.
+        """Returns a kernel's output; None without a kernel, or if memory is too small for its tables even after freeing
+        it.
 
         Smaller chunks do not make those tables smaller.
         """

@@ -1,6 +1,6 @@
-"""What a GPU worker computes before its first statement: libraries load their kernels when they are first met.
+"""Warms a GPU worker up before its first statement: libraries load their kernels on first use.
 
-That takes seconds an operator. What they compile lies on the disk afterwards, in the folders that `caches` names.
+Loading takes seconds per operator. Compiled kernels are cached on disk, in the folders that `caches` names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def caches(root: Path) -> dict[str, str]:
-    """Where CuPy, libcudf and the driver keep what they compile, as variables of a process's environment."""
+    """Returns the environment variables for the kernel caches of CuPy, libcudf and the driver."""
     return {
         "CUPY_CACHE_DIR": str(root / "cupy"),
         "LIBCUDF_KERNEL_CACHE_PATH": str(root / "libcudf"),
@@ -27,7 +27,7 @@ def caches(root: Path) -> dict[str, str]:
 
 
 def warm(frames: Frames) -> int:
-    """Has every common operator computed over a few rows; how many were. What one of them raises is logged alone."""
+    """Computes every common operator over a few rows; returns how many succeeded. Errors are only logged."""
     started, done = time.perf_counter(), 0
     rows = frames.given(_rows()).lazy
     for name, lazy in _plans(rows):

@@ -1,14 +1,15 @@
-"""What runs in each worker process: its shares of statements, what their stages give, and the columns that they read.
+"""The plugin that runs in each worker process: it registers gpudb's handlers with Dask's worker.
 
-The coordinator and the other workers call it by handlers of Dask's worker, one message each:
+The coordinator and the other workers call the handlers, one message each:
 
-    gpudb_run    run shares of a statement, stage by stage; tells what each did, and the result if it is small
-    gpudb_part   what a stage gave on shares, as soon as it is there (see `transfers`); asked by other workers
-    gpudb_rows   a chunk of a result
-    gpudb_drop   end a statement and forget it; tells whether it computes still
-    gpudb_hold   load, pin or drop a table's columns; its bytes
-    gpudb_told   what columns are kept, and what the device is
-    gpudb_ping   a sign of life; forgets statements that the coordinator does not know
+    gpudb_run          runs partitions of a statement, stage by stage; returns figures, and the result if it is small
+    gpudb_part         returns a stage's output once it is available (see `exchange.client`); called by other workers
+    gpudb_copied       confirms that a peer has copied rows from this worker's GPU memory
+    gpudb_rows         returns a chunk of a result
+    gpudb_drop         ends a statement; returns whether it still computes
+    gpudb_hold         loads, pins or evicts a table's columns; returns their bytes
+    gpudb_device_info  returns the cached columns and the facts of the device
+    gpudb_ping         returns a heartbeat; ends statements that the coordinator does not know
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ from gpudb.errors import OutOfMemory
 _LOG = logging.getLogger(__name__)
 
 _LOCKED = 0.25
-"""Of the process's memory, what a GPU may have for rows that it has no room for."""
+"""The fraction of the process's memory that is page-locked for rows that a GPU has no room for."""
 
 
 class StageWorker(WorkerPlugin):
     """Adds gpudb's handlers to a Dask worker.
 
-    In bytes: `limit` bounds the process, `resident` the tables' columns, `results` what waits for clients in memory.
-    On a `gpu` worker tables and frames lie in its GPU's memory, of which it may use `device` bytes, or all that is
-    free, and `resident` 0 leaves the bound to the worker; where there are `peers`, rows go from GPU to GPU.
+    In bytes: `limit` bounds the process, `resident` the tables' columns, `results` the results in memory. On a `gpu`
+    worker tables and frames are in its GPU's memory, of which it may use `device` bytes, or all that is free;
+    `resident` 0 leaves the limit to the worker. With `peers`, rows go from GPU to GPU.
     """
 
     name = "gpudb"
@@ -102,7 +103,7 @@ class StageWorker(WorkerPlugin):
         self._watch = asyncio.ensure_future(memory_watchdog.watch(self._limit, device.shrink, self._over))
         for handler in (self.run, self.part, self.copied, self.rows, self.drop, self.hold, self.told, self.ping):
             worker.handlers[f"gpudb_{handler.__name__}"] = handling(handler)
-        # What was read until now stays: to search it for cycles takes longer than most statements.
+        # Objects of the start-up are permanent: scanning them for cycles takes longer than most statements.
         gc.freeze()
 
     def teardown(self, worker: Any) -> None:
@@ -134,9 +135,11 @@ class StageWorker(WorkerPlugin):
         measure: bool = False,
         bound: Sequence[int] = (),
     ) -> dict[str, Any]:
-        """Runs the stages of these shares, of which each of the `peers` has as many as there are `chunks`; with
-        `measure` operators are computed one by one, and of `bound` stages the build sides are left out. An error comes
-        back as a value."""
+        """Runs the stages of these partitions; each of the `peers` has as many partitions as there are `chunks`.
+
+        With `measure` operators are computed one by one. The build sides of `bound` stages are left out. An error is
+        returned as a value.
+        """
         self._transfers.learn(peers, doors)
         plan = self._statements.plan(digest, stages)
         if plan is None:
@@ -159,8 +162,10 @@ class StageWorker(WorkerPlugin):
     async def part(
         self, statement: int, stage: int, givers: Sequence[int], taker: int, by_door: bool = False, near: bool = False
     ) -> bytes | AtDoor:
-        """A stage's rows on shares that ran here, for another worker's; nothing if the statement has ended. They may
-        wait at the door for one that comes `by_door`, which is told where they lie if it is `near`, on this host."""
+        """Returns a stage's output for another worker; empty if the statement has ended.
+
+        With `by_door` rows may wait at the UCX server; a worker that is `near`, on this host, also gets their position.
+        """
         if self._statements.ended(statement):
             return b""
         running = self._statements.known(statement)
@@ -169,7 +174,7 @@ class StageWorker(WorkerPlugin):
             found = await running.taken(stage, givers, taker)
             rows = await self._transfers.sent(found, by_door=by_door, near=near)
             return running.laid(rows) if isinstance(rows, Attached) else rows
-        except (asyncio.CancelledError, ValueError):  # which a closed file raises
+        except (asyncio.CancelledError, ValueError):  # raised by a closed file
             if not running.ended:
                 raise
             return b""
@@ -178,7 +183,7 @@ class StageWorker(WorkerPlugin):
             self._statements.forget_if_read(running)
 
     async def at_door(self, statement: int, number: int) -> bytes | Attached:
-        """Rows that wait there; nothing if the statement has ended."""
+        """Returns rows that wait at the UCX server; empty if the statement has ended."""
         running = self._statements.get(statement)
         if running is None:
             return b""
@@ -187,11 +192,11 @@ class StageWorker(WorkerPlugin):
         return rows
 
     async def copied(self, statement: int, number: int) -> bool:
-        """Rows that waited at the door have been copied from where they lie; whether they still lay there."""
+        """Confirms a copy of rows that waited; returns whether they were still there."""
         return bool(await self.at_door(statement, number))
 
     async def rows(self, statement: int, share: int, start: int) -> dict[str, Any]:
-        """A chunk of a result from row `start` on, and where the next one starts, 0 after the last."""
+        """Returns a chunk of a result from row `start` on, and the start of the next one, 0 after the last."""
         running = self._statements.get(statement)
         kept = running.results.get(share) if running is not None else None
         if running is None or kept is None:
@@ -202,7 +207,7 @@ class StageWorker(WorkerPlugin):
         return {"data": data, "next": after}
 
     async def drop(self, statement: int, patience: float = 0.0) -> bool:
-        """Forgets a statement; whether it computes on after `patience` seconds."""
+        """Ends a statement; returns whether it still computes after `patience` seconds."""
         running = self._statements.end(statement)
         ends = time.monotonic() + patience
         while running is not None and running.computing and time.monotonic() < ends:
@@ -210,7 +215,7 @@ class StageWorker(WorkerPlugin):
         return running is not None and running.computing > 0
 
     async def hold(self, table: bytes, index: int, count: int, action: Action) -> dict[str, Any]:
-        """See `Holding.act`: the bytes, or an error as a value."""
+        """See `CacheManager.act`: returns the bytes, or an error as a value."""
         loop, share = asyncio.get_running_loop(), Share(index, count)
         try:
             return {
@@ -222,7 +227,7 @@ class StageWorker(WorkerPlugin):
             return told(error, 0)
 
     async def told(self) -> dict[str, Any]:
-        """The columns that are kept, and facts of the device."""
+        """Returns the cached columns and the facts of the device."""
         return {"held": self._holding.held(), "device": await asyncio.to_thread(self._device)}
 
     def _device(self) -> Facts:
@@ -233,8 +238,7 @@ class StageWorker(WorkerPlugin):
         return device_facts()
 
     async def ping(self, upto: int, live: Sequence[int], peers: Sequence[str]) -> dict[str, Any]:
-        """Tells what is held; forgets statements up to the number `upto` that are not among the `live` ones, and other
-        workers than the `peers`."""
+        """Returns a heartbeat; ends statements up to the number `upto` that are not `live`, and forgets other peers."""
         self._statements.keep_only(upto, live)
         self._transfers.keep_only(peers)
         return {
@@ -251,8 +255,10 @@ class StageWorker(WorkerPlugin):
     # ---------------------------------------------------------------------------------------- statements
 
     def at_once(self, question: Question) -> bytes | None:
-        """What a question asks for, made in the caller's thread of parts that are bound, one statement after the other;
-        None where it takes more, and for an error, which it meets again on the usual way."""
+        """Answers a fast-path request in the caller's thread from bound parts, one statement at a time.
+
+        None declines it, also after an error: staged execution raises the error again.
+        """
         statement = question.statement
         running = self._statements.begin(statement)
         running.short = True
@@ -272,18 +278,18 @@ class StageWorker(WorkerPlugin):
             self._statements.forget(statement)
 
     def _over(self, used: int) -> None:
-        """Memory is over its bound: the statement that computes ends, and if it goes on, the process."""
+        """Memory is over its limit: ends the statement that computes, and the process if the statement continues."""
         computing = self._statements.computing()
         if not computing:
             return
         most = min(computing, key=lambda each: each.short)
         detail = f"A worker uses {used} bytes of the {self._limit} that it may."
         most.fail(OutOfMemory("out of memory", detail=detail, hint="Raise the setting memory_limit, or read less."))
-        # Soon, so that the answer still goes out.
+        # Delayed, so that the reply is still sent.
         asyncio.get_running_loop().call_later(2 * memory_watchdog.EVERY_SECONDS, self._end_process, most)
 
     def _room(self) -> int:
-        # Columns can be read again.
+        # Cached columns can be read again.
         return self._limit - memory_watchdog.used() + self.computing.resident
 
     def _end_process(self, running: Running) -> None:
@@ -291,7 +297,7 @@ class StageWorker(WorkerPlugin):
             os.kill(os.getpid(), signal.SIGKILL)
 
     async def _fetch(self, address: str, statement: int, stage: int, givers: Sequence[int], taker: int) -> Held:
-        """What a stage gave on some shares, from the worker that has run them."""
+        """Fetches a stage's output on some partitions from the worker that has run them."""
         if address == self._worker.address:
             return await self._transfers.kept(await self._statements.known(statement).taken(stage, givers, taker))
         try:

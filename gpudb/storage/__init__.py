@@ -1,6 +1,10 @@
-"""Durable tables: Iceberg metadata, Parquet files, and the transactions that change them.
+"""Durable tables: the catalog's database, Iceberg metadata, Parquet files, and the transactions that change them.
 
-`store` opens a data directory and gives the last committed catalog; `transaction` is one unit of change;
-`scan` turns a table's files into SQL for DuckDB. Imports catalog, types and errors of gpudb; pyiceberg only
-in `iceberg` and `metadata`, and only once a durable table is read or written.
+`store` opens a data directory and commits transactions; `transaction` is one unit of change; `compaction` merges small
+files. `iceberg` writes and scans a table's files, `constraints` checks keys, `copy` and `load` read rows from outside,
+`catalog` stores definitions, pointers and sequences.
+
+May import `catalog`, `types`, `values` and `errors` of gpudb, and `plan.cost.sampling`. pyiceberg is imported only in
+`iceberg.schema` and `iceberg.metadata`, on first use of a durable table. Inside the room: row_errors, locks, lockfile,
+garbage, catalog → iceberg → constraints, copy → load → transaction → compaction → store.
 """

@@ -1,9 +1,9 @@
-"""Compaction: many small files of a table become few, in a transaction that never stands in anyone's way.
+"""Compaction: merges many small files of a table into few, in a transaction that blocks nobody.
 
-Policy: a table with more than SMALL_FILES files below SMALL_BYTES each gets those merged, in the background after a
-commit; of a table that is distributed by hash it is each bucket's files, more than BUCKET_FILES of them. An UPDATE or
-DELETE that began before and replaces a merged file undoes the merge (see `merge`), and while one holds the table's
-lock none begins.
+A table with more than SMALL_FILES files below SMALL_BYTES each gets those merged in the background after a commit. In a
+table that is distributed by hash, each bucket's small files are merged if they are more than BUCKET_FILES. An UPDATE or
+DELETE that began earlier and replaces a merged file undoes the merge (see `merge`). No compaction starts while such a
+statement holds the table's lock.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ SMALL_BYTES = 16 << 20
 SMALL_FILES = 16
 BUCKET_FILES = 4
 MERGED_BYTES = 128 << 20
-"""At most so many bytes of small files are merged at a time."""
+"""Maximum bytes of small files merged at a time."""
 RETRY_SECONDS = 5.0
 BATCH_ROWS = 1 << 16
 
 
 def wanted(table: Table) -> tuple[DataFile, ...]:
-    """The files of a table that are worth merging now; none if they are few."""
+    """Returns the files of a table that are worth merging; none if they are few."""
     small = _worth_it([file for file in table.files if file.bytes < SMALL_BYTES])
     chosen: list[DataFile] = []
     size = 0
@@ -49,14 +49,14 @@ def wanted(table: Table) -> tuple[DataFile, ...]:
 
 
 def _worth_it(small: list[DataFile]) -> list[DataFile]:
-    """Those of which there are many: what is merged lies in one bucket before and after."""
+    """Keeps the files of buckets with many files: merged rows stay in their bucket."""
     count = Counter(file.bucket for file in small)
     most = {bucket: SMALL_FILES if bucket is None else BUCKET_FILES for bucket in count}
     return [file for file in small if count[file.bucket] > most[file.bucket]]
 
 
 def compact(store: Store, oid: int, stop: threading.Event | None = None) -> int:
-    """Merges a table's small files once and says how many; 0 if not worth it, or if a writer was at it."""
+    """Merges a table's small files once; returns their number, 0 if not worth it or if a writer is active."""
     with store.begin() as transaction:
         try:
             table = transaction.table(oid)
@@ -83,7 +83,7 @@ def compact(store: Store, oid: int, stop: threading.Event | None = None) -> int:
 
 
 class _Stopped(Exception):
-    """The store is being closed."""
+    """Raised when the store closes."""
 
 
 def _rows(
@@ -101,10 +101,10 @@ def _rows(
 
 
 class Compactor:
-    """The thread that compacts the tables of one store, and removes files that nobody reads any more."""
+    """Background thread that compacts the tables of one store and removes files that nobody reads any more."""
 
     def __init__(self, store: Store) -> None:
-        """Nothing runs before the first table is to be looked at."""
+        """The thread starts with the first table that is passed to it."""
         self._store = store
         self._stop = threading.Event()
         self._wake = threading.Condition()
@@ -112,7 +112,7 @@ class Compactor:
         self._thread: threading.Thread | None = None
 
     def look_at(self, table: Table) -> None:
-        """A table got new files."""
+        """Schedules a table that got new files."""
         with self._wake:
             if self._stop.is_set():
                 return
@@ -124,7 +124,7 @@ class Compactor:
                 self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread within moments; what it was at is rolled back."""
+        """Stops the thread promptly and rolls back the compaction in progress."""
         with self._wake:
             self._stop.set()
             self._wake.notify()
@@ -144,7 +144,7 @@ class Compactor:
                 self._compact(oid)
 
     def _compact(self, oid: int) -> None:
-        # A table that cannot be compacted (a damaged file) stays as it is; whoever reads it gets the error.
+        # A table that cannot be compacted, such as one with a damaged file, stays as it is; its readers get the error.
         try:
             compact(self._store, oid, self._stop)
         except (GpudbError, OSError, duckdb.Error) as error:

@@ -1,4 +1,4 @@
-"""Files that no committed table needs any more: kept while a transaction may read them, then removed."""
+"""Garbage collection of files that no committed table needs; files that a transaction may read are kept."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class _Discarded:
 
 
 class Garbage:
-    """Keeps count of who reads since when. Paths outside `root` are never removed."""
+    """Tracks readers by commit number and removes discarded paths; paths outside `root` are never removed."""
 
     def __init__(self, root: Path, keep_seconds: float) -> None:
-        """`keep_seconds` is how long files stay even so, for programs other than gpudb that read them."""
+        """`keep_seconds` is the time that discarded files are kept for programs other than gpudb."""
         self._root = root
         self._keep_seconds = keep_seconds
         self._guard = threading.Lock()
@@ -32,35 +32,35 @@ class Garbage:
         self._discarded: list[_Discarded] = []
 
     def enter(self, reader: int, commit: int) -> None:
-        """A transaction that sees the state of that commit number begins, or moves on to it."""
+        """Registers a transaction that reads the state of a commit number, or moves it to that one."""
         with self._guard:
             self._readers[reader] = commit
 
     def leave(self, reader: int) -> None:
-        """A transaction has ended."""
+        """Removes a transaction that has ended."""
         with self._guard:
             self._readers.pop(reader, None)
 
     def oldest(self) -> int | None:
-        """The commit number that the oldest open transaction sees."""
+        """Returns the commit number that the oldest open transaction reads."""
         with self._guard:
             return min(self._readers.values(), default=None)
 
     def discard(self, paths: Iterable[Path], commit: int) -> None:
-        """From that commit number on these paths are not part of the state; a folder stands for all in it."""
+        """Marks paths as not part of the state from a commit number on; a folder stands for all its files."""
         with self._guard:
             now = time.monotonic()
             own = (path for path in paths if path.is_relative_to(self._root))
             self._discarded += [_Discarded(commit, path, now) for path in own]
 
     def recall(self, paths: Iterable[Path]) -> None:
-        """These discarded paths are part of the committed state again."""
+        """Unmarks discarded paths that are part of the committed state again."""
         wanted = set(paths)
         with self._guard:
             self._discarded = [item for item in self._discarded if item.path not in wanted]
 
     def collect(self, *, at_once: bool = False) -> int:
-        """Removes what no open transaction can read, and says how many paths that were."""
+        """Removes the paths that no open transaction can read; returns their number."""
         if not self._discarded:
             return 0
         with self._guard:
@@ -76,7 +76,7 @@ class Garbage:
 
 
 def remove(path: Path) -> None:
-    """Removes a file or folder; that it is gone, or cannot go now, is no error: opening looks again."""
+    """Removes a file or folder; failures are ignored, since orphans are removed at the next opening."""
     with contextlib.suppress(OSError):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -85,9 +85,9 @@ def remove(path: Path) -> None:
 
 
 def remove_orphans(tables: Path, live: Mapping[int, frozenset[Path]]) -> int:
-    """At opening: removes every file under `tables` that no table's metadata names; says how many.
+    """Removes every file under `tables` that no table's metadata names, at opening; returns their number.
 
-    `live` gives, for the OID of each table (its folder's name), the files that must stay.
+    `live` maps each table's OID, its folder's name, to the files that must stay.
     """
     removed = 0
     for folder in tables.iterdir():

@@ -1,4 +1,4 @@
-"""The lock of a data directory, or of a GPU: at most one process has it open."""
+"""Lock file of a data directory or of a GPU: at most one process holds it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ _OWN, _EVERYONES = 0o600, 0o666
 
 
 class LockFile:
-    """Held from construction to `close`; the kernel lets it go when the process dies."""
+    """Held from construction to `close`; the kernel releases it when the process dies."""
 
     def __init__(self, path: Path, what: str = "") -> None:
-        """Takes the lock; 55006 if another process (or another store of this one) has it, 42501 for a file that this
-        user may not open. `what` is what it locks, for all users of the machine: without, it is `path`'s directory."""
+        """Acquires the lock.
+
+        Raises 55006 if another process, or another store of this one, holds it, and 42501 if this user may not open the
+        file. `what` names a resource shared by all users of the machine; by default the lock is for the directory of
+        `path`.
+        """
         self._descriptor = _opened(path, _EVERYONES if what else _OWN)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -32,7 +36,7 @@ class LockFile:
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def close(self) -> None:
-        """Lets the lock go; idempotent."""
+        """Releases the lock; idempotent."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -42,7 +46,7 @@ def _opened(path: Path, mode: int) -> int:
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     while True:
         try:
-            # Linux lets nobody "create" in /tmp what is there and another's.
+            # Linux refuses O_CREAT in /tmp for an existing file of another user.
             return os.open(path, flags)
         except FileNotFoundError:
             pass
@@ -54,5 +58,5 @@ def _opened(path: Path, mode: int) -> int:
             made = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
         except FileExistsError:
             continue
-        os.fchmod(made, mode)  # whatever the umask
+        os.fchmod(made, mode)  # regardless of the umask
         return made

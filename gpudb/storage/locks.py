@@ -1,4 +1,4 @@
-"""Locks on tables: writers that rewrite files wait for each other instead of failing at commit."""
+"""Table locks: writers that rewrite files wait for each other instead of failing at commit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable
 from gpudb.errors import SqlError
 
 POLL_SECONDS = 0.05
-"""How often a waiter looks whether it was cancelled."""
+"""Interval at which a waiter checks for cancellation."""
 
 
 class TableLocks:
-    """One exclusive lock a table; a holder may take it again, and lets go of all it has at once."""
+    """One exclusive, reentrant lock per table; an owner releases all its locks at once."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -23,10 +23,10 @@ class TableLocks:
     def acquire(
         self, oid: int, owner: int, timeout: float | None = None, check: Callable[[], None] | None = None
     ) -> bool:
-        """Takes a table's lock for `owner`; True if it had to wait for it.
+        """Acquires a table's lock for `owner`; returns True if it had to wait.
 
-        55P03 after `timeout` seconds (None waits for ever); 40P01 at once if `owner` would wait for itself;
-        whatever `check`, called while it waits, raises.
+        Raises 55P03 after `timeout` seconds (None waits without limit), 40P01 at once on a deadlock, and whatever
+        `check` raises, which is called while waiting.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
@@ -50,12 +50,12 @@ class TableLocks:
                 del self._waits[owner]
 
     def try_acquire(self, oid: int, owner: int) -> bool:
-        """Takes the lock if nobody else has it, and says whether."""
+        """Acquires the lock if it is free or already held by `owner`; returns whether it did."""
         with self._changed:
             return self._holders.setdefault(oid, owner) == owner
 
     def release(self, owner: int) -> None:
-        """Lets go all that `owner` holds; called by its own thread."""
+        """Releases all locks of `owner`; called by the owner's thread."""
         if not self._holders:
             return
         with self._changed:

@@ -1,4 +1,4 @@
-"""Errors about a row that a table will not have, with the row as PostgreSQL writes it in the detail."""
+"""Errors about rows that violate a table's constraints, with the row in the detail as PostgreSQL writes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_BYTES = 64
 
 
 def null_violation(table: Table, column: Column, batch: pa.RecordBatch, array: pa.Array) -> SqlError:
-    """23502 for the first NULL of `array`, the values of `column` in a batch of the table's columns."""
+    """Returns 23502 for the first NULL of `array`, the values of `column` in a batch of the table's columns."""
     row = pc.index(array.is_null(), True).as_py()
     return SqlError.of(
         "not_null_violation",
@@ -24,7 +24,7 @@ def null_violation(table: Table, column: Column, batch: pa.RecordBatch, array: p
 
 
 def check_violation(table: Table, name: str, batch: pa.RecordBatch, row: int, zone: str) -> SqlError:
-    """23514 for a row of a batch of the table's columns and the check that rejects it."""
+    """Returns 23514 for a row of a batch of the table's columns and the check constraint that rejects it."""
     return SqlError.of(
         "check_violation",
         f'new row for relation "{table.name}" violates check constraint "{name}"',
@@ -34,7 +34,7 @@ def check_violation(table: Table, name: str, batch: pa.RecordBatch, row: int, zo
 
 
 def row_text(table: Table, batch: pa.RecordBatch, row: int, zone: str = "UTC") -> str:
-    """A row of a batch of the table's columns; each value is cut at 64 bytes."""
+    """Formats a row of a batch of the table's columns; each value is cut at 64 bytes."""
     shown = []
     for column, array in zip(table.columns, batch.columns, strict=True):
         text = text_column(column.type, array.slice(row, 1), zone)[0].as_py()

@@ -1,13 +1,13 @@
-"""The store: a data directory, the last committed catalog, and the one place where transactions commit.
+"""The store: a data directory, the last committed catalog, and the single place where transactions commit.
 
-    DIR/lock                        held while open
-    DIR/catalog.db                  SQLite: Iceberg's pointers, gpudb's definitions, where sequences stand
+    DIR/lock                        held while the store is open
+    DIR/catalog.db                  SQLite: Iceberg's pointers, gpudb's definitions, states of sequences
     DIR/tables/OID/data/*.parquet   rows; immutable
     DIR/tables/OID/metadata/        Iceberg's metadata files
-    DIR/spill/                      what does not fit into memory; emptied at opening
+    DIR/spill/                      temporary files of operations that exceed memory; emptied at opening
 
-A commit brings data files, then metadata files, then SQLite's transaction to the disk, in this order. What a
-crash leaves half done is thus named by nothing, and is removed at the next opening.
+A commit syncs data files, then metadata files, then SQLite's transaction, in this order. Nothing refers to what a crash
+leaves incomplete, and the next opening removes it.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from gpudb.storage.iceberg.metadata import TableState
 
 KEEP_SECONDS = 30.0
-"""How long files stay on disk once nothing of gpudb needs them, for other programs that read the tables."""
+"""How long unused files stay on disk for other programs that read the tables."""
 
 
 class Store:
-    """All tables and definitions of one database; safe from any thread."""
+    """All tables and definitions of one database; thread-safe."""
 
     def __init__(
         self, data_dir: Path | None = None, *, compaction: bool = True, keep_seconds: float = KEEP_SECONDS
     ) -> None:
-        """Opens a data directory, making it where it is missing; None is one that ends with the store.
+        """Opens a data directory and creates it if it is missing; None creates one that is removed with the store.
 
-        58030 or 42501 if it cannot be made; 55006 if another process has it open; XX001 if its catalog cannot be
-        read. `compaction` runs in a thread.
+        Raises 58030 or 42501 if it cannot be created, 55006 if another process has it open, and XX001 if its catalog
+        cannot be read. `compaction` runs in a thread.
         """
         self.durable = data_dir is not None
         self.directory = Path(tempfile.mkdtemp(prefix="gpudb-")) if data_dir is None else data_dir.absolute()
@@ -89,25 +89,25 @@ class Store:
         self.keys = KeyChecker(self.spill)
         self._compactor = Compactor(self) if compaction else None
         if self.durable and not self._states:
-            # The first commit should not wait half a second for pyiceberg.
+            # The import takes half a second, which the first commit should not wait for.
             threading.Thread(target=import_module, args=("gpudb.storage.iceberg.metadata",), daemon=True).start()
 
     @property
     def spill(self) -> Path:
-        """A folder for engines' temporary files; emptied at opening, not made before use."""
+        """Folder for engines' temporary files; emptied at opening and created on first use."""
         return self.directory / "spill"
 
     def catalog(self) -> Catalog:
-        """The last committed catalog. To read its tables' files, begin a transaction: it keeps them."""
+        """Returns the last committed catalog. To read its tables' files, begin a transaction: it keeps them on disk."""
         return self._catalog
 
     def begin(self) -> Transaction:
-        """A new transaction over what is committed now."""
+        """Begins a transaction over the committed state."""
         number = next(self._numbers)
         return Transaction(self, number, self.enter(number))
 
     def close(self) -> None:
-        """Ends compaction and frees the data directory; idempotent. Open transactions must have ended."""
+        """Stops compaction and releases the data directory; idempotent. Open transactions must have ended."""
         if self._closed:
             return
         self._closed = True
@@ -125,41 +125,41 @@ class Store:
                 shutil.rmtree(self.directory, ignore_errors=True)
 
     def __enter__(self) -> Store:
-        """Itself."""
+        """Returns the store."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Closes it."""
+        """Closes the store."""
         self.close()
 
-    # ---- what transactions ask for
+    # ---- interface for transactions
 
     def enter(self, number: int) -> Catalog:
-        """What is committed now, to be read by the transaction of that number from now on."""
+        """Returns the committed catalog and registers the transaction of that number as its reader."""
         with self._swap:
             self.garbage.enter(number, self._commits)
             return self._catalog
 
     def leave(self, transaction: Transaction) -> None:
-        """A transaction has ended: frees its locks and what only it still read."""
+        """Releases an ended transaction's locks and the files that only it read."""
         self.locks.release(transaction.number)
         self.garbage.leave(transaction.number)
         self.garbage.collect()
 
     def next_version(self) -> int:
-        """A version that no catalog had before."""
+        """Returns a new catalog version."""
         return next(self._versions)
 
     def keeps(self, table: Table) -> bool:
-        """Whether the table outlives the store."""
+        """Returns whether the table outlives the store."""
         return self.durable and not table.temporary
 
     def folder(self, oid: int) -> Path:
-        """The folder of a table."""
+        """Returns the folder of a table."""
         return self._tables / str(oid)
 
     def data_folder(self, table: Table) -> Path:
-        """Where a table's data files lie; it is there, and on the disk."""
+        """Returns the folder of a table's data files; creates and syncs it if needed."""
         path = self.folder(table.oid) / "data"
         if not path.is_dir():
             path.mkdir(parents=True, exist_ok=True)
@@ -169,11 +169,11 @@ class Store:
         return path
 
     def sync_folder(self, path: Path) -> None:
-        """Brings a folder's entries to the disk."""
+        """Syncs a folder's entries to disk."""
         sync(path)
 
     def commit(self, transaction: Transaction) -> None:
-        """Commits a transaction; called by it alone."""
+        """Commits a transaction; called by the transaction alone."""
         with self._writer:
             if self._closed:
                 raise GpudbError("the store is closed", condition="object_not_in_prerequisite_state")
@@ -205,7 +205,7 @@ class Store:
         return merge(transaction.base, transaction.catalog, self._catalog, self._compactions)
 
     def _stage(self, changes: Iterable[Change]) -> dict[int, TableState]:
-        """New Iceberg metadata, on the disk, for every durable table that changed."""
+        """Writes and syncs new Iceberg metadata for every durable table that changed."""
         staged: dict[int, TableState] = {}
         for change in changes:
             if isinstance(change.new, Table) and self.keeps(change.new):
@@ -218,7 +218,7 @@ class Store:
         return staged
 
     def _write(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> Catalog:
-        """The one transaction of the catalog's database; gives the catalog as it is from now on."""
+        """Runs the transaction of the catalog's database; returns the resulting catalog."""
         version = self.next_version() if merged.definitions else self._catalog.version
         relations = dict(merged.catalog.relations)
         write = Write(version, merged.catalog.next_oid, self._commits + 1)
@@ -242,7 +242,7 @@ class Store:
         write.pointers = [(self._pointers.get(oid), pointer) for oid, pointer in pointers.items()]
         if self._database is not None and (write.relations or write.objects or write.pointers):
             self._database.commit(write)
-        # From here on the files are the table's, whatever happens.
+        # From here on the files belong to the table, whatever happens.
         transaction.committed = True
         for oid, pointer in pointers.items():
             if pointer is None:
@@ -252,7 +252,7 @@ class Store:
         return replace(merged.catalog, version=version, relations=MappingProxyType(relations), oids=self._catalog.oids)
 
     def _settle(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> None:
-        """After the commit: what is no longer part of the state goes, once nobody reads it."""
+        """Discards, after the commit, the files that are no longer part of the state."""
         discarded: list[Path] = []
         live: set[str] = set()
         for change in merged.changes:
@@ -270,7 +270,7 @@ class Store:
                 if previous is not None:
                     discarded += previous.files - state.files
                 self._states[change.oid] = state
-        # What it wrote and then dropped again.
+        # Files that the transaction wrote and dropped again.
         for path in transaction.written:
             if str(path) not in live:
                 remove(path)
@@ -332,5 +332,5 @@ class Store:
 
 
 def is_temporary(schema: str) -> bool:
-    """Whether a schema is one of those that hold sessions' temporary tables, which are never written down."""
+    """Returns whether a schema holds a session's temporary tables, which are never persisted."""
     return schema.startswith("pg_temp")

@@ -1,4 +1,4 @@
-"""One transaction: its own view of the catalog, the files it wrote, and how it ends."""
+"""Transaction: its view of the catalog, the files that it wrote, and its end."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Savepoint:
-    """A moment of a transaction to which it can return."""
+    """State of a transaction to which it can roll back."""
 
     catalog: Catalog
     written: int
 
 
 class Transaction:
-    """Reads one snapshot, its own changes included, and changes tables and definitions atomically.
+    """Reads one snapshot with its own changes, and changes tables and definitions atomically.
 
-    open -commit()→ committed;  open -rollback(), a failed commit()→ rolled back. After its end only `commit`
-    and `rollback` may be called, and do nothing. As a context manager it rolls back unless it was committed.
+    open -commit()→ committed;  open -rollback(), a failed commit()→ rolled back. After its end only `commit` and
+    `rollback` may be called, and do nothing. As a context manager it rolls back unless it was committed.
 
-    Keep it open while results made from its snapshot are still being read: it keeps their files alive.
-    Used by one thread at a time.
+    Keep it open while results of its snapshot are being read: it keeps their files on disk. Used by one thread at a
+    time.
     """
 
     def __init__(self, store: Store, number: int, base: Catalog) -> None:
-        """Made by `Store.begin` alone."""
+        """Called by `Store.begin` alone."""
         self._store = store
         self._base = base
         self._catalog = base
@@ -64,20 +64,20 @@ class Transaction:
 
     @property
     def changed(self) -> bool:
-        """Whether there is something to commit."""
+        """Whether there is anything to commit."""
         return self._catalog is not self._base
 
     @property
     def written(self) -> tuple[Path, ...]:
-        """The data files it wrote, those it no longer needs included."""
+        """The data files that it wrote, including those that it no longer needs."""
         return tuple(self._written)
 
     def set_catalog(self, catalog: Catalog) -> None:
-        """Takes changed definitions, made from `catalog` with `Catalog.with_…()`, under a version of its own.
+        """Installs changed definitions, made from `catalog` with `Catalog.with_…()`, under a new version.
 
-        Columns with `field_id` 0 get a fresh one. A column's type may change under its id only as `widens`
-        allows; for any other change give the new column id 0 and `replace` all files in the same
-        transaction. 23502, 23505 if the rows that are there do not allow a new NOT NULL or key.
+        Columns with `field_id` 0 get a fresh one. A column's type may change under its id only as `widens` allows; for
+        any other change give the new column id 0 and `replace` all files in the same transaction. Raises 23502 or 23505
+        if the existing rows violate a new NOT NULL or key.
         """
         self._check_open()
         relations = dict(catalog.relations)
@@ -97,7 +97,7 @@ class Transaction:
             was = before.get(column.field_id)
             if was is not None and not widens(was.type, column.type):
                 raise InternalError(f"{was.type} cannot become {column.type} under field id {column.field_id}")
-        # Columns that are new here are about to be filled by `replace`, or have their `initial`.
+        # Columns that are new are filled by `replace` next, or have their `initial`.
         here = [c.name for c in table.columns if c.field_id in before or c.initial is not None]
         for column in table.columns:
             was = before.get(column.field_id)
@@ -112,10 +112,10 @@ class Transaction:
         return table
 
     def append(self, oid: int, batches: Iterable[pa.RecordBatch], *, check_keys: bool = True) -> int:
-        """Adds rows to a table and says how many; a RecordBatchReader is such an iterable.
+        """Appends rows to a table; returns their number. A RecordBatchReader is a valid iterable.
 
-        Batches have exactly the table's columns in order, each of `SqlType.arrow`. 23502 for a NULL in a NOT
-        NULL column, 23505 for a key that is there already. After an error nothing of it is left.
+        Batches have exactly the table's columns in order, each of `SqlType.arrow`. Raises 23502 for a NULL in a NOT
+        NULL column and 23505 for a duplicate key. After an error nothing remains of the rows.
         """
         return self.replace(oid, (), batches, check_keys=check_keys)
 
@@ -127,9 +127,9 @@ class Transaction:
         *,
         check_keys: bool = True,
     ) -> int:
-        """Puts `batches` in the place of whole files (UPDATE, DELETE) and says how many rows were written.
+        """Replaces whole files by `batches` (UPDATE, DELETE); returns the number of rows written.
 
-        `check_keys=False` says that no row has a new key. Errors as for `append`.
+        `check_keys=False` asserts that no row has a new key. Raises as `append` does.
         """
         self._check_open()
         table = self.table(oid)
@@ -145,7 +145,9 @@ class Transaction:
         return written.rows
 
     def adopt(self, oid: int, pattern: str) -> int:
-        """Adds the Parquet files that a path or glob names, as they are, and says how many rows (see `load.adopt`)."""
+        """Adds the Parquet files that a path or glob names, unchanged; returns their number of rows (see
+        `load.adopt`).
+        """
         self._check_open()
         table = self.table(oid)
         files = adopt(pattern, table, self._store.data_folder(table), durable=self._store.keeps(table))
@@ -161,7 +163,9 @@ class Transaction:
         check_keys: bool = True,
         distinct: bool = False,
     ) -> None:
-        """Makes `kept` and new `files`, which lie in the table's folder, the table's; removes those if it fails."""
+        """Sets the table's files to `kept` and the new `files`, which lie in the table's folder; removes those on
+        failure.
+        """
         try:
             if files and self._store.keeps(table):
                 self._store.sync_folder(self._store.data_folder(table))
@@ -176,51 +180,53 @@ class Transaction:
             self._catalog = self._catalog.with_relation(replace(table, files=kept + files))
 
     def check_references(self, oid: int, known: Iterable[DataFile], foreign: ForeignKey) -> None:
-        """23503 if a row of the table's files, the `known` ones apart, refers to none that this transaction sees."""
+        """Raises 23503 if a row of the table's files, except the `known` ones, references no row visible to this
+        transaction.
+        """
         table, referenced = self.table(oid), self.table(foreign.table)
         paths = {file.path for file in known}
         fresh = [file for file in table.files if file.path not in paths]
         check_references(self._store.keys, table, fresh, foreign, referenced)
 
     def truncate(self, oid: int) -> None:
-        """Leaves the table without rows."""
+        """Removes all rows of a table."""
         self._check_open()
         table = self.table(oid)
         if table.files:
             self._catalog = self._catalog.with_relation(replace(table, files=()))
 
     def table(self, oid: int) -> Table:
-        """The table of that OID as this transaction sees it; 42P01 if there is none."""
+        """Returns the table of an OID as this transaction sees it; raises 42P01 if there is none."""
         found = self._catalog.by_oid(oid)
         if not isinstance(found, Table):
             raise UndefinedTable(f"relation with OID {oid} does not exist")
         return found
 
     def savepoint(self) -> Savepoint:
-        """This moment, for `rollback_to`; any number may be kept."""
+        """Returns the current state for `rollback_to`; any number may be kept."""
         return Savepoint(self._catalog, len(self._written))
 
     def rollback_to(self, savepoint: Savepoint) -> None:
-        """Undoes everything since that moment; locks stay."""
+        """Undoes all changes since a savepoint; locks stay."""
         self._check_open()
         self._remove(self._written[savepoint.written :])
         del self._written[savepoint.written :]
         self._catalog = savepoint.catalog
 
     def lock(self, oid: int, timeout: float | None = None, check: Callable[[], None] | None = None) -> bool:
-        """Waits for this table's lock, and holds it to the transaction's end.
+        """Waits for a table's lock and holds it until the transaction ends.
 
-        For statements that replace files: lock, then `refresh` where the isolation level allows it, then read.
-        True if it had to wait, or if others have committed to the table since this transaction's snapshot: what
-        is replaced in that one would conflict. 55P03 after `timeout` seconds, 40P01 for a deadlock; `check` is
-        called while it waits and may raise.
+        For statements that replace files: lock, then `refresh` where the isolation level allows it, then read. Returns
+        True if it had to wait, or if others have committed to the table since this transaction's snapshot: replacing
+        files of that snapshot would conflict. Raises 55P03 after `timeout` seconds and 40P01 on a deadlock; `check` is
+        called while waiting and may raise.
         """
         self._check_open()
         waited = self._store.locks.acquire(oid, self.number, timeout, check)
         return waited or self._store.catalog().by_oid(oid) is not self._base.by_oid(oid)
 
     def refresh(self) -> None:
-        """Moves on to what is committed now; for a transaction that has changed nothing."""
+        """Moves a transaction without changes to the last committed state."""
         self._check_open()
         if self.changed:
             raise InternalError("a transaction with changes cannot take another snapshot")
@@ -229,8 +235,8 @@ class Transaction:
     def commit(self) -> None:
         """Makes all changes durable and visible at once, or rolls back and raises.
 
-        40001 if another transaction changed the same files or definitions first; 42P07, 42P06 or 42710 if it
-        took the same name, 23505 if it took the same key; 53100 or 58030 if the disk will not have it.
+        Raises 40001 if another transaction changed the same files or definitions first; 42P07, 42P06 or 42710 if it
+        created the same name; 23505 if it inserted the same key; 53100 or 58030 if writing to disk fails.
         """
         if not self._open:
             return
@@ -243,7 +249,7 @@ class Transaction:
         self._end()
 
     def rollback(self) -> None:
-        """Forgets all changes and removes the files it wrote."""
+        """Discards all changes and removes the files that it wrote."""
         if not self._open:
             return
         if not self.committed:
@@ -263,23 +269,23 @@ class Transaction:
             raise InternalError("the transaction has ended")
 
     def __enter__(self) -> Transaction:
-        """Itself."""
+        """Returns the transaction."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Rolls back what was not committed."""
+        """Rolls back unless committed."""
         self.rollback()
 
 
 def _identity(key: Key, ids: Mapping[str, int]) -> tuple[frozenset[int], bool]:
-    """What a key asks for, whatever it and its columns are called."""
+    """Returns what a key requires, independent of its name and its columns' names."""
     return frozenset(ids[name] for name in key.columns), key.nulls_distinct
 
 
 def with_field_ids(table: Table) -> Table:
-    """The table with a fresh Iceberg field id for each column that has none."""
+    """Returns the table with a fresh Iceberg field id for each column that has none."""
     last = max([table.last_field_id, *(c.field_id + id_span(c.type) - 1 for c in table.columns if c.field_id)])
     columns: list[Column] = []
     for column in table.columns:
@@ -291,7 +297,7 @@ def with_field_ids(table: Table) -> Table:
 
 
 def widens(old: SqlType, new: SqlType) -> bool:
-    """Whether files with `old` values serve as they are for a column that becomes `new`."""
+    """Returns whether files with `old` values need no rewrite for a column that becomes `new`."""
     if old == new:
         return True
     if old.dims != new.dims:

@@ -1,7 +1,7 @@
-"""The catalog's database: Iceberg's table pointers and gpudb's own rows in one SQLite file, changed together.
+"""The catalog's database: Iceberg's table pointers and gpudb's own rows in one SQLite file, changed atomically.
 
-`iceberg_tables` and `iceberg_namespace_properties` are those of pyiceberg's SqlCatalog, so any Iceberg reader
-may open the file as catalog `gpudb`.
+`iceberg_tables` and `iceberg_namespace_properties` are those of pyiceberg's SqlCatalog, so that any Iceberg reader may
+open the file as catalog `gpudb`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS gpudb_state (key TEXT PRIMARY KEY, value TEXT NOT NUL
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Where an Iceberg table stands: its name, and its metadata file's location (a file:// URI)."""
+    """An Iceberg table's name and the location of its current metadata file (a file:// URI)."""
 
     schema: str
     name: str
@@ -49,7 +49,7 @@ class Pointer:
 
 @dataclass(slots=True)
 class Write:
-    """One transaction's changes. Pointers are by OID: (as it was, as it shall be), None for no table."""
+    """One transaction's changes. Pointers are pairs (old, new), None for no table."""
 
     version: int
     next_oid: int
@@ -60,10 +60,10 @@ class Write:
 
 
 class Database:
-    """The open SQLite file. One thread at a time writes; the caller sees to it."""
+    """The open SQLite file. The caller ensures that one thread at a time writes."""
 
     def __init__(self, path: Path) -> None:
-        """Opens or makes the file; XX001 if it is no database, 0A000 if a later gpudb wrote it."""
+        """Opens or creates the file; raises XX001 if it is no database, 0A000 if a later gpudb wrote it."""
         try:
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -90,7 +90,7 @@ class Database:
         self.commit(write)
 
     def read(self) -> tuple[Catalog, Mapping[int, Pointer]]:
-        """The catalog without its tables' files, and where each table's metadata lies."""
+        """Reads the catalog without its tables' files, and the pointer of each table by OID."""
         state = dict(self._connection.execute("SELECT key, value FROM gpudb_state"))
         made: dict[str, dict[str, object]] = {}
         for kind, name, definition in self._connection.execute("SELECT kind, name, definition FROM gpudb_objects"):
@@ -120,12 +120,12 @@ class Database:
         return catalog, pointers
 
     def last_commit(self) -> int:
-        """The number of the last commit."""
+        """Returns the number of the last commit."""
         row = self._connection.execute("SELECT value FROM gpudb_state WHERE key = 'commit'").fetchone()
         return int(row[0])
 
     def commit(self, write: Write) -> None:
-        """Writes all of it or nothing; on the disk once it returns. 40001 if a pointer is not what it was."""
+        """Writes all changes atomically and durably; raises 40001 if a pointer differs from its old value."""
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -140,7 +140,7 @@ class Database:
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
                 if self.last_commit() == write.commit:
-                    return  # it did go through
+                    return  # the commit succeeded
             condition = "disk_full" if "full" in str(error) else "io_error"
             raise GpudbError(f"could not write the catalog: {error}", condition=condition) from error
 
@@ -174,7 +174,7 @@ class Database:
     ) -> None:
         pairs = list(pointers)
         previous = {id(new): old.location for old, new in pairs if old is not None and new is not None}
-        # All old rows go first: two tables of one transaction may swap their names.
+        # All old rows are deleted first, since two tables of one transaction may swap their names.
         for old, _ in pairs:
             if old is None:
                 continue
@@ -199,7 +199,7 @@ class Database:
 
 
 def object_kinds() -> tuple[str, ...]:
-    """The catalog's mappings by name, relations apart: schemas, roles and whatever the model adds."""
+    """Returns the catalog's mappings by name, except relations: schemas, roles and all others of the model."""
     catalog = initial()
     return tuple(
         f.name for f in fields(Catalog) if f.name != "relations" and isinstance(getattr(catalog, f.name), Mapping)
@@ -207,7 +207,7 @@ def object_kinds() -> tuple[str, ...]:
 
 
 def objects(catalog: Catalog) -> Iterable[tuple[str, str, object]]:
-    """Every object of the catalog that is no relation, as (kind, name, value)."""
+    """Yields every object of the catalog that is no relation, as (kind, name, value)."""
     for kind in object_kinds():
         for name, value in getattr(catalog, kind).items():
             yield kind, name, value

@@ -1,8 +1,8 @@
-"""Three-way merge of catalogs: a transaction's changes put onto what others committed since it began.
+"""Three-way merge of catalogs: applies a transaction's changes to what others committed since it began.
 
-Isolation is snapshot isolation: whoever commits first wins, and only changes of the same thing conflict.
-- appended files join whatever the table holds by now;
-- files that were replaced or removed must still be there (or be what a compaction made of them), else 40001;
+Isolation is snapshot isolation: the first to commit wins, and only changes of the same thing conflict.
+- appended files are added to the table's current files;
+- files that were replaced or removed must still exist, or be inputs of a compaction that is undone, else 40001;
 - a definition, role or schema that both changed: 40001; a name that both created: the error of a duplicate.
 """
 
@@ -20,10 +20,10 @@ from gpudb.storage.catalog.database import object_kinds
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One relation's part of a commit: `old` as committed before, `new` from now on, None for none.
+    """One relation's part of a commit: `old` as committed before, `new` as committed now, None if absent.
 
-    `added` are files that the transaction wrote; `joined` those that others added since it began, with which
-    its keys have never been compared.
+    `added` are the files that the transaction wrote. `joined` are those that others added since it began, with which
+    its keys have not been compared.
     """
 
     oid: int
@@ -35,7 +35,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The catalog to commit, and how it differs from the committed one. `objects` are by (kind, name)."""
+    """The catalog to commit, and its differences from the committed one. `objects` are by (kind, name)."""
 
     catalog: Catalog
     changes: tuple[Change, ...]
@@ -44,7 +44,7 @@ class Merged:
 
     @property
     def definitions(self) -> bool:
-        """Whether more than tables' files changed; plans made from other statistics no longer hold."""
+        """Whether more than tables' files changed, so that plans with other statistics are invalid."""
         return bool(self.objects) or any(
             not same_definition(c.old, c.new) or _statistics(c.old) != _statistics(c.new) for c in self.changes
         )
@@ -52,7 +52,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A compaction that open transactions may not have seen: `outputs` hold just the rows of `inputs`."""
+    """A compaction that open transactions may not have seen: `outputs` hold exactly the rows of `inputs`."""
 
     commit: int
     oid: int
@@ -61,7 +61,7 @@ class Compacted:
 
 
 def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Compacted] = ()) -> Merged:
-    """`own` came from `base`; `current` is what is committed now. Raises the conflict's error."""
+    """Merges `own`, which is derived from `base`, into `current`, the committed catalog; raises on a conflict."""
     objects = {kind: dict(getattr(current, kind)) for kind in object_kinds()}
     changed = dict(_object_changes(base, own, current))
     for (kind, name), value in changed.items():
@@ -126,14 +126,14 @@ def _conflict(what: str) -> SerializationFailure:
 
 
 def definition(relation: Relation) -> Relation:
-    """A relation without what its data are: its files, metadata and statistics."""
+    """Returns a relation without its data: files, metadata and statistics."""
     if isinstance(relation, Table):
         return replace(relation, files=(), metadata_location=None, statistics=())
     return relation
 
 
 def same_definition(one: Relation | None, other: Relation | None) -> bool:
-    """Whether two relations differ in no more than their files."""
+    """Returns whether two relations differ in their files at most."""
     if one is other:
         return True
     return one is not None and other is not None and definition(one) == definition(other)
@@ -144,7 +144,7 @@ def _statistics(relation: Relation | None) -> tuple[ColumnStatistics, ...]:
 
 
 class _Relations:
-    """The merge of relations, by OID: a rename is a change like any other."""
+    """Merge of relations by OID; a rename is a change like any other."""
 
     def __init__(self, current: Catalog, compacted: tuple[Compacted, ...]) -> None:
         self._current = current
@@ -184,7 +184,7 @@ class _Relations:
         if now is None:
             raise _conflict(f"{old.schema}.{old.name}")
         if new is None:
-            # A drop takes the rows that others added meanwhile with it, as if it had come after them.
+            # A drop removes the rows that others added meanwhile, as if it had run after them.
             if not same_definition(old, now):
                 raise _conflict(f"{old.schema}.{old.name}")
             return Change(oid, now, None)
@@ -194,7 +194,7 @@ class _Relations:
             return Change(oid, now, new)
         files, added, joined = self._files(old, new, now)
         if joined and _rules(new) != _rules(old):
-            # Rows written meanwhile may lack what new columns and constraints ask of them, or lie in other buckets.
+            # Rows written meanwhile may violate new columns and constraints, or be in other buckets.
             raise _conflict(f"{old.schema}.{old.name}")
         statistics = new.statistics if new.statistics != old.statistics else now.statistics
         merged = replace(new, files=files, metadata_location=now.metadata_location, statistics=statistics)
@@ -215,14 +215,14 @@ class _Relations:
         return kept + added, added, joined
 
     def _undone(self, files: tuple[DataFile, ...], wanted: set[str] | None) -> tuple[DataFile, ...]:
-        """The files with compactions undone, latest first: those that took wanted files, or all of them."""
+        """Undoes compactions, latest first: those that merged `wanted` files, or all of them."""
         present = {file.path for file in files}
         missing = set() if wanted is None else wanted - present
         chosen = []
         for compaction in self._compacted:
             if wanted is None or not missing.isdisjoint(file.path for file in compaction.inputs):
                 chosen.append(compaction)
-                # What it made may have been merged in turn.
+                # Its outputs may have been merged in turn.
                 missing |= {file.path for file in compaction.outputs} - present
         for compaction in reversed(chosen):
             outputs = {file.path for file in compaction.outputs}
@@ -232,7 +232,7 @@ class _Relations:
 
 
 def _rules(table: Table) -> tuple[object, ...]:
-    """What a table asks of its rows."""
+    """Returns what a table requires of its rows."""
     return table.columns, table.primary_key, table.constraints, table.distribution
 
 

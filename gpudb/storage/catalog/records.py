@@ -1,4 +1,6 @@
-"""Catalog values as JSON and back, by their dataclasses' own fields: what the model gains is kept unasked."""
+"""Catalog values as JSON and back, by the fields of their dataclasses, so that new fields are stored without changes
+here.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,17 @@ from typing import Any
 from gpudb.catalog import model
 from gpudb.types import Label, SqlType, UserType
 
-# What other rows know, or what is made anew at every commit.
+# Stored in other rows, or computed anew at every commit.
 _LEFT_OUT = {("Table", "files"), ("Table", "metadata_location")}
 
 
 def encode(value: object) -> str:
-    """A dataclass of the catalog's model as JSON; its class name is kept beside its fields."""
+    """Encodes a dataclass of the catalog's model as JSON, with its class name."""
     return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def decode(text: str) -> Any:
-    """The value that `encode` was given. Fields that the model no longer has are dropped."""
+    """Decodes the result of `encode`. Fields that the model no longer has are dropped."""
     return _value(json.loads(text), object)
 
 

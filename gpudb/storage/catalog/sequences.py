@@ -1,7 +1,7 @@
-"""Where sequences stand: not transactional, and never behind what was drawn, not after a crash either.
+"""States of sequences: not transactional, and never behind a drawn value, even after a crash.
 
-Values are reserved on the disk ahead of being drawn, `AHEAD` beyond those that are asked for: after a crash a
-sequence goes on behind its reservation, after a clean end where it stood.
+Values are reserved on disk before they are drawn, `AHEAD` more than requested. After a crash a sequence continues
+behind its reservation, after a clean shutdown at its state.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TABLE = (
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`value` was drawn last, or comes first where none was `called`; `reserved` more are on the disk."""
+    """`value` was drawn last, or is next if not `called`; `reserved` more are reserved on disk."""
 
     value: int
     called: bool
@@ -33,10 +33,10 @@ class State:
 
 
 class Sequences:
-    """The states of all sequences of a store, by `Sequence.file`; safe from any thread."""
+    """States of all sequences of a store, by `Sequence.file`; thread-safe."""
 
     def __init__(self, path: Path | None, busy_seconds: float = 10.0) -> None:
-        """Over the catalog's database, by a connection of its own; None keeps states in memory alone."""
+        """Opens a separate connection to the catalog's database; None keeps states in memory alone."""
         self._lock = threading.Lock()
         self._states: dict[int, State] = {}
         self._connection: sqlite3.Connection | None = None
@@ -50,13 +50,13 @@ class Sequences:
             self._states = {file: State(value, bool(called)) for file, value, called in rows}
 
     def state(self, sequence: Sequence) -> State:
-        """Where a sequence stands."""
+        """Returns the state of a sequence."""
         return self._states.get(sequence.file) or State(sequence.first, sequence.called)
 
     def take(self, sequence: Sequence, count: int = 1, least: int | None = None) -> list[range]:
-        """The next `count` values, in order; fewer where the limit comes first, but not below `least` (all of them).
+        """Draws the next `count` values in order; fewer up to the limit, but at least `least` (default: all).
 
-        2200H then; what was left up to the limit is spent.
+        Raises 2200H if there are fewer; the values up to the limit are then spent.
         """
         with self._lock:
             state = self.state(sequence)
@@ -74,14 +74,14 @@ class Sequences:
         return made
 
     def put(self, sequence: Sequence, value: int, called: bool) -> None:
-        """setval: goes on from `value`, which has been drawn if `called`."""
+        """setval: continues from `value`, which counts as drawn if `called`."""
         with self._lock:
             state = State(value, called)
             self._write(sequence, state)
             self._states[sequence.file] = state
 
     def keep(self, files: set[int]) -> None:
-        """Forgets the states of all other files: what no sequence of the catalog has any more."""
+        """Drops the states of all files except these, which the catalog's sequences use."""
         with self._lock:
             for file in self._states.keys() - files:
                 del self._states[file]
@@ -89,7 +89,7 @@ class Sequences:
                     self._connection.execute("DELETE FROM gpudb_sequences WHERE file = ?", (file,))
 
     def close(self) -> None:
-        """Writes where each sequence stands, so that a clean end leaves no gaps."""
+        """Writes the state of each sequence, so that a clean shutdown leaves no gaps."""
         with self._lock:
             if self._connection is None:
                 return
@@ -116,7 +116,7 @@ class Sequences:
 
 
 def _advanced(sequence: Sequence, state: State, count: int) -> tuple[list[range], int]:
-    """The values after a state, `count` of them or as many as there are, and how many are missing."""
+    """Returns up to `count` values after a state, and how many are missing."""
     step = sequence.increment
     limit, again = (sequence.maximum, sequence.minimum) if step > 0 else (sequence.minimum, sequence.maximum)
     following = state.value + step if state.called else state.value

@@ -1,3 +1,6 @@
-"""Keys and foreign keys, checked over the key columns alone."""
+"""Checks of keys and foreign keys, over the key columns alone.
+
+May import `catalog` and `iceberg` of storage.
+"""
 
 from __future__ import annotations

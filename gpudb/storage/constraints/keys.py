@@ -1,6 +1,6 @@
-"""Primary keys and UNIQUE: new rows are compared with each other and with the table's, over the key columns alone.
+"""Primary keys and UNIQUE: compares new rows with each other and with the table's, over the key columns alone.
 
-Files whose minima and maxima rule a clash out are not read; a key that only grows costs next to nothing.
+Files whose minima and maxima exclude a duplicate are not read; a key that only grows costs almost nothing.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from gpudb.values.text_columns import text_column
 
 
 class KeyChecker:
-    """Runs the comparisons on a DuckDB of its own; safe from several threads."""
+    """Runs the comparisons on a separate DuckDB instance; thread-safe."""
 
     def __init__(self, spill: Path, memory_limit: str = "2GB") -> None:
-        """`spill` is a folder for what does not fit into `memory_limit`; made when it is needed."""
+        """`spill` is a folder for what exceeds `memory_limit`; created on first use."""
         self._settings = {
             "temp_directory": str(spill),
             "memory_limit": memory_limit,
@@ -39,9 +39,9 @@ class KeyChecker:
     def check(
         self, table: Table, new: Sequence[DataFile], existing: Sequence[DataFile], *, distinct: bool = False
     ) -> None:
-        """23505 if a key of `new` files is there twice, in them or in `existing`.
+        """Raises 23505 if a key of `new` files has a duplicate in them or in `existing`.
 
-        Of `table` only the columns and keys count. `distinct` says that no two primary keys of `new` are alike.
+        Only the columns and keys of `table` are used. `distinct` asserts that the primary keys of `new` are distinct.
         """
         if not new:
             return
@@ -60,12 +60,12 @@ class KeyChecker:
                 self._raise_for(table, key, both, message, "already exists")
 
     def check_new_key(self, table: Table, key: Key) -> None:
-        """23505 if a table's rows do not allow a key that it is given now."""
+        """Raises 23505 if a table's rows violate a new key."""
         twice = _twice(table, key, keys_sql(table, key, table.files))
         self._raise_for(table, key, twice, 'could not create unique index "{}"', "is duplicated")
 
     def check_no_nulls(self, table: Table, column: str) -> None:
-        """23502 if a column that becomes NOT NULL holds a NULL."""
+        """Raises 23502 if a column that becomes NOT NULL holds a NULL."""
         rows = scan_sql(table, columns=(column,))
         if self._first(f"SELECT 1 FROM ({rows}) WHERE {_quoted(column)} IS NULL LIMIT 1") is not None:
             message = f'column "{column}" of relation "{table.name}" contains null values'
@@ -80,15 +80,15 @@ class KeyChecker:
             raise SqlError.of("unique_violation", message.format(key.name), detail=detail, objects=objects)
 
     def found(self, table: Table, key: Key, sql: str) -> str | None:
-        """The first row of a query of a key's columns, as messages show it; None if there is none."""
+        """Returns the first row of a query over a key's columns, formatted for messages; None if there is none."""
         names = zip(_key_types(table, key), key_names(key), _spelt_names(key))
-        # Arrow has an extension for uuid
+        # Arrow represents uuid as an extension type.
         outputs = [s if several_forms(kind) else f"{k}::VARCHAR" if kind.name == "uuid" else k for kind, k, s in names]
         row = self._first(f"SELECT {', '.join(outputs)} FROM ({sql})")
         return None if row is None else shown_key(table, key, row)
 
     def _first(self, sql: str) -> pa.RecordBatch | None:
-        """The first row of a query; None if there is none."""
+        """Returns the first row of a query; None if there is none."""
         with self._guard:
             if self._connection is None:
                 self._connection = duckdb.connect(config=dict(self._settings))
@@ -100,19 +100,21 @@ class KeyChecker:
         return batches[0] if batches and batches[0].num_rows else None
 
     def close(self) -> None:
-        """Frees what DuckDB holds."""
+        """Closes the DuckDB instance."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
 def key_names(key: Key) -> list[str]:
-    """What `keys_sql` calls a key's columns, in a form that equal values share."""
+    """Returns the names in `keys_sql` of a key's columns in their comparable form, which equal values share."""
     return [f"k{number}" for number in range(len(key.columns))]
 
 
 def _spelt_names(key: Key) -> list[str]:
-    """What it calls them as they are spelt; only those that may be spelt in several ways are there."""
+    """Returns the names in `keys_sql` of the columns as written; they exist only for types with several spellings of
+    a value.
+    """
     return [f"s{number}" for number in range(len(key.columns))]
 
 
@@ -122,14 +124,14 @@ def _key_types(table: Table, key: Key) -> list[SqlType]:
 
 
 def shown_key(table: Table, key: Key, row: pa.RecordBatch) -> str:
-    """A key's values as messages show them: `row` is the first of a batch of its columns."""
+    """Formats a key's values for messages; `row` is the first of a batch of its columns."""
     held = (TEXT if kind.name == "uuid" else kind for kind in _key_types(table, key))
     texts = (text_column(kind, array.slice(0, 1)) for kind, array in zip(held, row.columns))
     return ", ".join("null" if (value := text[0].as_py()) is None else value for text in texts)
 
 
 def keys_sql(table: Table, key: Key, files: Sequence[DataFile]) -> str:
-    """The keys of files that may clash, under the names of `key_names`, and as they are spelt."""
+    """Returns SQL for the keys of files that may clash, under the names of `key_names` and as written."""
     outputs = []
     named = zip(key.columns, _key_types(table, key), key_names(key), _spelt_names(key))
     for column, kind, name, spelt in named:
@@ -143,14 +145,14 @@ def keys_sql(table: Table, key: Key, files: Sequence[DataFile]) -> str:
 
 
 def _twice(table: Table, key: Key, keys: str) -> str:
-    """The keys of `keys_sql` that are there twice, as one of their rows spells them."""
+    """Returns SQL for a duplicate among the keys of `keys_sql`, as one of its rows is written."""
     spelt = [name for kind, name in zip(_key_types(table, key), _spelt_names(key)) if several_forms(kind)]
     outputs = [*key_names(key), *(f"any_value({name}) AS {name}" for name in spelt)]
     return f"SELECT {', '.join(outputs)} FROM ({keys}) GROUP BY {', '.join(key_names(key))} HAVING count(*) > 1 LIMIT 1"
 
 
 def _may_share(table: Table, key: Key, file: DataFile, others: Sequence[DataFile]) -> bool:
-    # Ranges say nothing of NULLs.
+    # Ranges exclude no NULLs.
     return not key.nulls_distinct or any(_overlap(table, key, file, other) for other in others)
 
 

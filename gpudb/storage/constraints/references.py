@@ -1,4 +1,4 @@
-"""Foreign keys: rows that refer to others are compared with them, over the key columns of both tables alone."""
+"""Foreign keys: compares referencing rows with referenced ones, over the key columns of both tables alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpudb.storage.constraints.keys import KeyChecker, key_names, keys_sql, show
 def check_references(
     keys: KeyChecker, table: Table, files: Sequence[DataFile], foreign: ForeignKey, referenced: Table
 ) -> None:
-    """23503 for a row of some of a table's files that refers to no row of `referenced`, as that is given."""
+    """Raises 23503 if a row of some of a table's files references no row of `referenced`."""
     if not files:
         return
     key = Key(foreign.name, foreign.columns)
@@ -45,7 +45,7 @@ def _violation(table: Table, foreign: ForeignKey, detail: str) -> SqlError:
 
 
 def still_referenced(table: Table, foreign: ForeignKey, referenced: Table, row: pa.RecordBatch) -> SqlError:
-    """23503 for a key (`row`: the first of a batch of the referenced columns) that `table` refers to."""
+    """Returns 23503 for a key (`row`: the first of a batch of the referenced columns) that `table` references."""
     message = (
         f'update or delete on table "{referenced.name}" violates foreign key constraint "{foreign.name}"'
         f' on table "{table.name}"'
@@ -64,10 +64,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def check_commit(keys: KeyChecker, base: Catalog, merged: Catalog, changes: Sequence[Change]) -> None:
-    """23503 if what a transaction wrote and what others have committed since it began do not refer to each other.
+    """Raises 23503 if a transaction's rows and those that others committed since it began violate a foreign key
+    together.
 
-    Within the transaction, and within what the others did, all has been looked at already. 40001 where a referenced
-    key or table went meanwhile.
+    Each side has been checked by itself already. Raises 40001 where a referenced key or table was dropped meanwhile.
     """
     changed = {change.oid: change for change in changes}
     for table in merged.tables():

@@ -1,4 +1,4 @@
-"""Python values, as `values.parse_text` and `parse_binary` give them, to Arrow columns."""
+"""Converts Python values, as `values.parse_text` and `parse_binary` return them, to Arrow columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MONTHS_LIMIT, _MICROSECONDS_LIMIT = 1 << 31, ((1 << 63) - 1) // 1000
 
 
 def check_held(type_: SqlType, value: object) -> None:
-    """Raises what keeps a value of the type from being held in a column: 22003, 22008, 0A000."""
+    """Raises 22003, 22008 or 0A000 for a value that a column of its type cannot hold."""
     if isinstance(value, Decimal) and type_.carried:
         precision, scale = type_.numeric_digits
         if -int(value.as_tuple().exponent) > scale or (value and value.adjusted() >= precision - scale):
@@ -54,7 +54,7 @@ def check_held(type_: SqlType, value: object) -> None:
 
 
 def held_array(type_: SqlType, values: Sequence[Any]) -> pa.Array:
-    """The values as an array of `type_.arrow`, None as NULL; each must pass `check_held`."""
+    """Returns the values as an array of `type_.arrow`, None as NULL; each must pass `check_held`."""
     if type_.item is not None:
         return _lists(type_, values)
     if type_.fields:
@@ -68,7 +68,7 @@ def held_array(type_: SqlType, values: Sequence[Any]) -> pa.Array:
 
 
 def held_scalar(type_: SqlType, value: object) -> pa.Array:
-    """One value as an array of length 1."""
+    """Returns one value as an array of length 1."""
     check_held(type_, value)
     return held_array(type_, [value])
 
@@ -77,7 +77,7 @@ Convert = Callable[[SqlType, Sequence[Any]], pa.Array]
 
 
 def _integers(width: Any, number: Callable[[Any], int]) -> Convert:
-    """Moments as integers under the type's own name: Arrow's conversion knows neither infinity nor 24:00."""
+    """Converts moments through integers, since Arrow's own conversion supports neither infinity nor 24:00."""
 
     def convert(type_: SqlType, values: Sequence[Any]) -> pa.Array:
         mask = np.fromiter((value is None for value in values), bool, len(values))

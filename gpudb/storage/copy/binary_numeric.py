@@ -1,4 +1,4 @@
-"""A column of binary numerics to exact decimals, all values at once."""
+"""Converts a column of binary numerics to exact decimals, vectorised."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _HEAD = 8
 def numeric_column(
     type_: SqlType, view: npt.NDArray[np.uint8], starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
 ) -> pa.Array | None:
-    """The values of a numeric(p,s) of at most 18 digits; None if one is malformed, too long or needs rounding."""
+    """Returns the values of a numeric(p,s) of at most 18 digits; None if one is malformed, too long or must be
+    rounded.
+    """
     if type_.carried or type_.numeric_digits[0] > INT64_DIGITS:
         return None
     precision, scale = type_.numeric_digits
@@ -46,7 +48,7 @@ def numeric_column(
         size += digit * 10.0 ** np.minimum(exponent, 300)
         if (digit > 9999).any() or (size >= 10.0**precision * 1.001).any():
             return None
-        # below the scale only zeros: anything else is to be rounded
+        # Digits below the scale must be zeros: anything else would be rounded.
         unit = _POWERS[np.clip(-exponent, 0, 4)]
         if (digit % unit).any():
             return None
@@ -65,5 +67,5 @@ _POWERS = 10 ** np.arange(INT64_DIGITS + 1, dtype=np.int64)
 
 
 def _words(view: npt.NDArray[np.uint8], starts: Places, count: int) -> Places:
-    """`count` big-endian 16-bit numbers at each place."""
+    """Reads `count` big-endian 16-bit numbers at each position."""
     return pieces_of(view, 2 * count)[starts].view(">u2").astype(np.int64)

@@ -1,4 +1,6 @@
-"""Blocks of COPY's binary format to columns: fixed widths, text and numerics all at once, other types one by one."""
+"""Converts blocks of COPY's binary format to columns: fixed widths, text and numerics vectorised, other types by
+value.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ class BinaryReader:
         self._columns = tuple(columns)
 
     def read(self, block: Block) -> Rows:
-        """The block's rows; RowError 22P03 and others with row and column."""
+        """Returns the block's rows; raises RowError (22P03 and others) with row and column."""
         assert isinstance(block, BinaryBlock)
         starts, lengths, count = block.starts, block.lengths, len(block.starts)
         arrays = []
@@ -46,7 +48,7 @@ class BinaryReader:
         return Rows(arrays, count, count)
 
     def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
-        """The row's number; binary rows have no text to show."""
+        """Returns the row's number; binary rows have no text."""
         return row + 1, None
 
 
@@ -131,7 +133,7 @@ def _check_width(type_: SqlType, length: int) -> None:
 def _fixed(
     type_: SqlType, data: bytes, starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
 ) -> pa.Array | None:
-    """Numbers and moments of one width, all at once; None where one needs a closer look."""
+    """Converts numbers and moments of one width, vectorised; None where a value needs individual treatment."""
     form, held = _FIXED.get(type_.name, (">i4", "<i4") if type_.name == "date" else (">i8", "<i8"))
     width = int(form[-1])
     if not (null | (lengths == width)).all():
@@ -147,7 +149,7 @@ def _fixed(
         limit = 2_932_000 if type_.name == "date" else 250_000_000_000_000_000
         real = np.where(null, 0, values)
         if ((real >= limit) | (real <= -limit)).any():
-            return None  # the infinities, and what is out of range
+            return None  # infinities, and values out of range
         shift = POSTGRES_EPOCH_DAYS if type_.name == "date" else EPOCH
         values = values + np.array(shift, held)
         return pa.array(values, mask=null).view(type_.arrow)
@@ -157,8 +159,8 @@ def _fixed(
 def _gathered(
     type_: SqlType, data: bytes, starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
 ) -> pa.Array | None:
-    """Text and bytes: the pieces of `data` put beside each other."""
-    # one array over all the block's bytes, in which fields and what is between them take turns
+    """Gathers texts and byteas from their pieces of `data`."""
+    # One array spans all bytes of the block, with fields and the gaps between them in alternation.
     offsets = np.empty(2 * len(starts) + 1, np.int32)
     offsets[:-1:2] = starts
     offsets[1::2] = starts + np.where(null, 0, lengths)

@@ -1,8 +1,8 @@
-"""Cuts a stream of COPY's binary format into blocks of whole rows, and finds every field in them.
+"""Splits a stream of COPY's binary format into blocks of whole rows, and locates every field in them.
 
-A row is a count of fields in two bytes, and each field's length in four before its bytes; -1 is NULL. Where rows
-begin is known only from the rows before, so every place that looks like a beginning is followed at once, column
-after column, and the chain that starts at the first row is kept.
+A row is a count of fields in two bytes, then each field's length in four bytes before its data; -1 is NULL. A row's
+start is known only from the rows before it. So every position that looks like a start is followed at once, column by
+column, and the chain that begins at the first row is kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COUNT = struct.Struct("!h").unpack_from
 
 
 class BinaryCutter:
-    """Feeds of any size in, blocks of whole rows out; the header is checked and taken off."""
+    """Splits input of any chunk size into blocks of whole rows; checks and removes the header."""
 
     def __init__(self, columns: Sequence[Column], block_bytes: int = BLOCK_BYTES) -> None:
         self._names = tuple(column.name for column in columns)
@@ -44,7 +44,7 @@ class BinaryCutter:
         self._rows = 0
 
     def feed(self, data: bytes) -> Iterator[Block]:
-        """The blocks that `data` completes. RowError for a bad header or shape."""
+        """Yields the blocks that `data` completes; raises RowError for a bad header or row."""
         if self._ended:
             if data:
                 raise RowError(bad_file("received copy data after EOF marker"), self._rows + 1)
@@ -55,7 +55,7 @@ class BinaryCutter:
             yield from self._cut(final=False)
 
     def finish(self) -> Iterator[Block]:
-        """The rest; 22P04 where the data stops within a row. An end without a trailer is taken."""
+        """Yields the rest; raises 22P04 where the data end within a row. A missing trailer is accepted."""
         if not self._ended:
             yield from self._cut(final=True)
 
@@ -96,7 +96,7 @@ class BinaryCutter:
         self._wanted = max(self._block_bytes, 2 * len(rest))
 
     def _header(self, data: bytes, final: bool) -> int | None:
-        """Where the rows begin; None if more is to come."""
+        """Returns the position of the first row; None if more data is needed."""
         if not SIGNATURE.startswith(data[: len(SIGNATURE)]) or (final and len(data) < len(SIGNATURE)):
             raise bad_file("COPY file signature not recognized")
         if len(data) < _HEAD:
@@ -120,14 +120,14 @@ class BinaryCutter:
 
 @dataclass(frozen=True, slots=True)
 class BinaryBlock(Block):
-    """Whole rows, with start and length of every field: one row of the matrices a row."""
+    """Whole rows, with start and length of every field: the matrices have one row per row."""
 
     starts: Places = field(default_factory=lambda: np.empty((0, 0), np.int64))
     lengths: Places = field(default_factory=lambda: np.empty((0, 0), np.int64))
 
 
 class _Cut(Exception):
-    """The data ends within a row: what was found before, and the number of the column that is not whole."""
+    """Raised where the data end within a row: the fields found before, and the number of the incomplete column."""
 
     def __init__(self, starts: Places, lengths: Places, end: int, column: int) -> None:
         super().__init__()
@@ -138,7 +138,9 @@ class _Cut(Exception):
 
 
 def _shape(data: bytes, names: Sequence[str], before: int) -> tuple[Places, Places, int]:
-    """Start and length of every field, and where the last row ends; RowError for a row of another width."""
+    """Returns start and length of every field, and the end of the last row; raises RowError for a row of another
+    width.
+    """
     width = len(names)
     guessed = _Guesses(data, width)
     starts: list[Places] = [np.empty((0, width), np.int64)]
@@ -163,19 +165,19 @@ def _shape(data: bytes, names: Sequence[str], before: int) -> tuple[Places, Plac
 
 
 def pieces_of(view: npt.NDArray[np.uint8], width: int) -> npt.NDArray[np.uint8]:
-    """The `width` bytes from each place on, without copying: a matrix of a row a place."""
+    """Returns the `width` bytes from each position on as a matrix, without copying."""
     return np.lib.stride_tricks.as_strided(view, (max(len(view) - width + 1, 0), width), (1, 1))
 
 
 class _Guesses:
-    """All places that may be a row's beginning, each followed to its end."""
+    """All positions that may be a row's start, each followed to the row's end."""
 
     def __init__(self, data: bytes, width: int) -> None:
         view = np.frombuffer(data, np.uint8)
         size = len(view)
         begins = np.empty(0, np.int64)
         if size >= 6:
-            # the count, and a first length below 16 MiB or that of a NULL; other rows are walked one by one
+            # Matches the count and a first length below 16 MiB or of a NULL; other rows are parsed one by one.
             first = view[2:-3]
             here = (view[1:-4] == width & 0xFF) & ((first == 0) | (first == 0xFF)) & (view[:-5] == width >> 8)
             begins = np.flatnonzero(here)
@@ -201,11 +203,11 @@ class _Guesses:
         self._following = following
 
     def chain(self, at: int) -> Places:
-        """The rows that follow each other from the one at `at`, by their numbers among the guesses."""
+        """Returns the rows that follow each other from the one at `at`, by their numbers among the candidates."""
         number = int(np.searchsorted(self.begins, at))
         if number >= len(self.begins) or self.begins[number] != at or not self._whole[number]:
             return np.empty(0, np.int64)
-        # Most guesses are rows, so that whole runs of them follow each other: only where a run breaks is looked closer.
+        # Most candidates are rows, so whole runs of them are linked: only the breaks between runs are visited.
         straight = self._linked & (self._following == np.arange(1, len(self.begins) + 1))
         breaks = np.flatnonzero(~straight)
         following = self._following[breaks]
@@ -223,7 +225,7 @@ class _Guesses:
 
 
 def _row(data: bytes, at: int, names: Sequence[str], line: int) -> tuple[list[int], list[int], int] | int:
-    """(starts, lengths, end) of the row at `at`; the number of the column that is cut, if it is not whole."""
+    """Returns (starts, lengths, end) of the row at `at`, or the number of the incomplete column."""
     (count,) = _COUNT(data, at)
     if count != len(names):
         message = f"row field count is {count}, expected {len(names)}"

@@ -1,6 +1,6 @@
-"""Places of characters as bits of 64-bit words, so that a whole block's quotes are followed in a few operations.
+"""Positions of characters as bits of 64-bit words, so that quotes of a whole block are matched in a few operations.
 
-Bit i of word w stands for byte 64 w + i. After simdjson's way of finding what lies between quotes.
+Bit i of word w stands for byte 64 w + i. The method is simdjson's for finding quoted text.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ _WORD = 64
 
 
 class Marks:
-    """A block's bytes, to be asked where a character is."""
+    """A block's bytes, searchable for characters."""
 
     def __init__(self, data: bytes) -> None:
         self._view = np.frombuffer(data, np.uint8)
 
     def of(self, char: bytes) -> Bits:
-        """Where a character is."""
+        """Returns the positions of a character."""
         packed = np.packbits(self._view == char[0], bitorder="little")
         words = np.zeros(-(-len(packed) // 8), "<u8")
         words.view(np.uint8)[: len(packed)] = packed
@@ -28,11 +28,11 @@ class Marks:
 
 
 def between(quotes: Bits) -> Bits | None:
-    """What lies between an opening quote (itself included) and its closing one; None if the last stays open."""
+    """Returns the positions from each opening quote up to its closing quote; None if the last one is not closed."""
     inside = quotes.copy()
     for shift in (1, 2, 4, 8, 16, 32):
         inside ^= inside << np.uint64(shift)
-    # the highest bit says whether a word has an odd number: then the next one begins inside
+    # The highest bit is set if a word has an odd number of quotes: then the next word begins inside quotes.
     odd = np.bitwise_xor.accumulate(inside >> np.uint64(_WORD - 1))
     if odd[-1]:
         return None
@@ -41,7 +41,7 @@ def between(quotes: Bits) -> Bits | None:
 
 
 def following(places: Bits, *, first: bool) -> Bits:
-    """The places right after the given ones; `first` says whether the very first place counts as one."""
+    """Returns the positions directly after the given ones; `first` includes position 0."""
     moved = places << np.uint64(1)
     moved[1:] |= places[:-1] >> np.uint64(_WORD - 1)
     if first:

@@ -1,4 +1,4 @@
-"""Questions to a block's bytes that its values give reason to ask, answered by as few of its bytes as can be."""
+"""Searches of a block's bytes that suspicious values trigger, over as few bytes as possible."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ Rows = npt.NDArray[np.bool_]
 
 _NEWLINE, _RETURN = b"\n\r"
 _LOWER = np.uint8(0x20)
-_ZEROS = b"0" * 38  # the least float4 has more before its digits
+_ZEROS = b"0" * 38  # the smallest float4 has more zeros before its digits
 _WINDOW = 1 << 18
-"""Bytes that are looked through at once, so that what is found of them stays in the processor's cache."""
+"""Bytes searched at a time, so that intermediate results stay in the processor's cache."""
 
 _RARE = 1024
-"""Where a byte comes once in so many, the C library's search for each is faster than a look at all bytes."""
+"""Where a byte occurs at most once in this many, the C library's search is faster than a scan of all bytes."""
 
 _FEW = 4
-"""Rows are put together to be looked through where they are at most one in so many."""
+"""Rows are gathered before a search where they are at most one in this many."""
 
 _BARE_HOUR = re.compile(rb"\d-\d\d[ T]\d\d(?![\d:])")
 
 
 def occurrences(data: bytes, char: bytes) -> int:
-    """How often a byte is there: as `bytes.count`, but twice as fast where it is there often."""
+    """Counts a byte as `bytes.count` does, but twice as fast where it is frequent."""
     view = np.frombuffer(data, np.uint8)
     if len(view) <= _WINDOW:
         return int(np.count_nonzero(view == char[0]))
@@ -35,32 +35,32 @@ def occurrences(data: bytes, char: bytes) -> int:
 
 
 class Signs:
-    """A block's bytes, which are looked through only when they are asked for."""
+    """A block's bytes, searched only on demand."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     @cached_property
     def newlines(self) -> npt.NDArray[np.int64]:
-        """Where newlines are."""
+        """The positions of newlines."""
         view = np.frombuffer(self._data, np.uint8)
         starts = range(0, len(view), _WINDOW)
         return np.concatenate([np.flatnonzero(view[at : at + _WINDOW] == _NEWLINE) + at for at in starts])
 
     def has_empty_line(self) -> bool:
-        """Whether two lines' ends come one after the other, or one before everything."""
+        """Returns whether there is an empty line: two line ends in succession, or one at the start."""
         gaps = np.diff(self.newlines, prepend=-1)
         if (gaps == 1).any():
             return True
         return any(self._data[at - 1] == _RETURN for at in self.newlines[gaps == 2].tolist())
 
     def hexadecimal(self, rows: Rows) -> bool:
-        """Whether something like 0xFF may be in these rows."""
+        """Returns whether these rows may contain a number such as 0xFF."""
         data = self._of(rows)
         return any(_behind_zero(data, letter) for letter in (b"x", b"X"))
 
     def small(self, rows: Rows) -> bool:
-        """Whether something like 1e-40 may be in these rows, or as many zeros written out."""
+        """Returns whether these rows may contain a number such as 1e-40, or as many zeros written out."""
         data = self._of(rows)
         if _ZEROS in data:
             return True
@@ -75,12 +75,14 @@ class Signs:
         return False
 
     def bare_hours(self, rows: Rows) -> bool:
-        """Whether something like `2020-02-29 04` may be in these rows; many are not looked through."""
+        """Returns whether these rows may contain a moment such as `2020-02-29 04`; True without a search for many
+        rows.
+        """
         data = self._of(rows)
         return data is self._data or _BARE_HOUR.search(data) is not None
 
     def _of(self, rows: Rows) -> bytes:
-        """The bytes of these rows, or of all where these are many, or a row may have several lines."""
+        """Returns the bytes of these rows; all bytes if the rows are many, or if a row may have several lines."""
         data, ends = self._data, self.newlines
         numbers = np.flatnonzero(rows)
         if len(numbers) * _FEW > len(rows) or len(ends) + (not data.endswith(b"\n")) != len(rows):

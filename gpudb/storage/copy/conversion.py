@@ -1,6 +1,6 @@
-"""Columns of text to typed columns: vectorised where the text is plain, value by value where it is not.
+"""Converts columns of text to typed columns: vectorised for plain texts, else value by value.
 
-A vectorised conversion takes only what PostgreSQL reads to the same value; for anything else it gives None, and
+A vectorised conversion accepts only texts that PostgreSQL reads as the same value, and otherwise returns None. Then
 each distinct text goes through `values.parse_text`, which is PostgreSQL's input function, errors included.
 """
 
@@ -25,15 +25,15 @@ from gpudb.values.text import parse_text
 from gpudb.values.zones import Zone, fixed, session_zone
 
 FIRST_DAY, FIRST_MOMENT = -719_162, -719_162 * DAY
-"""0001-01-01: Arrow reads years before it, PostgreSQL writes those otherwise."""
+"""0001-01-01: Arrow reads earlier years, which PostgreSQL writes differently."""
 
 EXACT_DIGITS = 15
-"""A decimal of so many digits comes exactly out of the double that is nearest to it."""
+"""A decimal of up to this many digits is recovered exactly from the nearest double."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What text of moments depends on: the session's TimeZone and the transaction's start."""
+    """Context for texts of moments: the session's TimeZone and the transaction's start."""
 
     zone: str = "UTC"
     now: dt.datetime | None = None
@@ -41,14 +41,14 @@ class Clock:
 
 @dataclass(slots=True)
 class Converted:
-    """A column, and the values that could not be read: (row, error); those rows are NULL."""
+    """A column, and the values that could not be read, as (row, error); those rows are NULL."""
 
     values: pa.Array
     errors: list[tuple[int, GpudbError]] = field(default_factory=list)
 
 
 def convert(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
-    """A column of text as the type's Arrow column."""
+    """Converts a column of text to the type's Arrow column."""
     quick = _QUICK.get(type_.name)
     if quick is not None:
         found = quick(type_, text, clock)
@@ -58,7 +58,7 @@ def convert(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
 
 
 def _each(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
-    """Value by value; equal texts only once where there are many of them."""
+    """Converts value by value; equal texts are converted once if there are many of them."""
     coded = text.dictionary_encode()
     if len(coded.dictionary) * 2 > len(text):
         return _parsed(type_, text.to_pylist(), clock)
@@ -104,7 +104,7 @@ def _integer(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | N
         values = pc.cast(text, type_.arrow)
     except pa.ArrowInvalid:
         return None
-    # Arrow reads 0xFFFF as the negative number that has these bits
+    # Arrow reads 0xFFFF as the negative number with these bits.
     if _lowest(values, 0) < 0 and pc.any(pc.match_substring(text, "x", ignore_case=True)).as_py():
         return None
     return values
@@ -116,7 +116,7 @@ def _float(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | Non
     except pa.ArrowInvalid:
         return None
     numbers = values.to_numpy(zero_copy_only=False)
-    doubtful = np.isinf(numbers) | (numbers == 0)  # too large, and too small, have errors of their own
+    doubtful = np.isinf(numbers) | (numbers == 0)  # overflow and underflow raise errors of their own
     if doubtful.any():
         odd = text.filter(pa.array(doubtful))
         if not _all(pc.match_substring_regex(odd, _NO_OVERFLOW), odd):
@@ -128,18 +128,20 @@ _NO_OVERFLOW = r"^[+-]?(0+(\.0*)?|\.0+|(?i:inf(inity)?))$"
 
 
 def held_numbers(column: pa.Array) -> npt.NDArray[Any]:
-    """A column's numbers, of an integer or floating type or a moment's, without a copy; any where it is NULL."""
+    """Returns a column's numbers without a copy, for integer, floating-point and moment types; undefined where it is
+    NULL.
+    """
     width = column.type.bit_width // 8
     kind = "f" if pa.types.is_floating(column.type) else "i"
     return np.frombuffer(column.buffers()[1], f"{kind}{width}", len(column), column.offset * width)
 
 
 def decimal_of(type_: SqlType, numbers: pa.Array) -> pa.Array | None:
-    """Doubles, each the nearest to a decimal text, as the exact decimals; None if one is not surely such."""
+    """Converts doubles, each the nearest to a decimal text, to the exact decimals; None if one may not be exact."""
     if numbers.null_count == len(numbers):
         return pa.nulls(len(numbers), pa.decimal128(*type_.numeric_digits))
     found = _decimal_of(type_, numbers, None)
-    if found is None and numbers.null_count:  # a NULL may hide anything
+    if found is None and numbers.null_count:  # a NULL may hide any number
         found = _decimal_of(type_, pc.fill_null(numbers, 0.0), numbers)
     return found
 
@@ -149,10 +151,10 @@ def _decimal_of(type_: SqlType, numbers: pa.Array, nulls: pa.Array | None) -> pa
     with np.errstate(over="ignore", invalid="ignore"):
         values = held_numbers(numbers) * 10.0**scale
     whole = np.rint(values)
-    # too long for the type, or not finite; a NaN is less than nothing
+    # Too long for the type, or not finite; comparisons with NaN are false.
     if not (whole.max() < 10.0**precision and whole.min() > -(10.0**precision)):
         return None
-    # digits beyond the scale show as a remainder
+    # Digits beyond the scale leave a remainder.
     values -= whole
     if not (values.max() < 1e-3 and values.min() > -1e-3):
         return None
@@ -166,7 +168,9 @@ def _valid(column: pa.Array) -> pa.Buffer | None:
 
 
 def decimals(type_: SqlType, unscaled: npt.NDArray[np.generic], valid: pa.Buffer | None) -> pa.Array:
-    """Whole numbers, each 10^scale times its value, as a column of a numeric(p,s); `valid` is its bitmap, if any."""
+    """Returns whole numbers, each 10^scale times its value, as a column of a numeric(p,s); `valid` is its bitmap, if
+    any.
+    """
     words = np.empty((len(unscaled), 2), np.int64)
     words[:, 0] = unscaled
     np.right_shift(words[:, 0], 63, out=words[:, 1])
@@ -187,7 +191,7 @@ def _numeric(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | N
 
 
 def _decimal(text: pa.StringArray, precision: int, scale: int) -> pa.Array | None:
-    """Arrow counts a text's own digits only: those that the scale adds are left room here."""
+    """Arrow counts only a text's own digits: this leaves room for those that the scale adds."""
     plain = rf"^[+-]?[0-9]{{1,{precision - scale}}}(\.[0-9]{{0,{scale}}})?$" if precision > scale else None
     if plain is None or not _all(pc.match_substring_regex(text, plain), text):
         return None
@@ -214,7 +218,7 @@ def _carried(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
 
 
 def text_of(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
-    """text, varchar(n) or char(n); None if something is too long."""
+    """Returns the column as text, varchar(n) or char(n); None if a value is too long."""
     length = type_.length
     if length is not None and _longest(text) > length:
         if _highest(pc.utf8_length(text), 0) > length:
@@ -225,7 +229,7 @@ def text_of(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
 
 
 def _longest(text: pa.StringArray) -> int:
-    """The most bytes that a text has; perhaps more, where it is NULL."""
+    """Returns an upper bound of the bytes of the longest text; NULLs may raise it."""
     if not len(text):
         return 0
     ends = np.frombuffer(text.buffers()[1], np.int32, len(text) + 1, text.offset * 4)
@@ -265,7 +269,7 @@ def _date(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None
 def _time(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     if type_.modifier != -1:
         return None
-    # Arrow reads no times of day, and `04` as an hour
+    # Arrow cannot cast to times of day, and reads `04` as an hour.
     if pc.any(pc.less(pc.binary_length(text), 5)).as_py():
         return None
     try:
@@ -276,7 +280,7 @@ def _time(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None
 
 
 def _timestamp(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
-    # Arrow takes `2020-02-29 04` for four o'clock
+    # Arrow reads `2020-02-29 04` as four o'clock.
     if type_.modifier != -1 or pc.any(pc.equal(pc.binary_length(text), 13)).as_py():
         return None
     try:
@@ -306,7 +310,7 @@ _WITH_OFFSET = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-](0\d|1[
 
 
 def _from_zone(local: pa.Array, zone: Zone) -> pa.Array | None:
-    """Local times as moments; None where a change of the clocks is near, which makes a local time doubtful."""
+    """Converts local times to moments; None near a change of the clocks, where a local time may be ambiguous."""
     if zone == fixed(0):
         return local.view(pa.timestamp("us", "UTC"))
     numbers = pc.fill_null(local.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
@@ -323,7 +327,7 @@ def _from_zone(local: pa.Array, zone: Zone) -> pa.Array | None:
 
 
 def _all(flags: pa.Array, text: pa.Array) -> bool:
-    """Whether a flag holds for every text that is not NULL."""
+    """Returns whether a flag holds for every text that is not NULL."""
     return pc.all(pc.if_else(pc.is_null(text), True, flags) if text.null_count else flags).as_py() is not False
 
 

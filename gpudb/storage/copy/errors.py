@@ -1,4 +1,4 @@
-"""An error in one row of COPY's data, and the context that PostgreSQL puts beside it: table, line, column, text."""
+"""Errors in a row of COPY's data, with PostgreSQL's context: table, line, column, text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ _SHOWN_BYTES = 100
 
 
 class RowError(Exception):
-    """An error whose place is known within a block: `line` counts from 1 at the block's first line.
+    """An error at a known place within a block: `line` counts from 1 at the block's first line.
 
-    `raw` is the row's text; `column` names a column, whose text is `value` (None: a NULL). `binary` data has
-    no text to show.
+    `raw` is the row's text; `column` names a column, whose text is `value` (None: a NULL). `binary` data have no text.
     """
 
     def __init__(
@@ -32,7 +31,7 @@ class RowError(Exception):
         self.binary = binary
 
     def placed(self, source: str, lines_before: int, unit: str = "line") -> GpudbError:
-        """The error with its context; `source` is `COPY t`, or a file's name; `unit` is what `line` counts."""
+        """Returns the error with its context; `source` is `COPY t` or a file's name, `unit` is what `line` counts."""
         where = f"{source}, {unit} {lines_before + self.line}"
         if self.column is not None:
             where += f", column {self.column}"
@@ -45,7 +44,7 @@ class RowError(Exception):
 
 
 def bad_file(message: str, hint: str | None = None) -> SqlError:
-    """22P04: the data is not what the format says."""
+    """Returns 22P04: the data do not match the format."""
     return SqlError.of("bad_copy_file_format", message, hint=hint)
 
 
@@ -57,7 +56,9 @@ def _clipped(text: str) -> str:
 
 
 def decoded(data: bytes, line: int, following: bytes = b"") -> str:
-    """A row's text from UTF-8; 22021 as PostgreSQL words it. `following` are the bytes after `data`."""
+    """Decodes a row's text from UTF-8; raises 22021 with PostgreSQL's wording. `following` are the bytes after
+    `data`.
+    """
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -69,7 +70,7 @@ def decoded(data: bytes, line: int, following: bytes = b"") -> str:
 
 
 def _length(first: int) -> int:
-    """How many bytes a character has by its first one."""
+    """Returns the length of a character by its first byte."""
     if first & 0xE0 == 0xC0:
         return 2
     if first & 0xF0 == 0xE0:

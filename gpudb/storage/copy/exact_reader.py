@@ -1,6 +1,6 @@
-r"""Rows and fields of the text and csv formats, read exactly as PostgreSQL reads them (CopyReadLineText and others).
+r"""Reads rows and fields of the text and csv formats exactly as PostgreSQL does (CopyReadLineText and others).
 
-The slow way, taken for blocks that the fast one (`quick`) does not surely read alike, and for naming an error's line.
+The slow path, for blocks that the fast path (`fast_reader`) may read differently, and for the line of an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpudb.storage.copy.options import CopyOptions
 
 
 class Marker:
-    """The place of a field that asks for its column's default."""
+    """Placeholder of a field that requests its column's default."""
 
 
 DEFAULT: Final = Marker()
@@ -33,10 +33,10 @@ class Line:
 
 
 class Scanner:
-    r"""Cuts a block into rows. `eol` is what ends a line, None until the first one shows it.
+    r"""Splits a block into rows. `eol` is the line ending, None until the first one determines it.
 
-    `first` says that the data begins here: PostgreSQL counts no newlines in quotes before it has seen a line's end.
-    `ended` says that the end-of-data marker `\.` was met: nothing after it counts.
+    `first` marks the start of the data: PostgreSQL counts no newlines in quotes before it has seen a line ending.
+    `ended` is set once the end-of-data marker `\.` was read; nothing after it counts.
     """
 
     def __init__(self, options: CopyOptions, eol: bytes | None, first: bool = False) -> None:
@@ -52,7 +52,7 @@ class Scanner:
         self._simple = self._quote if self._csv else b"\\"
 
     def lines(self, data: bytes) -> Iterator[Line]:
-        """The rows of a block; RowError where its lines are broken."""
+        """Yields the rows of a block; raises RowError for malformed lines."""
         if self.eol == b"\n" and not any(mark in data for mark in (self._simple, b"\r", b"\\.")):
             parts = data.split(b"\n")
             if not parts[-1]:
@@ -76,7 +76,7 @@ class Scanner:
             start = after
 
     def _line(self, data: bytes, start: int, number: int) -> tuple[int, int, int]:
-        """(end, start of the next, line breaks inside) of the line at `start`."""
+        """Returns (end, start of the next, line breaks inside) of the line at `start`."""
         at, quoted, inner = start, False, 0
         if self._csv and data.startswith(b"\\.", start) and (after := self._marker(data, start, number)):
             self.ended = True
@@ -104,7 +104,7 @@ class Scanner:
         return len(data), len(data), inner
 
     def _return(self, data: bytes, at: int, number: int) -> int:
-        """A carriage return ends at `at`: the start of the next line."""
+        """Returns the start of the next line after a carriage return that ends at `at`."""
         if self.eol in (None, b"\r\n"):
             if data.startswith(b"\n", at):
                 self.eol = b"\r\n"
@@ -127,7 +127,7 @@ class Scanner:
         return bad_file(f"literal {name} found in data", f'Use "\\{letter}" to represent {name}.')
 
     def _marker(self, data: bytes, at: int, number: int) -> int:
-        r"""Where the line of a `\.` ends; 0 if it is no end-of-data marker (csv alone)."""
+        r"""Returns the end of the line of a `\.`; 0 if it is no end-of-data marker (csv alone)."""
         place = at + 2
         char = data[place : place + 1]
         if self.eol == b"\r\n":
@@ -165,7 +165,7 @@ class Fields:
         self._inside = re.compile(f"[^{re.escape(options.quote)}{re.escape(options.escape)}]*")
 
     def split(self, line: Line, following: bytes = b"") -> list[Field]:
-        """The fields of a row: None for NULL. RowError for bad UTF-8 and an open quote."""
+        """Returns the fields of a row, None for NULL; raises RowError for invalid UTF-8 and an unterminated quote."""
         text = decoded(line.raw, line.number, following)
         if self._csv:
             return self._csv_fields(text, line.number) if self._quote in text else self._simple(text)
@@ -201,7 +201,7 @@ class Fields:
             at += 1
 
     def _quoted(self, text: str, at: int, parts: list[str], number: int) -> int:
-        """Reads on from after an opening quote; gives the place after the closing one."""
+        """Reads on after an opening quote; returns the position after the closing one."""
         while True:
             inside = self._inside.match(text, at)
             assert inside is not None
@@ -243,7 +243,7 @@ _LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v
 
 
 def unescaped(raw: str) -> str:
-    r"""The text behind backslashes: `\t`, `\101`, `\x41`, `\\`. RowError 22021 for bytes that are no UTF-8."""
+    r"""Decodes backslash escapes: `\t`, `\101`, `\x41`, `\\`. Raises RowError 22021 for bytes that are not UTF-8."""
     return decoded(_ESCAPED.sub(_letter, raw.encode()), 1)
 
 

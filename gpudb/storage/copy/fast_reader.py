@@ -1,8 +1,7 @@
-r"""The fast way: a block of rows that pyarrow's CSV reader surely splits as PostgreSQL does, split by it.
+r"""The fast path: splits a block with pyarrow's CSV reader where that is certain to split as PostgreSQL does.
 
-What differs between the two is looked for with as few passes over the bytes as can be: stray carriage returns, `\.`,
-backslashes and NUL beforehand, quotes within a field afterwards. Where something of that kind is found, `QuickReader`
-says so by None.
+Differences are detected with as few passes over the bytes as possible: stray carriage returns, `\.`, backslashes and
+NUL in advance, quotes within a field afterwards. If one is found, `QuickReader` returns None.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _NEWLINE, _RETURN, _BACKSLASH, _DOT = b"\n\r\\."
 _TEXT = frozenset({"text", "varchar", "bpchar"})
 _BLOCK_LIMIT = 1 << 31
 _QUOTED_LINE = 1 << 16
-"""Bytes of a last line that are looked through for a quote that stays open."""
+"""Maximum length of a last line that is searched for an unterminated quote."""
 
 _WRONG_COLUMN = re.compile(r"CSV column #(\d+)")
 
@@ -37,7 +36,7 @@ _WRONG_COLUMN = re.compile(r"CSV column #(\d+)")
 class QuickReader:
     """Splits blocks of one COPY; thread-safe. Columns are those of the data, in its order.
 
-    `as_text` numbers columns that must come as text, whatever their type.
+    `as_text` has the numbers of columns that must be read as text, whatever their type.
     """
 
     def __init__(self, types: Sequence[SqlType], options: CopyOptions, as_text: frozenset[int] = frozenset()) -> None:
@@ -56,7 +55,8 @@ class QuickReader:
             newlines_in_values=self._csv,
             ignore_empty_lines=False,
         )
-        # replaced as a whole when a column shows text that pyarrow may not read alike: other blocks are read meanwhile
+        # Replaced as a whole when a column has text that pyarrow may read differently, since other threads read
+        # meanwhile.
         self._parsed = {
             number: held
             for number, type_ in enumerate(types)
@@ -66,9 +66,9 @@ class QuickReader:
     # ---- splitting
 
     def columns(self, data: bytes, eol: bytes, undo: bool, signs: Signs) -> list[pa.Array] | None:
-        """The columns of a block that `check` approved, and None if its rows are of different lengths or the like.
+        """Returns the columns of a block that `check` approved; None if its rows differ in length or are malformed.
 
-        `signs` are the block's. Columns that `is_final` says so of come as their type's Arrow column, others as text.
+        `signs` are the block's. Columns for which `is_final` is true have their type's Arrow form, others are text.
         """
         parsed = {} if undo else self._parsed
         while True:
@@ -99,7 +99,7 @@ class QuickReader:
         return columns
 
     def _may_have_empty_line(self, columns: list[pa.Array]) -> bool:
-        """Whether a row could be what pyarrow makes of an empty line: all NULL, or empty strings."""
+        """Returns whether a row may be pyarrow's reading of an empty line: all NULL, or empty strings."""
         if len(columns) == 1:
             return False
         if self._options.null == "":
@@ -107,7 +107,7 @@ class QuickReader:
         return all(column.type == pa.string() for column in columns)
 
     def is_final(self, number: int, column: pa.Array) -> bool:
-        """Whether a column that `columns` gave has its final form."""
+        """Returns whether a column returned by `columns` has its final form."""
         return bool(column.type != pa.string() and self._types[number].arrow == column.type)
 
     def _read(
@@ -130,10 +130,10 @@ class QuickReader:
         )
         return [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in table.columns]
 
-    # ---- what pyarrow reads otherwise
+    # ---- differences from PostgreSQL
 
     def check(self, data: bytes, eol: bytes) -> tuple[bool, bool]:
-        """(whether pyarrow splits this block as PostgreSQL does, whether backslashes are to be undone)."""
+        """Returns whether pyarrow splits this block as PostgreSQL does, and whether backslashes must be decoded."""
         if b"\0" in data or eol == b"\r":
             return False, False
         default = self._options.default
@@ -149,10 +149,11 @@ class QuickReader:
         return _all_pairs(data) if eol == b"\r\n" else b"\r" not in data, False
 
     def _quotes_agree(self, data: bytes, eol: bytes, columns: list[pa.Array]) -> bool:
-        """Whether PostgreSQL splits a block with quotes as pyarrow did.
+        """Returns whether PostgreSQL splits a block with quotes as pyarrow did.
 
-        To PostgreSQL each quote opens or closes; pyarrow keeps one that does not begin its field, and takes a last
-        field whose quote stays open. So where no value holds a quote, and the last line ends outside, they agree.
+        In PostgreSQL every quote opens or closes; pyarrow keeps one that does not begin its field, and accepts an
+        unterminated quote in the last field. They agree if no value contains a quote and the last line ends outside
+        quotes.
         """
         if eol == b"\n" and b"\r" not in data and self._ends_outside(data, columns[-1]):
             texts = (column for column in columns if column.type == pa.string())
@@ -164,17 +165,17 @@ class QuickReader:
         line = data.rfind(b"\n", 0, -1) + 1
         if not data.endswith(b"\n") or len(data) - line > _QUOTED_LINE or data.count(self._quote, line) % 2:
             return False
-        # a quote that an earlier line opened makes the last value end with this line's newline
+        # If an earlier line opened a quote, the last value ends with this line's newline.
         return not (last.type == pa.string() and (last[-1].as_py() or "").endswith("\n"))
 
     def _quotes_frame_fields(self, data: bytes, eol: bytes) -> bool:
-        """Whether quotes open at a field's beginning alone, and carriage returns are only where lines end."""
+        """Returns whether quotes open only at the start of a field, and carriage returns occur only at line ends."""
         marks = bitmaps.Marks(data)
         quotes = marks.of(self._quote)
         inside = bitmaps.between(quotes)
         if inside is None:
             return False
-        # an opening quote has a delimiter, a line's end or the quote that it doubles before it
+        # An opening quote follows a delimiter, a line end, or the quote that it doubles.
         before = marks.of(self._options.delimiter.encode()) | marks.of(b"\n")
         if self._escape == self._quote:
             before |= quotes
@@ -205,19 +206,19 @@ class QuickReader:
 
 
 def _holds(column: pa.StringArray, char: bytes) -> bool:
-    """Whether a character is in any of the values."""
+    """Returns whether a character occurs in any of the values."""
     values = column.buffers()[2]
     return values is not None and char in values.to_pybytes()
 
 
 def _all_pairs(data: bytes) -> bool:
-    """Whether carriage returns and newlines come only together."""
+    """Returns whether carriage returns and newlines occur only in pairs."""
     pairs = data.count(b"\r\n")
     return data.count(b"\r") == pairs == data.count(b"\n")
 
 
 def _escapes(data: bytes, place: int) -> bool:
-    """Whether the backslash there is not itself behind one: it is the last of an odd number."""
+    """Returns whether the backslash at a position is not escaped itself: it is the last of an odd number."""
     first = place
     while first and data[first - 1] == _BACKSLASH:
         first -= 1
@@ -225,7 +226,7 @@ def _escapes(data: bytes, place: int) -> bool:
 
 
 def _only_nulls(view: npt.NDArray[np.uint8], places: npt.NDArray[np.int64], delimiter: int) -> bool:
-    r"""Whether every backslash is that of a field `\N`."""
+    r"""Returns whether every backslash belongs to a field `\N`."""
     if (view[places + 1] != ord("N")).any():
         return False
     before = view[np.maximum(places, 1) - 1]
@@ -246,5 +247,5 @@ def _undone(column: pa.StringArray) -> pa.StringArray:
 
 
 def text_final(type_: SqlType, column: pa.StringArray) -> pa.Array | None:
-    """A column of text in its final form at once; None if it is no text, or too long."""
+    """Returns a column of text in its final form; None if its type is not text, or a value is too long."""
     return text_of(type_, column) if type_.name in _TEXT else None

@@ -1,8 +1,8 @@
-"""COPY FROM as a flow: bytes are fed by one thread, parsed by several, and written in order by another.
+"""COPY FROM as a pipeline: one thread feeds bytes, several parse them, and another writes in order.
 
 feed → Cutter → Pipeline(read) ─┬─ completed: defaults, WHERE, NOT NULL → write (Transaction.append)
                                 └─ an error is raised by the next feed, or by finish
-open -finish→ done;  open -error, abort→ failed: nothing is left by `write`
+open -finish→ done;  open -error, abort→ failed: `write` leaves nothing behind
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from gpudb.storage.copy.reader import Block, Rows
 from gpudb.storage.row_errors import null_violation
 
 Write = Callable[[Iterable[pa.RecordBatch]], int]
-"""Stores batches of the table's columns and says how many rows; leaves nothing after an error."""
+"""Stores batches of the table's columns and returns the number of rows; leaves nothing after an error."""
 
 _MOST_NOTES = 1000
 
 
 class Cutter(Protocol):
-    """Bytes to blocks of whole rows."""
+    """Splits bytes into blocks of whole rows."""
 
     def feed(self, data: bytes) -> Iterator[Block]:
-        """The blocks that `data` completes."""
+        """Yields the blocks that `data` completes."""
 
     def finish(self) -> Iterator[Block]:
-        """The rest."""
+        """Yields the rest."""
 
 
 class Reader(Protocol):
-    """Blocks to columns."""
+    """Converts blocks to columns."""
 
     def read(self, block: Block) -> Rows:
-        """The block's rows; RowError."""
+        """Returns the block's rows; raises RowError."""
 
     def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
-        """(line, text) of a block's data row, counting from 0."""
+        """Returns (line, text) of a block's data row, counting from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """How rows of the data become rows of the table.
+    """Completes rows of the data to rows of the table.
 
-    `columns` are the data's, in its order; `defaults` give, by name, a column's default for so many rows (NULL
-    for those without); `where` filters whole rows.
+    `columns` are the data's, in its order. `defaults` maps a column's name to a function that returns its default for a
+    number of rows (NULL for columns without one). `where` filters whole rows.
     """
 
     table: Table
@@ -62,7 +62,7 @@ class Completion:
     where: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
 
     def batch(self, rows: Rows) -> pa.RecordBatch:
-        """A batch of the table's columns, not yet filtered."""
+        """Returns a batch of the table's columns, not yet filtered."""
         given = {column.name: number for number, column in enumerate(self.columns)}
         arrays = []
         for column in self.table.columns:
@@ -81,12 +81,12 @@ class Completion:
 
 
 def repeated(value: pa.Array) -> Callable[[int], pa.Array]:
-    """An array of length 1 as a default."""
+    """Returns an array of length 1 as a default."""
     return lambda count: value.take(pa.array(np.zeros(count, np.int32)))
 
 
 def _merged(mask: pa.BooleanArray, chosen: pa.Array, other: pa.Array) -> pa.Array:
-    """`chosen` where the mask is set, of any type."""
+    """Returns `chosen` where the mask is set, else `other`; for any type."""
     flags = mask.to_numpy(zero_copy_only=False)
     places = np.arange(len(flags)) + np.where(flags, len(flags), 0)
     return pa.concat_arrays([other, chosen]).take(pa.array(places))
@@ -94,7 +94,7 @@ def _merged(mask: pa.BooleanArray, chosen: pa.Array, other: pa.Array) -> pa.Arra
 
 @dataclass(slots=True)
 class Copied:
-    """What a COPY did; `notes` (line, column, text) are the rows that were skipped."""
+    """Result of a COPY; `notes` (line, column, text) are the rows that were skipped."""
 
     rows: int = 0
     skipped: int = 0
@@ -103,7 +103,7 @@ class Copied:
 
 @dataclass(slots=True)
 class Origin:
-    """Where blocks come from: `name` is `COPY t` or a file's, in errors; `lines` is how many are behind."""
+    """Source of blocks: `name` is `COPY t` or a file's name, for errors; `lines` counts the lines already read."""
 
     name: str
     reader: Reader
@@ -112,7 +112,7 @@ class Origin:
     lines: int = 0
 
     def placed(self, error: RowError) -> GpudbError:
-        """A block's error with its context."""
+        """Returns a block's error with its context."""
         return error.placed(self.name, self.lines, self.unit)
 
 
@@ -125,9 +125,9 @@ class _Outcome:
 
 
 class Inflow:
-    """Blocks in, rows stored. `put`, `finish` and `abort` are called by one thread.
+    """Reads blocks and stores their rows. `put`, `finish` and `abort` are called by one thread.
 
-    `check` is called now and then and may raise (a cancel).
+    `check` is called regularly and may raise (a cancel).
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Inflow:
         self.copied = Copied()
 
     def put(self, origin: Origin, block: Block) -> None:
-        """Hands in a block; raises what an earlier one met. A single one is read and written by `finish`."""
+        """Adds a block; raises the error of an earlier one. A single block is read and written by `finish`."""
         try:
             self._raise_earlier()
             self._check()
@@ -178,7 +178,7 @@ class Inflow:
         return self.copied
 
     def fail(self, error: BaseException) -> NoReturn:
-        """Ends it with an error of the data's source, unless an earlier block has one."""
+        """Fails with an error of the data's source, unless an earlier block has an error."""
         if self._error is None and self._pipeline is not None and not isinstance(error, QueryCanceled):
             self._pipeline.end()
             self._join()
@@ -187,7 +187,7 @@ class Inflow:
         raise self._error
 
     def abort(self) -> None:
-        """Ends it without a trace; idempotent, and nothing after `finish`."""
+        """Aborts and leaves nothing behind; idempotent, and a no-op after `finish`."""
         if self._closed:
             return
         self._closed = True
@@ -227,7 +227,7 @@ class Inflow:
         try:
             self._run(outcomes)
         except Stopped:
-            return  # the feeding side has ended it
+            return  # the feeding thread has stopped the pipeline
         except BaseException as error:
             self._error = error
             if self._pipeline is not None:
@@ -276,7 +276,7 @@ class Inflow:
             raise InvalidText(message)
 
     def _check_nulls(self, batch: pa.RecordBatch, outcome: _Outcome) -> None:
-        """23502 with its line: storage, which looks again, knows none."""
+        """Raises 23502 with its line, which storage's own check does not know."""
         found: tuple[int, int] | None = None
         table = outcome.origin.completion.table
         for number, column in enumerate(table.columns):
@@ -303,7 +303,7 @@ class CopyFlow:
         self._origin = origin
 
     def feed(self, data: bytes) -> None:
-        """Takes a piece of the data; raises what an earlier piece met."""
+        """Adds a piece of the data; raises the error of an earlier piece."""
         self._put(self._cutter.feed(data))
 
     def finish(self) -> Copied:
@@ -312,11 +312,11 @@ class CopyFlow:
         return self._flow.finish()
 
     def end(self) -> None:
-        """There is no more data; what was fed may still be under way."""
+        """Marks the end of the data; earlier pieces may still be in progress."""
         self._put(self._cutter.finish())
 
     def abort(self) -> None:
-        """Ends it without a trace; idempotent, and nothing after `finish`."""
+        """Aborts and leaves nothing behind; idempotent, and a no-op after `finish`."""
         self._flow.abort()
 
     def _put(self, blocks: Iterator[Block]) -> None:

@@ -1,4 +1,4 @@
-"""Columns that pyarrow's CSV reader parses itself: which, and where it reads otherwise than PostgreSQL."""
+"""Columns that pyarrow's CSV reader parses itself, and detection of values that PostgreSQL reads differently."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PARSED = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
 }
-"""Types whose text pyarrow itself reads; what it reads otherwise than PostgreSQL shows in the values."""
+"""Types whose text pyarrow parses itself; the values show where PostgreSQL may read the text differently."""
 
 
 def parsed_type(type_: SqlType) -> pa.DataType | None:
-    """What pyarrow parses a type's text as; None if it must come as text."""
+    """Returns the type as which pyarrow parses a type's text; None if it must be read as text."""
     if type_.name == "numeric" and not type_.carried and type_.numeric_digits[0] <= EXACT_DIGITS:
         return pa.float64()
     if type_.name == "timestamp" and type_.modifier != -1:
@@ -33,9 +33,9 @@ def parsed_type(type_: SqlType) -> pa.DataType | None:
 
 
 def settle(types: Sequence[SqlType], columns: list[pa.Array], numbers: Iterable[int], signs: Signs) -> list[int]:
-    """Puts the types' Arrow columns in the place of what pyarrow parsed.
+    """Replaces columns that pyarrow parsed by the types' Arrow columns.
 
-    Gives those whose text PostgreSQL may read otherwise, or refuse; they are to be read as text.
+    Returns the columns whose text PostgreSQL may read differently or reject; they must be read as text.
     """
     doubtful: list[int] = []
     negative, zero, hours = _Odd(), _Odd(), _Odd()
@@ -52,7 +52,7 @@ def settle(types: Sequence[SqlType], columns: list[pa.Array], numbers: Iterable[
             continue
         values = held_numbers(column)
         if pa.types.is_floating(column.type):
-            # too large a number, which is an error, comes as infinite, too small a one as zero
+            # Overflow, which is an error, is read as infinity, underflow as zero.
             if np.isinf(values).any():
                 doubtful.append(number)
             else:
@@ -61,10 +61,10 @@ def settle(types: Sequence[SqlType], columns: list[pa.Array], numbers: Iterable[
             if values.min() < _FIRST[type_.name]:
                 doubtful.append(number)
             elif type_.name == "timestamp":
-                # pyarrow takes `2020-02-29 04` for four o'clock
+                # pyarrow reads `2020-02-29 04` as four o'clock.
                 hours.add(number, column, values // _HOUR * _HOUR == values)
         elif values.min() < 0:
-            # 0xFFFF comes as the negative number of these bits
+            # 0xFFFF is read as the negative number with these bits.
             negative.add(number, column, values < 0)
     for odd, asks in ((negative, signs.hexadecimal), (zero, signs.small), (hours, signs.bare_hours)):
         if odd.columns and asks(np.logical_or.reduce(odd.rows)):
@@ -77,14 +77,14 @@ _HOUR = 3_600_000_000
 
 
 class _Odd:
-    """Columns with values that text of one odd kind comes as, and the rows of these."""
+    """Columns with values that one kind of unusual text is read as, and the rows of these values."""
 
     def __init__(self) -> None:
         self.columns: list[int] = []
         self.rows: list[Rows] = []
 
     def add(self, number: int, column: pa.Array, rows: Rows) -> None:
-        """Takes a column in, if it has such values beside its NULLs."""
+        """Adds a column if it has such values outside its NULLs."""
         if not rows.any():
             return
         if column.null_count:

@@ -1,4 +1,4 @@
-"""COPY's options, checked as PostgreSQL's ProcessCopyOptions checks them."""
+"""COPY's options, validated as PostgreSQL's ProcessCopyOptions does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 
 OptionValue = str | int | bool | tuple[str, ...] | None
-"""A value as parsed: a word or string, a number, a list of names, `*` as the string, None where it is missing."""
+"""A parsed value: a word or string, a number, a list of names, `*` as the string, None if it is missing."""
 
 Columns = tuple[str, ...] | Literal["*"]
 Header = Literal["none", "skip", "match"]
@@ -18,7 +18,7 @@ Header = Literal["none", "skip", "match"]
 
 @dataclass(frozen=True, slots=True)
 class GivenOption:
-    """An option as it was typed; `location` is its byte offset in the statement."""
+    """An option as written; `location` is its byte offset in the statement."""
 
     name: str
     value: OptionValue
@@ -27,11 +27,10 @@ class GivenOption:
 
 @dataclass(frozen=True, slots=True)
 class CopyOptions:
-    """What COPY was told. `delimiter`, `quote` and `escape` are single ASCII characters.
+    """Validated options. `delimiter`, `quote` and `escape` are single ASCII characters.
 
-    A header is one line in COPY; load_data may skip more (`header_lines`).
-    `encoding` is a Python codec's name, `encoding_name` what PostgreSQL calls it. `reject_limit` bounds the rows
-    that `ignore` may skip; None is no bound.
+    A header is one line in COPY; load_data may skip more (`header_lines`). `encoding` is a Python codec's name,
+    `encoding_name` is PostgreSQL's. `reject_limit` limits the rows that `ignore` may skip; None is no limit.
     """
 
     format: Literal["text", "csv", "binary"] = "text"
@@ -53,12 +52,12 @@ class CopyOptions:
 
     @property
     def is_utf8(self) -> bool:
-        """Whether the bytes need no change of encoding."""
+        """Whether the bytes need no conversion of their encoding."""
         return self.encoding == "utf-8"
 
 
 class OptionError(Exception):
-    """An error that belongs to one option: `location` is that option's."""
+    """An error of one option, with that option's `location`."""
 
     def __init__(self, error: GpudbError, location: int) -> None:
         super().__init__(error.message)
@@ -67,9 +66,9 @@ class OptionError(Exception):
 
 
 def copy_options(given: Sequence[GivenOption], *, reading: bool, encoding: str = "UTF8") -> CopyOptions:
-    """The options of COPY FROM (`reading`) or COPY TO, the session's `encoding` where none is given.
+    """Validates the options of COPY FROM (`reading`) or COPY TO; `encoding` is the session's.
 
-    Raises OptionError around 42601, 22023, 0A000 for one option, and those themselves for a combination.
+    Raises OptionError with 42601, 22023 or 0A000 for one option, and these errors themselves for a combination.
     """
     known = {name: option for option in given for name in [_known(option)]}
     if len(known) < len(given):
@@ -191,7 +190,7 @@ def _columns(known: Mapping[str, GivenOption], name: str) -> Columns:
 
 
 def _encoding(option: GivenOption | None, default: str) -> tuple[str, str]:
-    """Python's codec and PostgreSQL's name of the encoding."""
+    """Returns Python's codec and PostgreSQL's name of the encoding."""
     if option is None:
         return python_encoding(default) or "utf-8", default
     text = "" if option.value is None else _text(option)
@@ -211,7 +210,7 @@ _SPOKEN = {
     "iso8859-9": "LATIN5",
     "iso8859-15": "LATIN9",
 }
-# PostgreSQL's names whose spelling Python does not share.
+# PostgreSQL's names that Python spells differently.
 _PYTHON = {
     "unicode": "utf-8",
     "sqlascii": "utf-8",
@@ -232,7 +231,7 @@ _NOT_ASCII = ("utf_16", "utf_32", "utf_7", "cp037", "cp500", "cp1026", "cp1140",
 
 
 def python_encoding(name: str) -> str | None:
-    """Python's codec for PostgreSQL's name of an encoding (LATIN1, WIN1252, UTF8 …); None for no encoding."""
+    """Returns Python's codec for PostgreSQL's name of an encoding (LATIN1, WIN1252, UTF8 …); None if there is none."""
     plain = "".join(char for char in name.lower() if char.isalnum())
     candidates = [_PYTHON.get(plain, plain)]
     if plain.startswith("windows") or plain.startswith("win"):
@@ -242,7 +241,7 @@ def python_encoding(name: str) -> str | None:
             codec = codecs.lookup(candidate)
         except (LookupError, ValueError):
             continue
-        # only encodings that hold ASCII as it is can be told apart into rows, as PostgreSQL's all do
+        # Only encodings that contain ASCII can be split into rows; all of PostgreSQL's do.
         if codec._is_text_encoding and codec.name.replace("-", "_") not in _NOT_ASCII:
             return codec.name
     return None
@@ -286,7 +285,7 @@ def _check_binary(form: str, known: Mapping[str, GivenOption]) -> None:
 
 
 def _check(options: CopyOptions, known: Mapping[str, GivenOption], reading: bool) -> None:
-    """What one option says of another, in PostgreSQL's order."""
+    """Checks combinations of options, in PostgreSQL's order."""
     csv = options.format == "csv"
     _check_delimiter(options)
     if _broken(options.null):

@@ -1,4 +1,4 @@
-"""Work done by several threads whose results are taken in order: blocks are parsed while others are written.
+"""Thread pool whose results are consumed in order: blocks are parsed while others are written.
 
 caller --put--> tasks (at most `ahead`) --pool--> results --in order--> consumer's thread
 """
@@ -21,11 +21,11 @@ WORKERS = max(1, min(4, os.cpu_count() or 1))
 
 
 class Stopped(Exception):
-    """The other side has ended."""
+    """Raised after the other side has stopped."""
 
 
 class Pipeline(Generic[T]):
-    """Tasks in, their results out in the same order; both sides may end it at any time."""
+    """Runs tasks and yields their results in the same order; both sides may stop it at any time."""
 
     def __init__(self, workers: int = WORKERS, ahead: int = AHEAD) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="gpudb-copy")
@@ -34,7 +34,7 @@ class Pipeline(Generic[T]):
         self._stopped = threading.Event()
 
     def put(self, task: Callable[[], T]) -> None:
-        """Hands in a task; waits while too many are not taken. Stopped once the consumer has gone."""
+        """Submits a task; waits while too many results are pending. Raises Stopped once the consumer has stopped."""
         while not self._room.acquire(timeout=0.05):
             if self._stopped.is_set():
                 raise Stopped
@@ -43,17 +43,17 @@ class Pipeline(Generic[T]):
         self._results.put(self._pool.submit(task))
 
     def end(self) -> None:
-        """There are no more tasks."""
+        """Marks the end of the tasks."""
         self._results.put(None)
 
     def stop(self) -> None:
-        """Nobody wants more results: waiting sides end, running tasks are left to finish."""
+        """Stops both sides; running tasks finish and their results are dropped."""
         self._stopped.set()
         self._results.put(None)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def __iter__(self) -> Iterator[T]:
-        """The results; a task's exception is raised in its place. Stopped after `stop`."""
+        """Yields the results; a task's exception is raised in its place. Raises Stopped after `stop`."""
         while (future := self._results.get()) is not None:
             if self._stopped.is_set():
                 break
@@ -69,10 +69,10 @@ class Pipeline(Generic[T]):
 
 
 def in_order(tasks: Iterable[Callable[[], T]], ahead: int = WORKERS) -> Generator[T]:
-    """The tasks' results in order, up to `ahead` of them made while an earlier one is used.
+    """Yields the tasks' results in order; up to `ahead` of them are computed while an earlier one is consumed.
 
-    The first is made at once, in the caller's thread: a single one pays for no other. A task's exception is raised in
-    its place.
+    The first runs immediately in the caller's thread, so that a single task has no overhead. A task's exception is
+    raised in its place.
     """
     remaining = iter(tasks)
     first = next(remaining, None)

@@ -1,7 +1,7 @@
-"""A block of the text or csv format to a batch: the fast way where it is sure, the exact way elsewhere.
+"""Converts a block of the text or csv format to a batch: the fast way where it is certain, else the exact way.
 
 fast    pyarrow splits rows and parses most numbers itself; other columns are converted from text
-exact   rows and fields one by one, which alone knows lines, and so names every error
+exact   rows and fields one by one; only this way knows lines, and so locates every error
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from gpudb.storage.copy.options import Columns, CopyOptions
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole rows. `eol` is what ends their lines (None: none has ended); the header, if any, is in the `first`."""
+    """Whole rows. `eol` is their line ending (None: no line has ended); the `first` block contains the header, if
+    any.
+    """
 
     data: bytes
     eol: bytes | None
@@ -34,11 +36,11 @@ class Block:
 
 @dataclass(slots=True)
 class Rows:
-    """What a block became: `columns` of the data's columns, in its order.
+    """Result of a block: `columns` of the data's columns, in its order.
 
-    `lines` is how many physical lines the block has, `skipped` how many rows were left out for their errors,
-    `notes` (line, column, text) of each, `kept` the numbers of those that were not (None: all). `defaulted`
-    marks rows that ask for a column's default. `ended`: the data's end was marked.
+    `lines` is the number of physical lines of the block, `skipped` the number of rows left out for their errors,
+    `notes` (line, column, text) describes each, `kept` has the numbers of the other rows (None: all). `defaulted` marks
+    rows that request a column's default. `ended`: the end-of-data marker was read.
     """
 
     columns: list[pa.Array]
@@ -54,7 +56,8 @@ class Rows:
 class RowReader:
     """Reads the blocks of one COPY FROM; thread-safe.
 
-    `columns` are the table's columns that the data has, in its order; `with_default` names those that have one.
+    `columns` are the table's columns that the data have, in their order; `with_default` names those that have a
+    default.
     """
 
     def __init__(
@@ -75,7 +78,7 @@ class RowReader:
         return frozenset(n for n, c in enumerate(self._columns) if names == "*" or c.name in names)
 
     def read(self, block: Block) -> Rows:
-        """The block's rows. RowError, with a line counted from the block's first."""
+        """Returns the block's rows; raises RowError with a line counted from the block's first."""
         data, header = block.data, 0
         first = block.first
         if block.first and self._options.header != "none":
@@ -92,7 +95,7 @@ class RowReader:
         return self._exact(data, block.eol, header, first)
 
     def _lines(self, data: bytes, eol: bytes, first: bool, signs: Signs) -> int:
-        """How many lines PostgreSQL counts in rows that the fast way reads."""
+        """Returns how many lines PostgreSQL counts in rows that are read the fast way."""
         if not data:
             return 0
         lines = len(signs.newlines) if eol == b"\n" else occurrences(data, eol[:1])
@@ -104,7 +107,7 @@ class RowReader:
     # ---- the header
 
     def _without_header(self, block: Block) -> tuple[int, bytes]:
-        """(physical lines of the header, the data after it)."""
+        """Returns the number of the header's physical lines, and the data after it."""
         scanner = Scanner(self._options, block.eol, first=True)
         after, number = 0, 0
         for line, _ in zip(scanner.lines(block.data), range(self._options.header_lines)):
@@ -163,7 +166,7 @@ class RowReader:
     # ---- exact
 
     def rows(self, data: bytes, scanner: Scanner) -> Iterator[tuple[Line, list[Field]]]:
-        """Rows with their fields, as many as there are columns; RowError for any other number."""
+        """Yields rows with their fields, one per column; raises RowError for any other number."""
         width = len(self._columns)
         for line in scanner.lines(data):
             fields = self._fields.split(line, data[line.end : line.end + 4])
@@ -244,7 +247,7 @@ class RowReader:
         rows: list[list[Field]],
         header: int,
     ) -> None:
-        """Raises the first error, or leaves out the rows that have one."""
+        """Raises the first error, or leaves out the rows with errors."""
         if not self._options.ignore_errors:
             row = min(wrong)
             raise self._at(wrong[row], lines[row], rows[row], header)
@@ -265,7 +268,7 @@ class RowReader:
         return RowError(error, header + line.number, column=self._columns[number].name, value=text)
 
     def line_of(self, block: Block, row: int) -> tuple[int, str]:
-        """(line, text) of a block's data row, counting from 0."""
+        """Returns (line, text) of a block's data row, counting from 0."""
         scanner = Scanner(self._options, block.eol, block.first)
         skip = self._options.header_lines if self._options.header != "none" and block.first else 0
         for number, line in enumerate(scanner.lines(block.data)):

@@ -1,4 +1,4 @@
-"""Cuts the stream of COPY data into blocks of whole rows, of about BLOCK_BYTES, without reading the rows."""
+"""Splits the stream of COPY data into blocks of whole rows, of about BLOCK_BYTES, without parsing the rows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpudb.storage.copy.reader import Block
 
 BLOCK_BYTES = 2 << 20
 ROW_LIMIT = 1 << 30
-"""Longer rows are refused, as PostgreSQL's line buffer does."""
+"""Longer rows are refused, as by PostgreSQL's line buffer."""
 
 
 class Splitter:
-    """Feeds of any size in, blocks of whole rows out."""
+    """Splits input of any chunk size into blocks of whole rows."""
 
     def __init__(self, options: CopyOptions, block_bytes: int = BLOCK_BYTES) -> None:
         self._options = options
@@ -36,7 +36,9 @@ class Splitter:
         self._lines = 0
 
     def feed(self, data: bytes) -> Iterator[Block]:
-        """The blocks that `data` completes. 22021 for bytes of another encoding, 54000 for an endless row."""
+        """Yields the blocks that `data` completes; raises 22021 for an invalid encoding, 54000 for a row that is too
+        long.
+        """
         if self._decoder is not None:
             data = self._to_utf8(data, final=False)
         self._add(data)
@@ -50,7 +52,7 @@ class Splitter:
             self._quotes += occurrences(data, self._quote)
 
     def finish(self) -> Iterator[Block]:
-        """The last block; there is always a first one."""
+        """Yields the last block; there is always at least one block."""
         if self._decoder is not None:
             self._pending.append(self._to_utf8(b"", final=True))
         data = b"".join(self._pending)
@@ -59,7 +61,7 @@ class Splitter:
             yield self._block(data)
 
     def _cut(self) -> Iterator[Block]:
-        # mostly a row ends in the last piece: then what was fed is copied once
+        # Usually a row ends in the last piece: then the data are copied once.
         *before, piece = self._pending
         if end := self._ends_in(piece):
             self._wanted = self._block_bytes
@@ -72,7 +74,7 @@ class Splitter:
             if len(data) > ROW_LIMIT:
                 message = f"a row of COPY data is longer than {ROW_LIMIT} bytes"
                 raise SqlError.of("program_limit_exceeded", message)
-            # a longer wait for its end, so that a long row is not looked through again and again
+            # Waits longer for the end, so that a long row is not searched repeatedly.
             self._wanted = 2 * len(data)
             self._restart(data)
             return
@@ -102,10 +104,10 @@ class Splitter:
         self._lines += text.count("\n")
         return text.encode()
 
-    # ---- where the last whole row ends
+    # ---- end of the last whole row
 
     def _ends_in(self, piece: bytes) -> int:
-        """Where in the last piece the last whole row ends; 0 if that takes a look at more."""
+        """Returns the end of the last whole row in the last piece; 0 if earlier pieces must be inspected."""
         if self._eol is None:
             return 0
         at = piece.rfind(self._eol[-1:])
@@ -149,7 +151,7 @@ class Splitter:
         return 0
 
     def _scanned(self, data: bytes) -> int:
-        """Row by row: an escape that is no quote can only be told so."""
+        """Scans row by row, which an escape that differs from the quote requires."""
         end = 0
         try:
             for line in Scanner(self._options, self._eol).lines(data):
@@ -158,18 +160,18 @@ class Splitter:
                     break
                 end = after
         except RowError:
-            # the reader will meet it too, and knows its line
+            # The reader raises the same error, and knows its line.
             return end or len(data)
         return end
 
 
 def first_eol(options: CopyOptions, data: bytes, final: bool) -> bytes | None:
-    """What ends the first line; None if that is not known yet."""
+    """Returns the first line's ending; None if it is not known yet."""
     scanner = Scanner(options, None)
     try:
         line = next(scanner.lines(data), None)
     except RowError:
-        # whoever reads the rows will meet it too; but more data may yet mend a marker at the end
+        # The reader raises the same error; but more data may complete a marker at the end.
         return None if not final and b"\\." in data[-3:] else b"\n"
     if scanner.eol == b"\r" and not final and line is not None and line.end + 1 == len(data):
         return None  # it may be half of a pair

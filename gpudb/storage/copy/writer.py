@@ -1,4 +1,4 @@
-"""Batches to rows of the text, csv and binary formats, whole columns at a time."""
+"""Converts batches to rows of the text, csv and binary formats, a column at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADER = SIGNATURE + struct.pack("!ii", 0, 0)
 TRAILER = struct.pack("!h", -1)
 
 STEP = 16_384
-"""Rows that are joined at once."""
+"""Rows that are joined at a time."""
 
 _BARE = frozenset("bool int2 int4 int8 oid float4 float8 numeric date time timestamp timestamptz uuid".split())
 _USUAL_DELIMITERS = "\t,|;"
@@ -46,7 +46,7 @@ class RowWriter:
         self.rows = 0
 
     def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes | pa.BinaryArray]:
-        """Pieces of one row, as clients that read rows expect, many in an array; header before, trailer after."""
+        """Yields one-row messages, as clients expect, many in an array; the header comes first, the trailer last."""
         binary = self._options.format == "binary"
         before = HEADER if binary else b""
         if self._options.header != "none":
@@ -60,7 +60,7 @@ class RowWriter:
             yield before + TRAILER
 
     def blocks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-        """The same bytes in pieces of many rows, for a file."""
+        """Yields the same bytes in blocks of many rows, for a file."""
         binary = self._options.format == "binary"
         if binary:
             yield HEADER
@@ -77,7 +77,7 @@ class RowWriter:
             yield TRAILER
 
     def _row_arrays(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.BinaryArray]:
-        """The rows of all batches, in order; a few parts are joined at once while earlier ones are sent."""
+        """Yields the rows of all batches in order; later parts are joined while earlier ones are sent."""
         for arrays in in_order(partial(self._joined, part) for part in self._parts(batches)):
             yield from self._counted(arrays)
 
@@ -91,7 +91,7 @@ class RowWriter:
                 yield batch.slice(start, STEP)
 
     def _joined(self, batch: pa.RecordBatch) -> list[pa.BinaryArray]:
-        """The rows as bytes; in halves where they exceed what one array holds."""
+        """Returns the rows as bytes; in halves if they exceed the limit of one array."""
         try:
             rows = self._binary(batch) if self._options.format == "binary" else self._text(batch)
         except (pa.ArrowInvalid, SqlError) as error:
@@ -143,7 +143,7 @@ class RowWriter:
         return text
 
     def _quoted(self, text: pa.StringArray, wanted: pa.BooleanArray | None) -> pa.StringArray:
-        """In quotes where wanted, or where it would be read as NULL or as the end of the data."""
+        """Quotes values where wanted, and where they would be read as NULL or as the end of the data."""
         options = self._options
         alike = pc.equal(text, options.null)
         if len(self._types) == 1:

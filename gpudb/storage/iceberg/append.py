@@ -1,4 +1,4 @@
-"""Writing a table's data files: batches in, Parquet files out, none left behind by a failure."""
+"""Writes a table's data files: batches in, Parquet files out, none left after a failure."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ GROUP_ROWS = 1 << 20
 GROUP_BYTES = 64 << 20
 """A row group ends at GROUP_ROWS rows or GROUP_BYTES of Arrow memory, whichever comes first."""
 APART_BYTES = 16 << 20
-"""The last rows, if they take so much, are encoded beside the row group before them, into a file of their own."""
+"""The last rows, if at least this large, are encoded into a separate file while the previous row group is encoded."""
 HELD_BYTES = 256 << 20
-"""Where rows go to files by their bucket, the fullest one's are written once all that wait take so much."""
+"""Limit of all rows waiting by bucket; above it the rows of the fullest bucket are written."""
 
 
 class _Lane:
-    """The rows that go to the files of one bucket, or to a table's only ones, and wait for their row group."""
+    """Rows of one bucket, or of a table without buckets, that wait for their row group."""
 
     def __init__(self, bucket: int | None, files: FileWriter) -> None:
         self.bucket = bucket
@@ -42,24 +42,24 @@ class _Lane:
         self.bytes = 0
 
     def add(self, batch: pa.RecordBatch, size: int) -> None:
-        """Takes rows of so many bytes."""
+        """Adds rows of `size` bytes."""
         self.batches.append(batch)
         self.rows += batch.num_rows
         self.bytes += size
 
     @property
     def full(self) -> bool:
-        """Whether there is enough for a row group."""
+        """Whether there are enough rows for a row group."""
         return self.rows >= GROUP_ROWS or self.bytes >= GROUP_BYTES
 
     def group(self) -> pa.Table:
-        """The rows, which are the encoder's from now on."""
+        """Hands over the waiting rows as a row group."""
         made = pa.Table.from_batches(self.batches)
         self.batches, self.rows, self.bytes = [], 0, 0
         return made
 
     def finish(self) -> list[DataFile]:
-        """Writes what waits, closes the last file and gives all of them."""
+        """Writes the waiting rows and closes the last file; returns all files."""
         if self.batches:
             self.files.write(self.group())
         return self.files.finish() + ([] if self.apart is None else self.apart.finish())
@@ -72,13 +72,13 @@ class _Lane:
 
 
 class DataWriter:
-    """Writes one append's rows into files of `directory`; `finish` gives them, `abort` removes them.
+    """Writes the rows of one append into files of `directory`; `finish` returns them, `abort` removes them.
 
     Rows of a table that is distributed by hash go to files of one bucket each.
 
-    With `durable`, files are on the disk once `finish` returns; the directory's own entry is the caller's.
-    `ascending` says that the rows came in the order of a primary key of one column, no two alike.
-    Full row groups are encoded in a thread of its own while the next one is gathered.
+    With `durable`, files are synced when `finish` returns; the caller syncs the directory. `ascending` is true if the
+    rows came in the order of a single-column primary key, without duplicates. A thread encodes each full row group
+    while the next one is collected.
     """
 
     def __init__(self, directory: Path, table: Table, *, durable: bool) -> None:
@@ -98,7 +98,7 @@ class DataWriter:
         self._last_key: pa.Scalar | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes a batch of exactly the table's columns, in order; 23502 for a NULL where none may be."""
+        """Adds a batch of exactly the table's columns, in order; raises 23502 for a NULL in a NOT NULL column."""
         if batch.num_columns != len(self._columns):
             message = f"{batch.num_columns} columns reached table {self._table.name} of {len(self._columns)}"
             raise InternalError(message)
@@ -114,7 +114,7 @@ class DataWriter:
             self._compare_keys(arrays[self._keys[0]])
         stored_batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         size = stored_batch.nbytes
-        # A huge batch is cut, so that a row group stays within its limits.
+        # A huge batch is split, so that a row group stays within its limits.
         step = max(1, min(batch.num_rows, GROUP_ROWS, GROUP_BYTES * batch.num_rows // max(size, 1)))
         for start in range(0, batch.num_rows, step):
             for bucket, part in self._parts(stored_batch.slice(start, step)):
@@ -136,7 +136,7 @@ class DataWriter:
         return [(None, batch)] if self._hashed is None else parted(batch, *self._hashed)
 
     def finish(self) -> list[DataFile]:
-        """Closes the last files and gives all of them."""
+        """Closes the last files and returns all files."""
         with disk_errors():
             self._write_apart()
             self._settle()
@@ -144,7 +144,7 @@ class DataWriter:
             return [file for lane in lanes for file in lane.finish()]
 
     def _write_apart(self) -> None:
-        """Encodes the last rows while the encoder still is at the row group before them."""
+        """Encodes the last rows while the encoder is still writing the row group before them."""
         lane = self._encoded
         if lane is None or self._encoding is None or self._encoding.done() or lane.bytes < APART_BYTES:
             return
@@ -159,7 +159,7 @@ class DataWriter:
             lane.abort()
 
     def _hand_over(self, lane: _Lane) -> None:
-        """Gives a full row group to the encoder, once it is done with the one before: two at most are held."""
+        """Submits a full row group to the encoder once the previous one is done, so that at most two are in memory."""
         if self._encoding is not None:
             with disk_errors():
                 self._encoding.result()
@@ -169,7 +169,7 @@ class DataWriter:
         self._encoded = lane
 
     def _settle(self) -> None:
-        """Waits for the encoder and ends it."""
+        """Waits for the encoder and stops it."""
         try:
             if self._encoding is not None:
                 with disk_errors():
@@ -193,7 +193,7 @@ class DataWriter:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What an append wrote. `ascending` as in DataWriter."""
+    """Result of an append. `ascending` as in DataWriter."""
 
     files: tuple[DataFile, ...]
     rows: int
@@ -201,7 +201,7 @@ class Written:
 
 
 def write_files(directory: Path, table: Table, batches: Iterable[pa.RecordBatch], *, durable: bool) -> Written:
-    """Writes all batches to files of `directory`; nothing is left after an error."""
+    """Writes all batches to files of `directory`; nothing remains after an error."""
     writer = DataWriter(directory, table, durable=durable)
     try:
         for batch in batches:
@@ -213,9 +213,9 @@ def write_files(directory: Path, table: Table, batches: Iterable[pa.RecordBatch]
 
 
 def verify(path: Path) -> None:
-    """Reads a data file whole and compares its pages' checksums: XX001 if they differ, 58P01 if it is gone.
+    """Reads a whole data file and verifies its pages' checksums; raises XX001 if they differ, 58P01 if it is missing.
 
-    Scans do not do so: they notice a file that is cut short or no Parquet, not every flipped bit.
+    Scans do not verify checksums: they detect a truncated file or one that is not Parquet, but not every flipped bit.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:

@@ -1,7 +1,8 @@
 """Iceberg's bucket transform of stored columns: Murmur3 (x86, 32 bits, seed 0) of a value's bytes, modulo the buckets.
 
 Integers, dates (days) and times (microseconds) hash as longs of eight bytes, texts by their UTF-8, decimals by the
-least bytes of their digits, big-endian, uuids by their sixteen bytes. See "Partition Transforms" in Iceberg's spec.
+minimal big-endian bytes of their unscaled value, uuids by their sixteen bytes. See "Partition Transforms" in Iceberg's
+spec.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ Places = npt.NDArray[np.int64]
 
 
 def check_hashable(kind: SqlType, name: str) -> None:
-    """0A000 for a column of a type whose values have no buckets."""
+    """Raises 0A000 for a column whose type has no buckets."""
     if hash_class(kind) is None:
         raise FeatureNotSupported(f'column "{name}" of type {kind} cannot be what a table is distributed by')
 
 
 def buckets_of(stored: pa.Array, kind: SqlType) -> npt.NDArray[np.int16]:
-    """The bucket of each value of a column in its stored form; NULLS for NULL."""
+    """Returns the bucket of each value of a stored column; NULLS for NULL."""
     if isinstance(stored, pa.ExtensionArray):
         stored = stored.storage
     hashed = _hashes(stored, kind.name)
@@ -67,12 +68,12 @@ def _texts(stored: pa.Array) -> tuple[Bytes, Places]:
 
 
 def _digits(stored: pa.Array) -> tuple[Bytes, Places]:
-    """A decimal's unscaled value as the fewest bytes in two's complement, big-endian."""
+    """Returns a decimal's unscaled value as minimal big-endian bytes in two's complement."""
     wide = stored.cast(pa.decimal128(38, stored.type.scale))
     raw = np.frombuffer(wide.buffers()[1], np.uint8)[16 * wide.offset : 16 * (wide.offset + len(wide))]
     rows = raw.reshape(-1, 16)[:, ::-1]
     sign = np.where(rows[:, :1] & 0x80, 0xFF, 0).astype(np.uint8)
-    # A leading byte says nothing if it is the sign's, and the next one has the same sign.
+    # A leading byte is redundant if it equals the sign's and the next byte has the same sign.
     idle = (rows[:, :-1] == sign) & ((rows[:, 1:] & 0x80) == (sign & 0x80))
     left_out = np.logical_and.accumulate(idle, axis=1).sum(axis=1)
     kept = np.arange(16)[None, :] >= left_out[:, None]
@@ -80,7 +81,7 @@ def _digits(stored: pa.Array) -> tuple[Bytes, Places]:
 
 
 def _murmur(data: Bytes, places: Places) -> Hashes:
-    """The hash of each run of bytes, from one place to the next."""
+    """Hashes each run of bytes, from one offset to the next."""
     starts, sizes = places[:-1], np.diff(places)
     made = np.zeros(len(starts), np.uint32)
     whole = sizes // 4
@@ -98,7 +99,7 @@ def _murmur(data: Bytes, places: Places) -> Hashes:
 
 
 def _words(data: Bytes, at: Places, count: int) -> Hashes:
-    """So many bytes at each place, the first one lowest."""
+    """Reads `count` bytes at each position, little-endian."""
     word = np.zeros(len(at), np.uint32)
     for byte in range(count):
         word |= data[at + byte].astype(np.uint32) << np.uint32(8 * byte)
@@ -125,7 +126,7 @@ def _finished(made: Hashes, sizes: Hashes | np.uint32) -> Hashes:
 
 
 def parted(batch: pa.RecordBatch, place: int, kind: SqlType) -> Sequence[tuple[int, pa.RecordBatch]]:
-    """A batch in stored form as batches of one bucket each, by the column at a place; rows keep their order."""
+    """Splits a stored batch into batches of one bucket each, by the column at a position; rows keep their order."""
     buckets = buckets_of(batch.column(place), kind)
     order = np.argsort(buckets, kind="stable")
     ordered = batch.take(pa.array(order))

@@ -1,7 +1,7 @@
-"""How a column of each SQL type lies in a Parquet file, with Iceberg's field ids, and the way there and back.
+"""Layout of columns in Parquet files by SQL type, with Iceberg's field ids, and the conversions to and from it.
 
-A column takes a run of field ids: its own, then one for each member of a struct or list, depth first. So the
-ids within a column follow from its type and are never kept.
+A column uses consecutive field ids: its own, then one for each member of a struct or list, depth first. The ids within
+a column follow from its type and are not stored.
 
     int2      int (Iceberg has no 16 bits)         interval  struct(months int, days int, microseconds long)
     uuid      uuid (16 bytes)                      carried   struct(v decimal(p,s), s int)
@@ -9,10 +9,10 @@ ids within a column follow from its type and are never kept.
     json, jsonb, varchar(n), char(n), enums  string    else      the type's Arrow form
     bit, varbit  string of the digits
     money     decimal(19,2)
-    inet, cidr  struct(text string, key binary), the key being what compares (`values.inet`)
+    inet, cidr  struct(text string, key binary), where comparisons use the key (`values.inet`)
     timetz    struct(time time, east int), the zone in seconds east of Greenwich
     ranges    struct(empty boolean, lower T, upper T, lower_inc boolean, upper_inc boolean); an infinite bound is NULL.
-              A numrange has one member more: scales int, 64 times the decimals that lower shows and those of upper
+              A numrange has one member more: scales int, 64 times the decimals that lower shows plus those of upper
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpudb.values.range_columns import nulls_of
 from gpudb.values.timetz import MIDDLE, SHIFT, unpacked_column
 
 FIELD_ID = b"PARQUET:field_id"
-# Types that lie in files as structs of two members.
+# Types that are stored as structs of two members.
 _PAIRS = frozenset({"timetz", "inet", "cidr"})
 INTERVAL_MEMBERS: tuple[tuple[str, pa.DataType], ...] = (
     ("months", pa.int32()),
@@ -42,7 +42,7 @@ INTERVAL_MEMBERS: tuple[tuple[str, pa.DataType], ...] = (
 
 
 def id_span(type: SqlType) -> int:
-    """How many consecutive field ids a column of this type takes, its own included."""
+    """Returns the number of consecutive field ids of a column of this type, its own included."""
     if type.item is not None:
         return 1 + id_span(type.item)
     if type.fields:
@@ -57,7 +57,7 @@ def id_span(type: SqlType) -> int:
 
 
 def leaf_count(type: SqlType) -> int:
-    """How many Parquet columns (leaves) a column of this type becomes."""
+    """Returns the number of Parquet columns (leaves) of a column of this type."""
     if type.item is not None:
         return leaf_count(type.item)
     if type.fields:
@@ -72,7 +72,7 @@ def leaf_count(type: SqlType) -> int:
 
 
 def leaf_ids(column: Column) -> tuple[int, ...]:
-    """The field ids of a column's leaves, in the order of the file."""
+    """Returns the field ids of a column's leaves, in the order of the file."""
     return tuple(_leaf_ids(column.type, column.field_id))
 
 
@@ -87,7 +87,7 @@ def _leaf_ids(type: SqlType, field_id: int) -> Iterator[int]:
 
 
 def member_ids(type: SqlType, field_id: int) -> list[int]:
-    """The field ids of a row type's fields, whose own is given."""
+    """Returns the field ids of a row type's fields; `field_id` is its own."""
     ids = [field_id + 1]
     for _, item in type.fields[:-1]:
         ids.append(ids[-1] + id_span(item))
@@ -95,7 +95,7 @@ def member_ids(type: SqlType, field_id: int) -> list[int]:
 
 
 def stored_type(type: SqlType, field_id: int) -> pa.DataType:
-    """The Arrow type in the file of a column whose own field id is given."""
+    """Returns the Arrow type in the file of a column with this field id."""
     if type.item is not None:
         return pa.list_(_field("element", stored_type(type.item, field_id + 1), field_id + 1))
     if type.fields:
@@ -130,12 +130,12 @@ def _range_members(type: SqlType) -> list[tuple[str, pa.DataType]]:
 
 
 def is_struct(type: SqlType) -> bool:
-    """Whether a column of this type is a struct in its file."""
+    """Returns whether a column of this type is stored as a struct."""
     return type.carried or bool(type.fields) or type.subtype is not None or type.name in _PAIRS | {"interval"}
 
 
 def stored_schema(columns: Sequence[Column]) -> pa.Schema:
-    """The Arrow schema of a table's files, with Iceberg field ids, so also in their Parquet schema."""
+    """Returns the Arrow schema of a table's files; its Iceberg field ids also appear in the Parquet schema."""
     return pa.schema([_field(c.name, stored_type(c.type, c.field_id), c.field_id, not c.not_null) for c in columns])
 
 
@@ -144,12 +144,12 @@ def _field(name: str, type: pa.DataType, field_id: int, nullable: bool = True) -
 
 
 def names_by_id(schema: pa.Schema) -> dict[int, str]:
-    """The names of a file's columns by their field ids."""
+    """Returns the names of a file's columns by their field ids."""
     return {int((field.metadata or {}).get(FIELD_ID, b"-1")): field.name for field in schema}
 
 
 def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
-    """A column's values (`SqlType.arrow`) in their stored form; `target` is what `stored_type` says of it."""
+    """Converts a column's values (`SqlType.arrow`) to their stored form, of type `target` (see `stored_type`)."""
     if type.item is not None:
         return _list_to_stored(array, type.item, target)
     if type.fields:
@@ -168,7 +168,7 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
 
 
 def _list_to_stored(array: pa.Array, element: SqlType, target: pa.DataType) -> pa.Array:
-    """Lists are built anew from their parts: slices and NULL lists may hide values that do not count."""
+    """Lists are rebuilt from their parts: slices and NULL lists may hide values that do not count."""
     lengths = pc.fill_null(pc.list_value_length(array), 0)
     offsets = np.zeros(len(array) + 1, dtype=np.int64)
     np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
@@ -182,7 +182,7 @@ def _list_to_stored(array: pa.Array, element: SqlType, target: pa.DataType) -> p
 
 def _interval_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
     raw = np.frombuffer(_data_buffer(array, 16), dtype=[("m", "<i4"), ("d", "<i4"), ("n", "<i8")])
-    # Floor, as the nanoseconds of a value that DuckDB or PostgreSQL made are whole microseconds.
+    # Floor division is exact: DuckDB's and PostgreSQL's values have whole microseconds.
     members = [np.ascontiguousarray(raw["m"]), np.ascontiguousarray(raw["d"]), raw["n"] // 1000]
     return _struct([pa.array(member) for member in members], array, target)
 
@@ -201,7 +201,7 @@ def _struct(members: list[pa.Array], like: pa.Array, target: pa.DataType) -> pa.
 
 
 def _labels_to_stored(array: pa.Array, type: SqlType) -> pa.Array:
-    """Labels that were renamed stand in files under their first name."""
+    """Stores renamed labels under their first name."""
     labels = type.labels or ()
     places = pc.index_in(array, pa.array([label.name for label in labels], pa.string()))
     return pa.array([label.stored for label in labels], pa.string()).take(places)
@@ -239,7 +239,7 @@ def _uuid_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
     packed = np.ascontiguousarray((digits[:, 0::2] << 4) | digits[:, 1::2])
     validity = None
     if array.null_count:
-        validity = pc.is_valid(array).buffers()[1]  # computed afresh, so without an offset
+        validity = pc.is_valid(array).buffers()[1]  # computed anew, so without an offset
     storage = pa.Array.from_buffers(pa.binary(16), len(array), [validity, pa.py_buffer(packed)])
     return pa.ExtensionArray.from_storage(target, storage)
 
@@ -270,7 +270,7 @@ _CONVERTERS: dict[str, Callable[[pa.Array, pa.DataType], pa.Array]] = {
 
 
 def stored_duckdb(type: SqlType) -> str:
-    """The DuckDB type of a stored column as `read_parquet` gives it, before `restored`."""
+    """Returns the DuckDB type of a stored column as `read_parquet` returns it, before `restored`."""
     if type.item is not None:
         return stored_duckdb(type.item) + "[]"
     if type.fields:
@@ -292,7 +292,7 @@ def stored_duckdb(type: SqlType) -> str:
 
 
 def restored(type: SqlType, expression: str) -> str:
-    """DuckDB SQL that turns a column of `stored_duckdb` into one of `SqlType.duckdb`."""
+    """Returns DuckDB SQL that converts a column of `stored_duckdb` to `SqlType.duckdb`."""
     if stored_duckdb(type) == type.duckdb:
         return expression
     if type.item is not None:
@@ -337,9 +337,9 @@ def _restored_label(type: SqlType, expression: str) -> str:
 
 
 def initial_text(type: SqlType, value: pa.Array) -> str | None:
-    """`Column.initial` for a new column of a table with rows: `value` is its default, an array of length 1.
+    """Returns `Column.initial` for a new column of a table with rows; `value` is its default, an array of length 1.
 
-    Gives None for NULL. The text is what DuckDB prints for the stored value, and casts back.
+    None for NULL. The text is DuckDB's of the stored value, and can be cast back.
     """
     import duckdb
 

@@ -1,4 +1,4 @@
-"""Row groups in, Parquet files of bounded size out: one append's part of a table's data folder."""
+"""Writes row groups into Parquet files of bounded size in a table's data folder."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.statistics import file_statistics
 
 BLOOM_ERROR = 0.01
-"""How often a Bloom filter of a primary key says yes wrongly."""
+"""False positive rate of a primary key's Bloom filter."""
 SAMPLE_ROWS = 8192
 
 
 class FileWriter:
     """Writes row groups of `schema` (stored form) into new files; used by one thread at a time.
 
-    A file ends once it has `file_bytes`. With `durable`, a closed file is on the disk. All rows are of one `bucket`,
-    where there is one.
+    A file ends once it has `file_bytes`. With `durable`, closed files are synced. All rows belong to `bucket`, if
+    given.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class FileWriter:
         self._files: list[DataFile] = []
 
     def write(self, group: pa.Table) -> None:
-        """Adds one row group."""
+        """Writes one row group."""
         for column, values in zip(self._columns, group.columns):
             floating = pa.types.is_floating(values.type)
             if floating and column.field_id not in self._with_nan and pc.any(pc.is_nan(values)).as_py():
@@ -66,7 +66,7 @@ class FileWriter:
             self._close()
 
     def finish(self) -> list[DataFile]:
-        """Closes the last file and gives all of them."""
+        """Closes the last file and returns all files."""
         self._close()
         return self._files
 
@@ -85,7 +85,7 @@ class FileWriter:
             if _repeats(values):
                 repeating.append(column.name)
             if column.name in self._keys and not _unhashable(values.type):
-                # An INSERT's look-up of its key skips row groups that their ranges do not rule out.
+                # The key look-up of an INSERT skips row groups that their ranges do not exclude.
                 blooms[column.name] = {"ndv": group.num_rows, "fpp": BLOOM_ERROR}
         return pq.ParquetWriter(
             path,
@@ -105,7 +105,7 @@ class FileWriter:
             return
         path = self._paths[-1]
         collected: list[pq.FileMetaData] = []
-        self._writer._metadata_collector = collected  # close() hands the footer over: no need to read it again
+        self._writer._metadata_collector = collected  # close() appends the footer, so it need not be read back
         self._writer.close()
         self._writer = None
         if self._durable:
@@ -117,7 +117,7 @@ class FileWriter:
 
 
 def _repeats(values: pa.ChunkedArray) -> bool:
-    """Whether a dictionary would be worth its making: by a sample from the group's middle."""
+    """Returns whether a dictionary pays, by a sample from the group's middle."""
     if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
         return False
     sample = values.slice(len(values) // 2, SAMPLE_ROWS)
@@ -130,7 +130,7 @@ def _unhashable(type: pa.DataType) -> bool:
 
 @contextlib.contextmanager
 def disk_errors() -> Iterator[None]:
-    """53100 where the disk is full, 58030 where it fails otherwise."""
+    """Converts OSErrors: 53100 if the disk is full, else 58030."""
     try:
         yield
     except OSError as error:
@@ -140,7 +140,7 @@ def disk_errors() -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """Brings a file, or a directory's entries, to the disk."""
+    """Syncs a file, or a directory's entries, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,8 +1,7 @@
-"""A table's Iceberg metadata: a new version is staged as files, and counts once the database says so.
+"""A table's Iceberg metadata: a new version is staged as files and takes effect when the catalog's database names it.
 
-gpudb keeps one snapshot a table in the metadata, so that a commit costs the same after a million of them;
-what open transactions still read is kept by `garbage`. The table's state stays in memory between commits
-(`TableState`).
+The metadata has one snapshot per table, so that the cost of a commit does not grow with their number; `garbage` keeps
+what open transactions still read. The table's state stays in memory between commits (`TableState`).
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ from gpudb.storage.iceberg.schema import iceberg_schema, partition_of, partition
 from gpudb.storage.iceberg.statistics import IcebergStatistics, from_iceberg, to_iceberg
 
 MANIFESTS = 8
-"""A snapshot of more manifests than this gets them merged into one."""
+"""Maximum manifests of a snapshot; more are merged into one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Added:
-    """When a live file was added: Iceberg wants to know it in every later manifest."""
+    """Snapshot and sequence number at which a live file was added; Iceberg repeats them in every later manifest."""
 
     snapshot_id: int
     sequence: int
@@ -63,7 +62,7 @@ class _Manifest:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """The committed metadata of one table. `files` are its metadata files that must stay."""
+    """The committed metadata of one table. `files` are its metadata files that must be kept."""
 
     metadata: TableMetadataV2
     location: Path
@@ -73,9 +72,9 @@ class TableState:
 
 
 def stage(state: TableState | None, folder: Path, table: Table) -> TableState:
-    """Writes the metadata files (to the disk) that make `table` the table's next version.
+    """Writes and syncs the metadata files of a table's next version.
 
-    `folder` is the table's own; `state` is None for a table that is new. Nothing counts yet: the caller makes
+    `folder` is the table's own; `state` is None for a new table. Nothing takes effect yet: the caller makes
     `TableState.location` the table's current one, or removes the new ones among `TableState.files`.
     """
     directory = folder / "metadata"
@@ -171,7 +170,7 @@ def _snapshot_id(previous: Snapshot | None) -> int:
 
 
 class _ManifestWriter:
-    """Brings a snapshot's manifests to the table's files: keeps those that hold, rewrites the others."""
+    """Updates a snapshot's manifests to the table's files: keeps the valid ones and rewrites the others."""
 
     def __init__(
         self,
@@ -197,7 +196,7 @@ class _ManifestWriter:
     def next_manifests(
         self, manifests: Sequence[_Manifest], live: Mapping[str, _Added]
     ) -> tuple[tuple[_Manifest, ...], dict[str, _Added]]:
-        """The manifests that together hold exactly the table's files, and when each of those was added."""
+        """Returns manifests that hold exactly the table's files, and where each of those was added."""
         new = [path for path in self._files if path not in live]
         added = {path: live.get(path) or _Added(self._snapshot_id, self._sequence) for path in self._files}
         listed = {path for manifest in manifests for path in manifest.paths}
@@ -207,7 +206,7 @@ class _ManifestWriter:
         moved = [path for path in self._files if path in live and path not in holding]
         assert whole or not manifests or listed >= set(moved)
         for spec in {0: UNPARTITIONED_PARTITION_SPEC, self._parted.spec_id: self._parted}.values():
-            # A manifest's files are all of one spec.
+            # All files of a manifest have one spec.
             fresh, again = ([path for path in paths if self._spec(path) == spec.spec_id] for paths in (new, moved))
             if fresh or again:
                 kept.append(self._write(spec, fresh, again, live))
@@ -234,7 +233,7 @@ class _ManifestWriter:
                 since = live[name]
                 writer.add_entry(self._entry(ManifestEntryStatus.EXISTING, name, since.snapshot_id, since.sequence))
         manifest = writer.to_manifest_file()
-        # Set now, as the list's writer would only do it in its own copy.
+        # The list's writer sets it only in a copy.
         manifest.sequence_number = self._sequence
         if new:
             manifest.min_sequence_number = min([self._sequence, *(live[name].sequence for name in moved)])
@@ -281,10 +280,10 @@ def _write_list(
 
 
 def load(folder: Path, name: str, columns: Sequence[Column]) -> tuple[TableState, tuple[DataFile, ...]]:
-    """Reads the metadata file `name` of a table's folder and the files of its snapshot.
+    """Reads the metadata file `name` of a table's folder, and the files of its snapshot.
 
-    A data directory may have been moved: paths under the table's old location are read under `folder`.
-    XX001 for metadata that is missing or cannot be read.
+    A data directory may have been moved: paths under the table's old location are resolved under `folder`. Raises XX001
+    for metadata that is missing or cannot be read.
     """
     location = folder / "metadata" / name
     try:
@@ -354,7 +353,7 @@ def _path(uri: str) -> Path:
 
 
 class _DiskFile(OutputFile):
-    """A file that pyiceberg writes and that is on the disk once it is closed."""
+    """Output file of pyiceberg that is synced when closed."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(_uri(path))
@@ -401,7 +400,7 @@ class _DiskInput(InputFile):
 
 
 class _Moved:
-    """What a manifest is read through: the file where it lies now, whatever its entry says."""
+    """File access for reading a manifest at its current location, whatever its entry says."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

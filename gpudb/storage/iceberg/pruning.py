@@ -1,4 +1,4 @@
-"""Leaves out files that by their minima and maxima hold no row a query wants."""
+"""Prunes files whose minima and maxima exclude all rows that a query needs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpudb.catalog.model import DataFile
 
 @dataclass(frozen=True, slots=True)
 class ColumnRange:
-    """`low <= column <= high`, a None bound being none; equality has both alike. NULL never satisfies it.
+    """`low <= column <= high`; a None bound is open, equality sets both. NULL never satisfies it.
 
-    Bounds are in the form of `DataFile`'s statistics: dates in days, times in microseconds (UTC for
-    timestamptz), uuids as text, numerics as Decimal. Strings compare by code point: for a column under
-    another collation only equality may be asked. With `among`, in order, it is one of those. With `null`, the
-    condition is IS NULL instead, and with `not_null` IS NOT NULL.
+    Bounds have the form of `DataFile`'s statistics: dates in days, times in microseconds (UTC for timestamptz), uuids
+    as text, numerics as Decimal. Strings compare by code point: for a column with another collation only equality is
+    allowed. With `among`, which is sorted, the value is one of those. With `null` the condition is IS NULL instead,
+    with `not_null` IS NOT NULL.
     """
 
     field_id: int
@@ -31,7 +31,7 @@ class ColumnRange:
 
 
 def prune(files: Sequence[DataFile], conjuncts: Sequence[ColumnRange]) -> tuple[DataFile, ...]:
-    """The files that may hold a row for which every one of `conjuncts` is true."""
+    """Returns the files that may hold a row for which all `conjuncts` are true."""
     return tuple(file for file in files if all(_may_hold(file, conjunct) for conjunct in conjuncts))
 
 
@@ -56,5 +56,5 @@ def _may_hold(file: DataFile, wanted: ColumnRange) -> bool:
             if place == len(wanted.among) or wanted.among[place] > most:
                 return False
     except TypeError:
-        return True  # kinds of values that do not compare prove nothing
+        return True  # values that do not compare exclude nothing
     return True

@@ -1,7 +1,7 @@
 """Samples of columns for the planner: some tens of thousands of values out of a few files, read once.
 
-A sample is kept by the files that it is of, and these are chosen by where they lie among the rows: what small appends
-leave of them stays. Only the one column is read; of a chunk that takes much space its first rows alone.
+A sample is cached under the files that it was read from. These are chosen by their position among the rows, so that
+small appends leave the choice unchanged. Only the one column is read; of a large chunk only its first rows.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from gpudb.plan.cost.sampling import Sample
 from gpudb.storage.iceberg.column_layout import names_by_id
 
 VALUES = 30_000
-"""How many values are looked at: as many as PostgreSQL's ANALYZE does by default."""
+"""Number of sampled values, as in PostgreSQL's ANALYZE by default."""
 FILES, PLACES = 4, 8
-"""The most files that are opened, and the most places at which they are read."""
+"""Maximum files that are opened, and places at which they are read."""
 WHOLE_BYTES = 4 << 20
-"""A column's chunk of a row group of no more bytes is read whole, so that it is seen at several places."""
+"""Column chunks up to this size are read whole, so that they are sampled at several places."""
 _BUFFER = 1 << 17
 _log = logging.getLogger(__name__)
 _known: LruCache[tuple[int, tuple[str, ...]], tuple[Sample | None]] = LruCache(4096)
 
 
 def sample(table: Table, column: Column) -> Sample | None:
-    """A sample of a column's values; None for one that lies as structs or lists, or whose files cannot be read."""
+    """Returns a sample of a column's values; None for columns stored as structs or lists, or if files cannot be
+    read.
+    """
     files = _spread(table.files, [file.rows for file in table.files], FILES)
     key = column.field_id, tuple(file.path for file in files)
     known = _known.get(key)
@@ -70,12 +72,12 @@ def _sampled(files: Sequence[DataFile], column: Column) -> Sample | None:
 
 
 def _read(file: DataFile, column: Column, files: int) -> Iterator[pa.Array]:
-    """A file's share of the values, in stretches of rows that lie together."""
+    """Yields a file's share of the values, in runs of adjacent rows."""
     footer = pq.read_metadata(file.path)
     at, name = _place(footer, column.field_id)
     if name is None:
         return
-    # Texts by their places in dictionaries: laid out, long ones that are few take much more than they do in files.
+    # Texts are read as dictionaries: expanded, few long ones take much more memory than in files.
     coded = [name] if footer.schema.column(at).physical_type == "BYTE_ARRAY" else []
     options = {"metadata": footer, "buffer_size": _BUFFER, "pre_buffer": False, "read_dictionary": coded}
     with pq.ParquetFile(file.path, **options) as opened:
@@ -92,7 +94,7 @@ def _read(file: DataFile, column: Column, files: int) -> Iterator[pa.Array]:
 
 
 def _stretches(opened: pq.ParquetFile, group: int, name: str, wanted: int, places: int) -> Iterator[pa.Array]:
-    """Values of a row group, all of them if they are no more than wanted, else some at so many places."""
+    """Yields the values of a row group: all if they are at most `wanted`, else runs at `places` positions."""
     values = opened.read_row_group(group, columns=[name], use_threads=False).column(0).combine_chunks()
     if len(values) <= wanted:
         yield values
@@ -103,7 +105,7 @@ def _stretches(opened: pq.ParquetFile, group: int, name: str, wanted: int, place
 
 
 def _place(footer: pq.FileMetaData, field_id: int) -> tuple[int, str | None]:
-    """The number and the name of the leaf that a column is; no name where it is none, or came after the file."""
+    """Returns number and name of a column's leaf; no name if it is nested or newer than the file."""
     schema = footer.schema.to_arrow_schema()
     name = names_by_id(schema).get(field_id)
     if name is None or pa.types.is_nested(schema.field(name).type):
@@ -113,7 +115,7 @@ def _place(footer: pq.FileMetaData, field_id: int) -> tuple[int, str | None]:
 
 
 def _spread(items: Sequence[Any], rows: Sequence[int], most: int) -> list[Any]:
-    """At most so many of some items, those at which equal shares of all their rows have their middle."""
+    """Selects at most `most` items: those that contain the middles of equal shares of all their rows."""
     if len(items) <= most:
         return list(items)
     middles = [(2 * number + 1) * sum(rows) / (2 * most) for number in range(most)]

@@ -1,4 +1,4 @@
-"""A table's files as a relation in DuckDB's SQL, whatever its columns were when each file was written."""
+"""A table's files as a relation in DuckDB's SQL, independent of the columns at the time each file was written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudb.storage.iceberg.column_layout import is_struct, restored, stored_duck
 
 FILE_COLUMN = "gpudb$filename"
 ROW_COLUMN = "gpudb$file_row_number"
-"""Where a row lies: its file's path, and its number in it from 0 (BIGINT). No user's column is called so."""
+"""A row's position: its file's path, and its number in it from 0 (BIGINT). No user column has such a name."""
 
 
 def scan_sql(
@@ -23,17 +23,17 @@ def scan_sql(
     columns: Sequence[str] | None = None,
     with_row_ids: bool = False,
 ) -> str:
-    """A SELECT in DuckDB's SQL over `files` (None: all of the table's), to stand in parentheses in a FROM.
+    """Returns a SELECT in DuckDB's SQL over `files` (None: all of the table's), for use in parentheses in a FROM.
 
-    It gives the table's columns (or those named, in their order) by name, each of `SqlType.duckdb`; columns
-    are found by Iceberg field id, those that a file lacks are NULL or `Column.initial`. `with_row_ids` adds
-    FILE_COLUMN and ROW_COLUMN at the end. Filters and projections on it reach the Parquet reader.
+    It returns the table's columns (or the named ones, in their order) by name, each of `SqlType.duckdb`. Columns are
+    matched by Iceberg field id; those that a file lacks are NULL or `Column.initial`. `with_row_ids` appends
+    FILE_COLUMN and ROW_COLUMN. Filters and projections on it reach the Parquet reader.
     """
     chosen = table.columns if columns is None else [_named(table, name) for name in columns]
     files = table.files if files is None else files
     if not files:
         return _empty(chosen, with_row_ids)
-    # DuckDB 2.0 fails where a member of a struct is read that a file lacks: such files stand apart.
+    # DuckDB 2.0 fails to read a struct member that a file lacks: such files get a SELECT of their own.
     groups: dict[frozenset[int], list[DataFile]] = {}
     structs = [c.field_id for c in chosen if is_struct(c.type)]
     for file in files:
@@ -50,7 +50,7 @@ def _group(
     files: Sequence[DataFile],
     with_row_ids: bool,
 ) -> str:
-    """The SELECT over files that all lack the same struct columns; `anchor` is read where nothing else is."""
+    """Returns the SELECT over files that lack the same struct columns; `anchor` is read if no other column is."""
     there = [column for column in columns if column.field_id not in lacking]
     options = ["schema = MAP {" + ", ".join(_field(column) for column in there or [anchor]) + "}"]
     outputs = []
@@ -94,7 +94,7 @@ def _literal(text: str) -> str:
 
 @contextlib.contextmanager
 def data_errors() -> Iterator[None]:
-    """Turns DuckDB's errors about unreadable data files into gpudb's, and lets all others through."""
+    """Converts DuckDB's errors about unreadable data files to gpudb's; others pass unchanged."""
     try:
         yield
     except duckdb.Error as error:
@@ -105,10 +105,10 @@ def data_errors() -> Iterator[None]:
 
 
 def unreadable(error: duckdb.Error) -> GpudbError | None:
-    """XX001 for a file that is damaged or cut short, 58P01 for one that is gone; None for other matters."""
+    """Returns XX001 for a damaged or truncated file, 58P01 for a missing one; None for other errors."""
     text = str(error)
     if type(error) is duckdb.Error and "alloc" not in text:
-        # Its Parquet and Thrift readers' own exceptions, which name no file.
+        # Exceptions of DuckDB's Parquet and Thrift readers, which name no file.
         return GpudbError(f"could not read data file: {text.partition(chr(10))[0]}", condition="data_corrupted")
     if ".parquet" not in text and "Parquet" not in text and "parquet" not in text:
         return None

@@ -1,8 +1,8 @@
-"""SQL types as Iceberg types, and a table's definition as an Iceberg schema with properties.
+"""Maps SQL types to Iceberg types, and a table's definition to an Iceberg schema with properties.
 
-What Iceberg cannot say (smallint, varchar(3), json, int4range, …) stands in the table property `gpudb.type.FIELD_ID`;
-other engines read the same files by the Iceberg type alone. Importing pyiceberg takes over a second, so
-nothing imports this file before a durable table is touched.
+What Iceberg cannot express (smallint, varchar(3), json, int4range, …) is in the table property `gpudb.type.FIELD_ID`;
+other engines read the same files by the Iceberg type alone. Importing pyiceberg takes over a second, so this module is
+not imported before a durable table is used.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _PLAIN: dict[str, IcebergType] = {
     "uuid": UUIDType(),
 }
 
-# What the Iceberg type alone says; every other type needs its property.
+# SQL types that the Iceberg type implies; every other type needs its property.
 _SAID: dict[type[IcebergType], str] = {
     BooleanType: "bool",
     IntegerType: "int4",
@@ -84,7 +84,7 @@ _SAID: dict[type[IcebergType], str] = {
 
 
 def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
-    """The Iceberg type of a column of that field id; members take the ids after it (see `stored`)."""
+    """Returns the Iceberg type of a column with this field id; members take the following ids (see `column_layout`)."""
     if type.item is not None:
         element = iceberg_type(type.item, field_id + 1)
         return ListType(element_id=field_id + 1, element=element, element_required=False)
@@ -129,12 +129,12 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
 
 
 def iceberg_schema(table: Table, schema_id: int) -> Schema:
-    """The table's columns as an Iceberg schema; a primary key is its identifier fields."""
+    """Returns the table's columns as an Iceberg schema; a primary key becomes its identifier fields."""
     fields = [
         NestedField(c.field_id, c.name, iceberg_type(c.type, c.field_id), required=c.not_null, doc=c.comment)
         for c in table.columns
     ]
-    # Iceberg lets only plain types but floats be identifiers, and none or all of a key.
+    # Iceberg allows only primitive types other than floats as identifiers, and requires all columns of a key.
     keys = [field for field, c in zip(fields, table.columns) if c.name in table.primary_key]
     fit = all(
         f.required and f.field_type.is_primitive and not isinstance(f.field_type, FloatType | DoubleType) for f in keys
@@ -143,9 +143,9 @@ def iceberg_schema(table: Table, schema_id: int) -> Schema:
 
 
 def partition_spec(table: Table, known: Sequence[PartitionSpec]) -> PartitionSpec:
-    """How the table's files are parted: by the buckets of the column that it is distributed by, or not at all.
+    """Returns the partition spec of the table's files: by the buckets of its distribution column, or unpartitioned.
 
-    One of the specs that are `known`, the unpartitioned one the first of them, or a new one.
+    It is one of the `known` specs, of which the first is the unpartitioned one, or a new one.
     """
     column = table.hashed_by
     if column is None:
@@ -159,12 +159,12 @@ def partition_spec(table: Table, known: Sequence[PartitionSpec]) -> PartitionSpe
 
 
 def partition_of(file: DataFile) -> Record:
-    """A file's values of its spec's fields: NULL is a bucket of its own."""
+    """Returns a file's partition values; NULL is a partition of its own."""
     return Record() if file.bucket is None else Record(None if file.bucket == NULLS else file.bucket)
 
 
 def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:
-    """The properties that carry SQL types beyond Iceberg's: `NAME` or `NAME MODIFIER`."""
+    """Returns the properties for SQL types beyond Iceberg's: `NAME` or `NAME MODIFIER`."""
     found = {}
     for column in columns:
         type = column.type
@@ -176,7 +176,7 @@ def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:
 
 
 def sql_type(type: IcebergType) -> SqlType | None:
-    """The SQL type that an Iceberg type says by itself; None if there is none like it."""
+    """Returns the SQL type that an Iceberg type implies; None if there is none."""
     if isinstance(type, DecimalType):
         return SqlType("numeric", ((type.precision << 16) | type.scale) + 4)
     if isinstance(type, ListType):

@@ -1,7 +1,7 @@
-"""A data file's minima, maxima and NULL counts: from Parquet's footer, and to and from Iceberg's bytes.
+"""Minima, maxima and NULL counts of a data file: from Parquet's footer, and to and from Iceberg's bytes.
 
-Only what is sound for PostgreSQL's comparisons is kept: no bounds for json, intervals and arrays; no maximum
-of floats where a NaN, which PostgreSQL sorts last, may be hidden.
+Only what is sound for PostgreSQL's comparisons is kept: no bounds for json, intervals and arrays; no maximum of floats
+where there may be a NaN, which PostgreSQL sorts last.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpudb.storage.iceberg.column_layout import leaf_count, leaf_ids
 from gpudb.types import SqlType
 
 STRING_BOUND = 64
-"""Longer strings' bounds are cut to this many characters (bytes, for bytea)."""
+"""Bounds of longer strings are truncated to this many characters (bytes, for bytea)."""
 
 _BOUNDED = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz uuid".split()
@@ -28,13 +28,13 @@ _EXACT = Context(prec=100)
 
 
 def bounded(type: SqlType) -> bool:
-    """Whether a column of this type has bounds at all."""
+    """Returns whether columns of this type have bounds."""
     return type.name in _BOUNDED
 
 
 @dataclass(slots=True)
 class _Gathered:
-    """What the row groups seen so far say about a column; None where one of them said nothing."""
+    """Statistics of a column over the row groups so far; None where one of them has none."""
 
     minimum: object = None
     maximum: object = None
@@ -45,7 +45,7 @@ class _Gathered:
 def file_statistics(
     path: str, size: int, footer: pq.FileMetaData, columns: Sequence[Column], with_nan: frozenset[int]
 ) -> DataFile:
-    """The DataFile of a file whose leaves are those of `columns`; those of `with_nan` hold a NaN."""
+    """Returns the DataFile of a file whose leaves are those of `columns`; the columns `with_nan` contain a NaN."""
     minimums: dict[int, object] = {}
     maximums: dict[int, object] = {}
     nulls: dict[int, int] = {}
@@ -87,7 +87,7 @@ def _gather(footer: pq.FileMetaData, leaf: int, type: SqlType) -> _Gathered:
 
 
 def _value(raw: object, type: SqlType) -> object:
-    """A Parquet statistic in the form that `DataFile` documents."""
+    """Converts a Parquet statistic to the form that `DataFile` documents."""
     if type.name == "numeric":
         whole = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else raw
         assert isinstance(whole, int)
@@ -104,7 +104,9 @@ def _cut_low(value: object) -> object:
 
 
 def _cut_high(value: object) -> object:
-    """A bound that is no lower: a long string is cut and its end raised; None if nothing is higher."""
+    """Truncates a maximum without lowering it: a long string's last character is incremented; None if nothing is
+    higher.
+    """
     if isinstance(value, str) and len(value) > STRING_BOUND:
         cut = value[:STRING_BOUND]
         while cut:
@@ -121,7 +123,7 @@ def _cut_high(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class IcebergStatistics:
-    """A data file's statistics as Iceberg keeps them: by the field id of the leaf, bounds as bytes."""
+    """A data file's statistics in Iceberg's form: by the field id of the leaf, bounds as bytes."""
 
     value_counts: Mapping[int, int] = field(default_factory=dict)
     null_value_counts: Mapping[int, int] = field(default_factory=dict)
@@ -131,7 +133,7 @@ class IcebergStatistics:
 
 
 def to_iceberg(file: DataFile, columns: Sequence[Column]) -> IcebergStatistics:
-    """The statistics of a file, for its manifest entry."""
+    """Returns the statistics of a file for its manifest entry."""
     counts: dict[int, int] = {}
     nulls: dict[int, int] = {}
     nans: dict[int, int] = {}
@@ -155,7 +157,7 @@ def to_iceberg(file: DataFile, columns: Sequence[Column]) -> IcebergStatistics:
 
 
 def from_iceberg(path: str, rows: int, size: int, statistics: IcebergStatistics, columns: Sequence[Column]) -> DataFile:
-    """The DataFile that a manifest entry describes; bounds of columns that are gone are dropped."""
+    """Returns the DataFile of a manifest entry; bounds of dropped columns are omitted."""
     minimums: dict[int, object] = {}
     maximums: dict[int, object] = {}
     nulls: dict[int, int] = {}

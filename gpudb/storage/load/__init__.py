@@ -1,5 +1,6 @@
-"""Loading files into a table: csv (plain, gzip, zstd), Parquet and Arrow files, and globs of them.
+"""Loads files into a table: csv (plain, gzip, zstd), Parquet and Arrow files, and globs of them.
 
-`files` finds and opens them, `cast` brings their columns to the table's types, `load` lets them flow into a table,
-`client` turns them into COPY data for a connection, `progress` says how far a load is. Imports storage.copy.
+`files` finds and opens them, `casts` converts their columns to the table's types, `loader` streams them into a table,
+`adoption` adds Parquet files unchanged, `client` turns files into COPY data for a connection, `progress` reports the
+progress of a load. May import `copy` and `iceberg` of storage.
 """

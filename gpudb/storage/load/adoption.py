@@ -1,7 +1,7 @@
-"""Parquet files that others have written as a table's own: copied page by page, with their footers' statistics.
+"""Adopts Parquet files that other programs wrote: copies them page by page, with their footers' statistics.
 
-Columns go by their names. What a footer does not tell is looked up or refused: a file that is here was held against the
-table's definition like any row.
+Columns are matched by name. What a footer does not prove is read from the file or refused: every row of an adopted file
+satisfies the table's definition.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _SMALL = 2**15
 
 
 def adopt(pattern: str, table: Table, directory: Path, *, durable: bool) -> tuple[DataFile, ...]:
-    """Copies the files that `pattern` names into a table's folder; after an error none is left there.
+    """Copies the files that `pattern` names into a table's folder; after an error none remains there.
 
-    58P01, XX001 and 42501 for files; 42703 and 42804 for their columns, 23502, 22001 and 22003 for values that the
-    table does not allow; 0A000 for columns of types, and tables of constraints, that footers say nothing about.
+    Raises 58P01, XX001 and 42501 for files; 42703 and 42804 for their columns; 23502, 22001 and 22003 for values that
+    the table does not allow; 0A000 for column types and constraints that footers cannot prove.
     """
     _check_table(table)
     found = files.find(pattern)
@@ -79,12 +79,12 @@ def _adopted(file: files.DataFile, table: Table, target: Path, durable: bool) ->
     floats = frozenset(column.field_id for column in columns if column.type.name in {"float4", "float8"})
     made = file_statistics(str(target), target.stat().st_size, pq.read_metadata(target), columns, floats)
     _check_values(file.path, table, columns, made)
-    # Columns that the file lacks are NULL, and were there before it.
+    # Columns that the file lacks are NULL; their ids are older than the file.
     return replace(made, last_field_id=max((column.field_id for column in table.columns), default=0))
 
 
 def _is_null(column: Column) -> bool:
-    """Whether a file's rows have NULLs in a column that the file lacks."""
+    """Returns whether rows of a file that lacks a column have NULL in it."""
     return column.default is None and column.initial is None and not is_struct(column.type)
 
 
@@ -111,7 +111,7 @@ def _check_type(path: Path, column: Column, given: pa.DataType) -> None:
 
 
 def _check_lengths(path: Path, columns: Sequence[Column], names: Sequence[str]) -> None:
-    """22001 for a text that is longer than its column allows."""
+    """Raises 22001 for a text that is longer than its column allows."""
     bounded = [(n, c) for n, c in zip(names, columns, strict=True) if c.type.name == "varchar" and c.type.length]
     if not bounded:
         return

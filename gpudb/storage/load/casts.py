@@ -1,4 +1,4 @@
-"""Columns of Parquet and Arrow files to a table's types, as PostgreSQL's assignment casts go."""
+"""Casts columns of Parquet and Arrow files to a table's types, as PostgreSQL's assignment casts do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LAST_MOMENT = 9_223_371_331_200_000_000
 
 
 def sql_type(held: pa.DataType) -> SqlType | None:
-    """The SQL type that holds an Arrow type's values; None for one that gpudb has no type for."""
+    """Returns the SQL type for an Arrow type; None if gpudb has none."""
     if pa.types.is_list(held) or pa.types.is_large_list(held) or pa.types.is_fixed_size_list(held):
         element = sql_type(held.value_type)
         return None if element is None or element.element is not None else element.array
@@ -66,7 +66,7 @@ _SQL_TYPES: tuple[tuple[Callable[[pa.DataType], bool], SqlType], ...] = (
 
 
 def cast(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
-    """A file's column as one of `type_`; DatatypeMismatch 42804 where PostgreSQL has no assignment cast."""
+    """Casts a file's column to `type_`; raises DatatypeMismatch (42804) where PostgreSQL has no assignment cast."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_null(column.type):
@@ -95,7 +95,7 @@ def _mismatch(held: pa.DataType, type_: SqlType) -> GpudbError:
 
 
 def _usual(column: pa.Array, source: SqlType) -> pa.Array:
-    """The column in the source type's own Arrow form, so that units and widths no longer differ."""
+    """Converts a column to the Arrow type of its SQL type, so that units and widths no longer differ."""
     held = column.type
     if pa.types.is_duration(held):
         microseconds = pc.cast(pc.cast(column, pa.duration("us"), safe=False), pa.int64()).to_pylist()
@@ -108,7 +108,7 @@ def _usual(column: pa.Array, source: SqlType) -> pa.Array:
         return pa.array([None if value is None else str(uuid.UUID(bytes=value)) for value in values])
     if source.element is not None or pa.types.is_decimal128(held):
         return column
-    # nanoseconds are cut to microseconds, as every reader of such files does
+    # Nanoseconds are truncated to microseconds, as other readers of such files do.
     return column if held == source.arrow else pc.cast(column, source.arrow, safe=not pa.types.is_temporal(held))
 
 
@@ -146,7 +146,7 @@ def _to_integer(column: pa.Array, type_: SqlType) -> Converted:
 
 
 def _without(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], column: pa.Array) -> Converted:
-    """22003 for the rows that are `wrong`."""
+    """Adds 22003 for the rows that are `wrong`."""
     wrong = pc.fill_null(wrong, False)
     rows = np.flatnonzero(wrong.to_numpy(zero_copy_only=False)).tolist()
     values = pc.if_else(wrong, pa.scalar(None, values.type), values)
@@ -172,7 +172,7 @@ def _to_numeric(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
 
 
 def _decimal(value: float, source: SqlType) -> Decimal:
-    """What PostgreSQL's cast from a float keeps of it: 15 digits, or 6 of a real."""
+    """Returns what PostgreSQL's cast keeps of a float: 15 digits, or 6 of a real."""
     return Decimal(f"{value:.{15 if source.name == 'float8' else 6}g}")
 
 
@@ -214,7 +214,7 @@ def _moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock) -> 
         inside = pc.and_(pc.greater_equal(days, FIRST_MOMENT // DAY), pc.less(days, _LAST_MOMENT // DAY))
         if pc.all(inside).as_py() is not False:
             return Converted(pc.multiply(days, DAY).view(pa.timestamp("us")))
-    # the rest depends on zones and precision: by text, which knows both
+    # The other casts depend on zones and precision: they go through text, which handles both.
     return convert(type_, text_column(source, column, clock.zone), clock)
 
 

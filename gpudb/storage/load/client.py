@@ -1,4 +1,4 @@
-"""Files as COPY data, for a client that loads them through its connection: one COPY a file."""
+"""Files as COPY data, for a client that loads them through its connection: one COPY per file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gpudb.storage.load.progress import Meter, Report, quiet
 
 @dataclass(frozen=True, slots=True)
 class CopySource:
-    """A file to send: `columns` are to be listed in the COPY (None: csv, all by position), `chunks` are its data.
+    """A file to send. `columns` belong in the COPY (None: csv, all by position); `chunks` are its data.
 
-    The COPY's options are `format`'s (`csv`), and, where `is_csv`, those of the file itself (HEADER, DELIMITER …).
+    The COPY's options are `format`'s (`csv`) and, if `is_csv`, those of the file itself (HEADER, DELIMITER …).
     """
 
     file: files.DataFile
@@ -34,10 +34,10 @@ class CopySource:
 
 
 def copy_sources(pattern: str, report: Report = quiet) -> list[CopySource]:
-    """The files that a path or glob names, as csv for `COPY t [(columns)] FROM STDIN (FORMAT csv, …)`.
+    """Returns the files that a path or glob names, as csv for `COPY t [(columns)] FROM STDIN (FORMAT csv, …)`.
 
-    Files are opened as their chunks are taken, so take them one after the other. Compressed csv is decompressed;
-    Parquet and Arrow become csv with the columns that they name. Errors as for `load_files`, for files.
+    A file is opened when its chunks are read, so read them one file after the other. Compressed csv is decompressed;
+    Parquet and Arrow files are converted to csv with the columns that they name. Raises as `load_files` does for files.
     """
     found = files.find(pattern)
     sent = [0]

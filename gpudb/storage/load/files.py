@@ -1,6 +1,6 @@
-"""The files of a load: found by a pattern, told apart by name or first bytes, and opened.
+"""Input files of a load: finds them by a pattern, detects their kind by name or first bytes, and opens them.
 
-Whatever is wrong with a file is 58P01 (not there), 42501 (not ours), XX001 (damaged) with the file's name.
+Errors name the file: 58P01 (missing), 42501 (no permission), XX001 (damaged).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PARQUET, _ARROW, _STREAM, _GZIP, _ZSTD = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file to load; `size` is in bytes on the disk."""
+    """A file to load; `size` is in bytes on disk."""
 
     path: Path
     kind: Kind
@@ -49,7 +49,7 @@ class DataFile:
 
 
 def find(pattern: str) -> list[DataFile]:
-    """The files that a path or glob names, sorted; 58P01 if there is none."""
+    """Returns the files that a path or glob names, sorted; raises 58P01 if there are none."""
     if "://" in pattern:
         scheme = pattern.partition("://")[0]
         if scheme != "file":
@@ -95,7 +95,7 @@ def _described(path: Path) -> DataFile:
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """Turns what the system and Arrow say of a file into an error that names it."""
+    """Converts errors of the system and of Arrow to errors that name the file."""
     try:
         yield
     except GpudbError:
@@ -111,17 +111,17 @@ def opening(path: Path) -> Iterator[None]:
 
 
 def damaged(path: Path, reason: str) -> GpudbError:
-    """XX001 for a file that is not what it should be."""
+    """Returns XX001 for a file that is damaged or of another kind."""
     return SqlError.of("data_corrupted", f'file "{path}" is damaged or of another kind: {reason}')
 
 
 def damaged_value(reason: str) -> GpudbError:
-    """XX001 for a value that Arrow cannot read as what the file says it is."""
+    """Returns XX001 for a value that Arrow cannot read as its declared type."""
     return SqlError.of("data_corrupted", f"a value cannot be read: {reason}")
 
 
 def csv_bytes(file: DataFile, at: Callable[[int], None]) -> Iterator[bytes]:
-    """A csv file's bytes, decompressed, without a byte order mark; `at` hears how far the file is read."""
+    """Yields a csv file's bytes, decompressed, without a byte order mark; `at` receives the position in the file."""
     with opening(file.path), pa.OSFile(str(file.path), "rb") as raw:
         source: pa.NativeFile = raw
         if file.compression is not None:
@@ -136,18 +136,18 @@ def csv_bytes(file: DataFile, at: Callable[[int], None]) -> Iterator[bytes]:
 
 
 def _check_end(file: DataFile) -> None:
-    """A stream that was cut at a frame's end, or holds nothing, decompresses without an error."""
+    """Raises for an empty compressed file: it, like one cut at a frame's end, decompresses without an error."""
     if file.size == 0:
         raise damaged(file.path, f"an empty file is no {file.compression} stream")
 
 
 def batches(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
-    """A Parquet or Arrow file's record batches, of at most `rows` rows."""
+    """Returns the record batches of a Parquet or Arrow file, of at most `rows` rows."""
     return _parquet(file, rows, at) if file.kind == "parquet" else _arrow(file, rows, at)
 
 
 def schema(file: DataFile) -> pa.Schema:
-    """The columns of a Parquet or Arrow file."""
+    """Returns the schema of a Parquet or Arrow file."""
     with opening(file.path):
         if file.kind == "parquet":
             return pq.read_schema(file.path)
@@ -190,7 +190,7 @@ def _reader(source: pa.NativeFile) -> pa.RecordBatchFileReader | pa.RecordBatchS
 
 
 def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
-    # offsets and lengths come from the file: nothing may follow them before they are checked
+    # Offsets and lengths come from the file: they must be checked before anything uses them.
     batch.validate(full=True)
     return batch
 

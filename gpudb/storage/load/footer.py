@@ -1,6 +1,6 @@
-"""Parquet files as they are, under a footer with Iceberg's field ids: pages are copied, never decoded.
+"""Copies Parquet files under a footer with Iceberg's field ids; pages are copied and never decoded.
 
-A footer is a struct of Thrift's compact protocol; of it the schema's elements are written anew, all else is copied.
+A footer is a struct of Thrift's compact protocol. Its schema elements are rewritten, all else is copied.
 Sources: parquet-format's parquet.thrift, Thrift's THRIFT-compact-protocol.md.
 """
 
@@ -16,7 +16,7 @@ from gpudb.errors import SqlError
 
 _MAGIC = b"PAR1"
 _SCHEMA = 2
-"""The number of the schema in a footer; of a name, a count of children and a field id in its elements."""
+"""Field number of the schema in a footer, and those of the name, child count and field id in its elements."""
 _NAME, _CHILDREN, _FIELD_ID = 4, 5, 9
 _TRUE, _FALSE, _BYTE, _I32, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 5, 7, 8, 9, 10, 11, 12
 _NUMBERS = {4, _I32, 6}
@@ -25,9 +25,9 @@ _Field = tuple[int, int, bytes]
 
 
 def copied(source: Path, target: Path, ids: Mapping[str, int]) -> None:
-    """Copies a file whose columns, which are plain ones, get field ids by their names; XX001 for one that is damaged.
+    """Copies a file and adds field ids to its columns, which are flat, by name; raises XX001 for a damaged file.
 
-    Where the file system can, both share the pages' blocks.
+    Where the file system supports it, both files share the pages' blocks.
     """
     with source.open("rb") as old, target.open("xb") as new:
         size = os.fstat(old.fileno()).st_size
@@ -64,7 +64,7 @@ def _copy(old: IO[bytes], new: IO[bytes], size: int) -> None:
 
 
 def with_ids(footer: bytes, ids: Mapping[str, int]) -> bytes:
-    """A footer whose leaves have the field ids of their names."""
+    """Returns a footer whose leaves have the field ids of their names."""
     reader = _Reader(footer)
     fields = [
         (number, kind, _schema(value, ids) if number == _SCHEMA else value) for number, kind, value in reader.fields()
@@ -106,14 +106,14 @@ def _varint(number: int) -> bytes:
 
 
 class _Reader:
-    """Walks over values; IndexError where they end too soon."""
+    """Parser of the compact protocol; raises IndexError where the data end too soon."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.at = 0
 
     def fields(self) -> list[_Field]:
-        """A struct's fields."""
+        """Parses a struct's fields."""
         found: list[_Field] = []
         number = 0
         while header := self._byte():
@@ -126,12 +126,12 @@ class _Reader:
         return found
 
     def text(self) -> str:
-        """A string."""
+        """Parses a string."""
         size = self._number()
         return self._data[self.at : self.at + size].decode()
 
     def count(self) -> tuple[int, int]:
-        """How many values a list has, and their type."""
+        """Parses a list's header: number and type of its values."""
         header = self._byte()
         return (self._number() if header >> 4 == 15 else header >> 4), header & 15
 

@@ -1,4 +1,4 @@
-"""Files into a table: every file's blocks flow through one pipeline into one append, all or nothing."""
+"""Loads files into a table: the blocks of all files flow through one pipeline into one append, all or nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Defaults = Mapping[str, Callable[[int], pa.Array]]
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """What a load needs to know of its table: `defaults` are as in `Completion`; `change` makes generated columns."""
+    """Parameters of a load: `defaults` are as in `Completion`; `change` computes generated columns."""
 
     table: Table
     defaults: Defaults
@@ -45,12 +45,12 @@ def load_files(
     report: Report = quiet,
     check: Callable[[], None] = lambda: None,
 ) -> int:
-    """Loads all files that `pattern` names and says how many rows; `write` stores them (Transaction.append).
+    """Loads all files that `pattern` names; returns the number of rows. `write` stores them (Transaction.append).
 
-    csv columns go by position and are all of the table's but those it generates; Parquet and Arrow columns go by
-    name, and the table's others get their defaults. 58P01, XX001 and 42501 for files; 22P02, 22P04, 22003 and others
-    for values, with file, line (row, for Parquet and Arrow) and column in `where`. `check` is called now and then and
-    may raise.
+    csv columns are matched by position and are all of the table's except generated ones. Parquet and Arrow columns are
+    matched by name, and the table's others get their defaults. Raises 58P01, XX001 and 42501 for files; 22P02, 22P04,
+    22003 and others for values, with file, line (row, for Parquet and Arrow) and column in `where`. `check` is called
+    regularly and may raise.
     """
     found = files.find(pattern)
     flow = Inflow(write, check=check)
@@ -101,7 +101,7 @@ def _feed_batches(file: files.DataFile, loading: Loading, flow: Inflow, meter: M
 
 
 def matched(file: files.DataFile, schema: pa.Schema, table: Table) -> tuple[Column, ...]:
-    """The table's column for each of the file's: by its name, or by that in another case; 42703."""
+    """Returns the table's column for each of the file's, by its name or by that in another case; raises 42703."""
     exact = {column.name: column for column in table.columns}
     folded = {column.name.lower(): column for column in table.columns}
     found: list[Column] = []
@@ -123,20 +123,20 @@ def matched(file: files.DataFile, schema: pa.Schema, table: Table) -> tuple[Colu
 
 @dataclass(frozen=True, slots=True)
 class BatchBlock(Block):
-    """Rows that a file has as columns already."""
+    """Rows that a file holds as columns already."""
 
     batch: pa.RecordBatch | None = None
 
 
 class BatchReader:
-    """Brings batches to the table's types; thread-safe."""
+    """Casts batches to the table's types; thread-safe."""
 
     def __init__(self, columns: Sequence[Column], clock: Clock) -> None:
         self._columns = tuple(columns)
         self._clock = clock
 
     def read(self, block: Block) -> Rows:
-        """The batch's rows; RowError for the first value that does not fit."""
+        """Returns the batch's rows; raises RowError for the first value that does not fit."""
         assert isinstance(block, BatchBlock)
         batch = block.batch
         assert batch is not None
@@ -161,7 +161,7 @@ class BatchReader:
         return Rows(columns, batch.num_rows, batch.num_rows)
 
     def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
-        """The row's number; it has no text of its own."""
+        """Returns the row's number; such a row has no text."""
         return row + 1, None
 
 

@@ -1,4 +1,4 @@
-"""How far a load is, for a progress bar."""
+"""Progress of a load, for a progress bar."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A moment of a load: bytes of the files (as they lie on the disk) that are read, of all, and rows stored.
+    """State of a load: bytes read of the files (as on disk), bytes in total, and rows stored.
 
     `rows` lags behind `done`, since blocks are still being parsed; it is exact at the end.
     """
@@ -26,7 +26,7 @@ def quiet(progress: Progress) -> None:
 
 
 class Meter:
-    """Adds up the bytes of several files and reports each step."""
+    """Sums the bytes of several files and reports each step."""
 
     def __init__(self, total: int, report: Report, rows: Callable[[], int]) -> None:
         self._total = total
@@ -35,10 +35,10 @@ class Meter:
         self._finished = 0
 
     def at(self, position: int) -> None:
-        """The current file is read up to `position`."""
+        """Reports that the current file is read up to `position`."""
         self._report(Progress(min(self._finished + position, self._total), self._total, self._rows()))
 
     def file_done(self, size: int) -> None:
-        """The current file is read to its end."""
+        """Reports that the current file is read to its end."""
         self._finished += size
         self.at(0)

@@ -13,27 +13,23 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import Column, ColumnStatistics, DataFile, Table
-from gpudb.duckdb.errors import EngineRestarted, fatal, own_fault, translated
+from gpudb.duckdb.errors import ENGINE_ERRORS, EngineRestarted, fatal, own_fault, translated
+from gpudb.duckdb.instance import Config
 from gpudb.duckdb.literals import name
-from gpudb.duckdb.output_casts import leaving
+from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.cpu import analysis
 from gpudb.engine.cpu.explain import plan_of
-from gpudb.engine.cpu.instance import Config, Instance
+from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import Reading
-from gpudb.engine.cpu.pruning import column_ranges
-from gpudb.engine.cpu.render import Renderer
+from gpudb.engine.cpu.statement import is_narrowable, statement_sql
 from gpudb.engine.protocol import Cancel, PlanNode, Request, Stream
 from gpudb.errors import GpudbError, QueryCanceled
 from gpudb.sql import bound
-from gpudb.sql.traverse import walk
-from gpudb.storage.iceberg.pruning import prune
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 
 _LOG = logging.getLogger(__name__)
 
 BATCH_ROWS = 65536
-ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, OSError)
-"""Errors that DuckDB raises itself, and those that an Arrow reader of its batches raises."""
 
 
 class CpuEngine:
@@ -52,7 +48,7 @@ class CpuEngine:
         self._config = config
         self._mending = threading.Lock()
         self._closed = False
-        self.instance = Instance(config)
+        self.instance = EngineInstance(config)
 
     def run(self, request: Request) -> Stream:
         """Starts a query (see `protocol.Engine`)."""
@@ -63,14 +59,14 @@ class CpuEngine:
             # Another statement broke the instance: this one starts again.
             return self._run(self.instance, request)
 
-    def _run(self, instance: Instance, request: Request) -> Stream:
+    def _run(self, instance: EngineInstance, request: Request) -> Stream:
         stack = ExitStack()
         try:
-            narrow = _narrowable(request.query)
+            narrow = is_narrowable(request.query)
             cursor, text, reading = self._prepared(instance, stack, request, narrow=narrow)
             schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
             # refers to the VALUES tables that the first text registered on the cursor
-            wide = partial(self.sql, instance, request, reading, {}) if narrow else None
+            wide = partial(statement_sql, instance, request, reading, {}) if narrow else None
             return DuckStream(stack, cursor, text, schema, request.cancel, wide, partial(self._told, instance))
         except BaseException as error:
             stack.close()
@@ -78,28 +74,28 @@ class CpuEngine:
                 raise self._told(instance, error) from error
             raise
 
-    def _told(self, instance: Instance, error: BaseException) -> GpudbError:
+    def _told(self, instance: EngineInstance, error: BaseException) -> GpudbError:
         """Translates an error; a fatal one replaces the broken instance."""
         if not fatal(error) or self._closed:
             return translated(error)
         with self._mending:
             if self.instance is instance and not instance.alive():
                 _LOG.error("the embedded engine failed and is started again", exc_info=error)
-                self.instance = Instance(self._config)
+                self.instance = EngineInstance(self._config)
         if self.instance is not instance and not own_fault(error):
             return EngineRestarted("the embedded engine failed and was started again", hint="Run the statement again.")
         return translated(error)
 
     def _prepared(
-        self, instance: Instance, stack: ExitStack, request: Request, *, narrow: bool = False
+        self, instance: EngineInstance, stack: ExitStack, request: Request, *, narrow: bool = False
     ) -> tuple[duckdb.DuckDBPyConnection, str, Reading]:
         request.cancel.check()
         reading = stack.enter_context(instance.loaded.reading(request.cancel))
         held: dict[str, pa.Table] = {}
-        text = self.sql(instance, request, reading, held, narrow=narrow)
+        text = statement_sql(instance, request, reading, held, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.take(timezone)
-        if not frames and not held and not instance.system.needed(text):
+        if not frames and not held and not reads_system_catalog(text):
             stack.callback(instance.cursors.give, timezone, cursor)
             return cursor, text, reading
         stack.callback(cursor.close)
@@ -107,48 +103,9 @@ class CpuEngine:
             cursor.register("frame " + frame, table)
         for values, table in held.items():
             cursor.register(values, table)
-        if instance.system.needed(text):
+        if reads_system_catalog(text):
             instance.system.prepare(cursor, text, request.snapshot, request.settings)
         return cursor, text, reading
-
-    def sql(
-        self,
-        instance: Instance,
-        request: Request,
-        reading: Reading,
-        held: dict[str, pa.Table] | None = None,
-        *,
-        narrow: bool = False,
-    ) -> str:
-        """Returns the DuckDB SQL of a query; adds further tables that it refers to to `held` (see `Renderer`).
-
-        With `narrow` aggregates multiply decimals in 64 bits, which may overflow.
-        """
-
-        def table(scan: bound.Scan, where: bound.Expr | None) -> str:
-            current = request.table(scan.table)
-            ranges = column_ranges(where, scan.rel, current, request.parameters)
-            if scan.row_ids:
-                return f"({scan_sql(current, prune(current.files, ranges), with_row_ids=True)})"
-            return reading.relation(current, ranges)
-
-        def system(qualified: str) -> str:
-            inside = Renderer(table, system, (), request.settings.values)
-            return instance.system.relation(qualified, inside.statement)
-
-        check, values = request.cancel.check, request.settings.values
-        renderer = Renderer(table, system, request.parameters, values, narrow=narrow, check=check, held=held)
-        inner = renderer.statement(request.query)
-        # Columns whose Arrow type from DuckDB differs from SqlType.arrow are cast.
-        plain = [f"q.c{number}" for number in range(1, len(request.query.columns) + 1)]
-        outputs = [leaving(each, c.type) for each, c in zip(plain, request.query.columns, strict=True)]
-        if outputs == plain:
-            return inner
-        if request.query.order_by and any((c.type.element or c.type).name[:3] == "reg" for c in request.query.columns):
-            # Looking up names joins, which loses the order.
-            numbered = f"SELECT *, row_number() OVER () AS place FROM ({inner}) AS o"
-            return f"SELECT {', '.join(outputs)} FROM ({numbered}) AS q ORDER BY q.place"
-        return f"SELECT {', '.join(outputs)} FROM ({inner}) AS q"
 
     def survivors(self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel) -> DuckStream:
         """Returns the rows of some of a table's files, without those that `gone` lists.
@@ -217,13 +174,6 @@ class CpuEngine:
 
 def _fields(types: list[pa.DataType]) -> list[pa.Field]:
     return [pa.field(f"c{number}", item) for number, item in enumerate(types, 1)]
-
-
-def _narrowable(query: bound.Query) -> bool:
-    """Returns whether aggregates evaluate all arguments before the first row, so that the query can be run again."""
-    nodes = list(walk(query))
-    streams = any(isinstance(node, bound.SetOperation) for node in nodes)
-    return not streams and any(isinstance(node, bound.Aggregate) for node in nodes)
 
 
 _NARROW_OVERFLOW = "Overflow in multiplication of DECIMAL(18)"

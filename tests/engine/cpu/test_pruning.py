@@ -10,6 +10,7 @@ import pytest
 from gpudb.catalog.model import Table
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.cpu.loaded_tables import LoadedTables
+from gpudb.engine.cpu.statement import statement_sql
 from tests.support.lab import Lab, answer
 
 # File n holds i = 10n … 10n + 9.
@@ -43,7 +44,7 @@ def _read(cpu: CpuEngine, lab: Lab, where: str, parameters: tuple[object, ...] =
     order = {file.path: int(str(file.minimums[1])) // 10 for file in table.files}
     request = lab.request(f"SELECT count(*) FROM parts WHERE {where}", parameters)
     with cpu.instance.loaded.reading() as reading:
-        text = cpu.sql(cpu.instance, request, reading)
+        text = statement_sql(cpu.instance, request, reading)
     return {order[path] for path in re.findall(r"'([^']*\.parquet)'", text)}
 
 

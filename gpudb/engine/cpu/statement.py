@@ -1,0 +1,128 @@
+"""The DuckDB SQL of a query, which the query keeps for as long as its tables stay the same."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Table
+from gpudb.duckdb.output_casts import leaving
+from gpudb.engine.cpu.instance import EngineInstance
+from gpudb.engine.cpu.loaded_tables import Reading
+from gpudb.engine.cpu.render import Renderer
+from gpudb.engine.protocol import Request
+from gpudb.sql import bound
+from gpudb.sql.prepared import Artifact
+from gpudb.sql.traverse import walk
+from gpudb.storage.iceberg.column_ranges import column_ranges
+from gpudb.storage.iceberg.pruning import ColumnRange, prune
+from gpudb.storage.iceberg.scan import scan_sql
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """A table as a query names it and as its snapshot has it, and the SQL relation that it was read as."""
+
+    named: Table
+    table: Table
+    ranges: Sequence[ColumnRange]
+    relation: str
+
+    def is_current(self, request: Request, reading: Reading) -> bool:
+        """Whether the table is still read as the same relation; acquires the relation for `reading`."""
+        return request.table(self.named) is self.table and reading.relation(self.table, self.ranges) == self.relation
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """SQL that depends on the relations of its scans alone."""
+
+    sql: str
+    scans: Sequence[_Scan]
+
+
+class _SessionValues(UserDict[str, Any]):
+    """Session values that record whether one of them was read."""
+
+    was_read = False
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.was_read = True
+        return self.data.get(key, default)
+
+
+_TEXTS: dict[bool, Artifact[_Text]] = {False: Artifact(), True: Artifact()}
+_IS_NARROWABLE: Artifact[bool] = Artifact()
+
+
+def is_narrowable(query: bound.Query) -> bool:
+    """Returns whether aggregates evaluate all arguments before the first row, so that the query can be run again."""
+    known = query.prepared.get(_IS_NARROWABLE)
+    return query.prepared.put(_IS_NARROWABLE, _finds_aggregates(query)) if known is None else known
+
+
+def _finds_aggregates(query: bound.Query) -> bool:
+    nodes = list(walk(query))
+    streams = any(isinstance(node, bound.SetOperation) for node in nodes)
+    return not streams and any(isinstance(node, bound.Aggregate) for node in nodes)
+
+
+def statement_sql(
+    instance: EngineInstance,
+    request: Request,
+    reading: Reading,
+    held: dict[str, pa.Table] | None = None,
+    *,
+    narrow: bool = False,
+) -> str:
+    """Returns the DuckDB SQL of a query; adds further tables that it refers to to `held` (see `Renderer`).
+
+    With `narrow` aggregates multiply decimals in 64 bits, which may overflow.
+    """
+    known = request.query.prepared.get(_TEXTS[narrow])
+    if known is not None and all(scan.is_current(request, reading) for scan in known.scans):
+        return known.sql
+    scans: list[_Scan] = []
+    # Other text in the next run: row numbers name files, and system relations and long VALUES are registered by name.
+    repeatable = not request.parameters
+
+    def table(scan: bound.Scan, where: bound.Expr | None) -> str:
+        nonlocal repeatable
+        current = request.table(scan.table)
+        ranges = column_ranges(where, scan.rel, current, request.parameters)
+        if scan.row_ids:
+            repeatable = False
+            return f"({scan_sql(current, prune(current.files, ranges), with_row_ids=True)})"
+        relation = reading.relation(current, ranges)
+        scans.append(_Scan(scan.table, current, ranges, relation))
+        return relation
+
+    def system(qualified: str) -> str:
+        nonlocal repeatable
+        repeatable = False
+        inside = Renderer(table, system, (), values)
+        return instance.system.relation(qualified, inside.statement)
+
+    values = _SessionValues(request.settings.values)
+    renderer = Renderer(table, system, request.parameters, values, narrow=narrow, check=request.cancel.check, held=held)
+    text = _with_output_casts(request.query, renderer.statement(request.query))
+    if repeatable and not values.was_read and not held:
+        request.query.prepared.put(_TEXTS[narrow], _Text(text, tuple(scans)))
+    return text
+
+
+def _with_output_casts(query: bound.Query, inner: str) -> str:
+    """Returns the SQL with casts of the columns whose Arrow type from DuckDB differs from SqlType.arrow."""
+    plain = [f"q.c{number}" for number in range(1, len(query.columns) + 1)]
+    outputs = [leaving(each, c.type) for each, c in zip(plain, query.columns, strict=True)]
+    if outputs == plain:
+        return inner
+    if query.order_by and any((c.type.element or c.type).name[:3] == "reg" for c in query.columns):
+        # Looking up names joins, which loses the order.
+        numbered = f"SELECT *, row_number() OVER () AS place FROM ({inner}) AS o"
+        return f"SELECT {', '.join(outputs)} FROM ({numbered}) AS q ORDER BY q.place"
+    return f"SELECT {', '.join(outputs)} FROM ({inner}) AS q"

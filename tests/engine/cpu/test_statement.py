@@ -1,0 +1,75 @@
+"""DuckDB SQL that queries keep: it is rendered again once a table, a parameter or a session value may have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from gpudb.engine.cpu import statement
+from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.protocol import Request, Settings
+from tests.support.lab import Lab
+
+
+@pytest.fixture
+def cpu(lab: Lab) -> Iterator[CpuEngine]:
+    engine = CpuEngine(spill=lab.database.store.spill)
+    lab.run("DROP TABLE IF EXISTS kept; CREATE TABLE kept (a int); INSERT INTO kept VALUES (1), (2)")
+    yield engine
+    engine.close()
+
+
+class Rendered(Exception):
+    """The renderer was used."""
+
+
+def _is_kept(cpu: CpuEngine, request: Request, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a second run takes the text of a first one; both are the same text."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise Rendered
+
+    with cpu.instance.loaded.reading() as reading:
+        first = statement.statement_sql(cpu.instance, request, reading)
+        with monkeypatch.context() as patched:
+            patched.setattr(statement, "Renderer", refuse)
+            try:
+                assert statement.statement_sql(cpu.instance, request, reading) == first
+            except Rendered:
+                return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "sql, kept",
+    [
+        ("SELECT count(*) FROM kept WHERE a > 1", True),
+        ("SELECT k.a, l.a FROM kept k JOIN kept l USING (a) WHERE EXISTS (SELECT FROM kept WHERE a > k.a)", True),
+        ("SELECT random(), a FROM kept", True),
+        ("SELECT now(), a FROM kept", False),
+        ("SELECT a FROM kept WHERE current_user = 'x'", False),
+        (f"SELECT a FROM (VALUES {', '.join(f'({n})' for n in range(3000))}) v(a)", True),
+    ],
+)
+def test_which_text_is_kept(cpu: CpuEngine, lab: Lab, monkeypatch: pytest.MonkeyPatch, sql: str, kept: bool) -> None:
+    values = {"now": None, "current_user": "gpudb"}
+    request = lab.request(sql, settings=Settings(values=values))
+    assert _is_kept(cpu, request, monkeypatch) is kept
+
+
+def test_parameters_are_rendered_each_time(cpu: CpuEngine, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not _is_kept(cpu, lab.request("SELECT count(*) FROM kept WHERE a > $1::int", (1,)), monkeypatch)
+
+
+def test_a_changed_table_is_read_anew(cpu: CpuEngine, lab: Lab) -> None:
+    request = lab.request("SELECT count(*) FROM kept")
+    assert [batch.column(0).to_pylist() for batch in cpu.run(request)] == [[2]]
+    lab.run("INSERT INTO kept VALUES (3)")
+    later = replace(request, snapshot=lab.request("SELECT FROM kept").snapshot)
+    assert [batch.column(0).to_pylist() for batch in cpu.run(later)] == [[3]]
+    assert [batch.column(0).to_pylist() for batch in cpu.run(request)] == [[2]]
+    lab.run("DELETE FROM kept")
+    empty = replace(request, snapshot=lab.request("SELECT FROM kept").snapshot)
+    assert [batch.column(0).to_pylist() for batch in cpu.run(empty)] == [[0]]

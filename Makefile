@@ -11,7 +11,7 @@ TEST_ARGS ?=
 TEST_PROCESSES := -n logical --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench soak test-gpu lock clean
+.PHONY: help install demo test lint format docs bench soak test-gpu lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -42,6 +42,9 @@ format: $(INSTALLED) ## put every file into ruff's shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(INSTALLED) ## build the guide into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 bench: $(INSTALLED) ## gpudb beside its peers on the same data
 	$(BIN)/python -m benchmarks.compare
 
@@ -69,5 +72,5 @@ lock: ## resolve requirements.lock and requirements-gpu.lock anew
 		-c requirements.lock pyproject.toml -o requirements-gpu.lock
 
 clean: ## remove the environment, caches and builds
-	rm -rf .venv .venv-gpu .asv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .venv-gpu .asv .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

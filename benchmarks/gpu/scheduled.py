@@ -2,8 +2,8 @@
 
     python -m benchmarks.gpu.scheduled [--scale 30] [--workers 2] [--queries q01 q03 …] [--data DIR] [--machine NAME]
 
-`dask scheduler` and `dask cuda worker` run as programs of their own, as the README tells users to start them; without
-GPUs `dask worker` does, for the engine twin. Writes results/scheduled-tpch.MACHINE.json, a query after the other.
+`dask scheduler` and `dask cuda worker` run as programs of their own, as docs/gpu-engine.md starts them; without GPUs
+`dask worker` does, for the engine twin. Writes results/scheduled-tpch.MACHINE.json, a query after the other.
 """
 
 from __future__ import annotations

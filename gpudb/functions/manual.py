@@ -2,8 +2,8 @@
 
 `manual.tsv` names them, section by section; PostgreSQL's own tables give the overloads of each name. An overload that
 has an implementation is the *same*, unless `manual.tsv` says how it *differs*; the others are *not yet* there.
-`tests/functions/test_manual.py` compares every overload marked as the same with a real PostgreSQL, and holds the
-README to what this makes: `python -m gpudb.functions.manual` writes it anew.
+`tests/functions/test_manual.py` compares every overload marked as the same with a real PostgreSQL, and compares the
+guide's totals (`docs/sql.md`) with this module's. `python -m gpudb.functions.manual` writes both.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ _HEAD = """\
 Every function and operator of PostgreSQL 16's manual, sections 9.1 to 9.5, 9.7 to 9.9 and 9.16 to 9.25, with all its
 overloads. *same*: compared with a real PostgreSQL, argument by argument, by `tests/functions/test_manual.py`.
 *differs*: how is said beside it. *not yet*: refused with SQLSTATE 0A000. What holds of every `numeric` (38 digits, no
-NaN, no infinities) is said once, in the [README](../../README.md).
+NaN, no infinities) is in the [list of differences](../../docs/differences.md).
 
 This page is made by `python -m gpudb.functions.manual` from `manual.tsv` and what is implemented; no line of it is
 written by hand.
@@ -226,15 +226,15 @@ def _listed(kind: str, signatures: Sequence[str]) -> str:
     return ", ".join(_code(each[each.index("(") :]) for each in signatures)
 
 
-_FRONT = README.parents[2] / "README.md"
+GUIDE = README.parents[2] / "docs/sql.md"
 _SENTENCE = re.compile(r"Of \d+ functions,\s+operators\s+and\s+constructs,.*?there yet\.", re.DOTALL)
 
 
-def front(text: str) -> str:
-    """The project's README with the totals as they are now."""
+def with_totals(text: str) -> str:
+    """The guide's page of SQL with the totals as they are now."""
     return _SENTENCE.sub("\n".join(textwrap.wrap(totals(list(entries())), 118)), text)
 
 
 if __name__ == "__main__":
     README.write_text(page(), encoding="utf-8")
-    _FRONT.write_text(front(_FRONT.read_text(encoding="utf-8")), encoding="utf-8")
+    GUIDE.write_text(with_totals(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -23,7 +23,7 @@ from tests.support.lab import Lab
 
 FILES = case_files.read_all()
 CARRIED = 0.9
-"""The share of the SELECTs over tables that workers carry, at least; README tells the present one."""
+"""The share of the SELECTs over tables that workers carry, at least; gpudb/plan/NOT_CARRIED.md has the present one."""
 
 _lacking: dict[str, list[str]] = {}
 

@@ -27,7 +27,7 @@ _DECIMALS = Decimal(1).scaleb(-20)
 class Entry:
     """One entry of the list."""
 
-    readme: str
+    row: str
     sql: str = ""
     oracle: str = ""
     gpudb: str = ""

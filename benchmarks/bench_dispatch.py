@@ -116,7 +116,7 @@ class Ready:
 
     def once(self) -> tuple[float, float, bool]:
         """One run: its seconds, this thread's seconds of a processor, and whether it was answered at once."""
-        from gpudb.engine.gpu.engine import GivenStream
+        from gpudb.engine.gpu.engine import BatchStream
         from gpudb.engine.protocol import Cancel
 
         request = replace(self._request, cancel=Cancel())
@@ -124,7 +124,7 @@ class Ready:
         stream = self.engine.run(request)
         rows = sum(batch.num_rows for batch in stream)
         assert rows
-        return time.perf_counter() - begun, time.thread_time() - spent, isinstance(stream, GivenStream)
+        return time.perf_counter() - begun, time.thread_time() - spent, isinstance(stream, BatchStream)
 
     def at_once(self, runs: int = 200) -> tuple[Times, Times]:
         """Seconds of runs that all workers answer at once, and this thread's."""
@@ -190,9 +190,9 @@ def entries(answers: Sequence[dict[bool, bytes]]) -> Iterator[list[str]]:
 
 
 def _entry(folder: Path, answer: dict[bool, bytes], pipe: Any) -> None:
-    from gpudb.engine.gpu.fastpath.server import Entry
+    from gpudb.engine.gpu.fastpath.server import FastPathServer
 
-    made = Entry(folder, lambda question: answer[bool(question.given)])
+    made = FastPathServer(folder, lambda question: answer[bool(question.given)])
     pipe.send(made.places[0])
     pipe.recv()
     made.close()

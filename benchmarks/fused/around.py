@@ -41,25 +41,25 @@ class Worker:
     """A worker without its process: the device, and statements that it answers."""
 
     def __init__(self, engine: str, folder: Path) -> None:
-        from gpudb.engine.gpu.worker.device import on_gpu, on_host
-        from gpudb.engine.gpu.worker.executor import Computing
+        from gpudb.engine.gpu.worker.device import open_gpu, open_host
+        from gpudb.engine.gpu.worker.executor import Executor
 
         self.gpu = engine == "gpu"
-        device = on_gpu(0, True) if self.gpu else on_host(_BYTES, _BYTES // 2, True)
-        self.computing = Computing(device, folder, 2**28, gpu=self.gpu)
+        device = open_gpu(0, True) if self.gpu else open_host(_BYTES, _BYTES // 2, True)
+        self.computing = Executor(device, folder, 2**28, gpu=self.gpu)
         self._plain: Callable[[], Any] = lambda: None
 
     def ready(self, planned: Any, parameters: bytes) -> Callable[[], bytes | None]:
         """Binds a statement; what answers it at once."""
         from gpudb.engine.gpu.fastpath.pool import Question
-        from gpudb.engine.gpu.worker.query import Work
-        from gpudb.engine.gpu.worker.query_registry import Running
+        from gpudb.engine.gpu.worker.query import QueryRun
+        from gpudb.engine.gpu.worker.query_registry import RunningQuery
 
         stages, fetch = list(planned.stages), SimpleNamespace()
         question = Question(1, planned.digest, parameters, 0, 1)
 
         def work() -> Any:
-            return Work(self.computing, fetch, Running(1), stages, ("here",), 1, parameters)  # type: ignore[arg-type]
+            return QueryRun(self.computing, fetch, RunningQuery(1), stages, ("here",), 1, parameters)  # type: ignore[arg-type]
 
         for _ in range(50):
             work()._some(list(stages), {}, {})
@@ -83,11 +83,11 @@ class Worker:
 
 def written(planned: Any, data: bytes) -> int:
     """Makes the messages of a result's rows; their bytes."""
-    from gpudb.engine.gpu.exchange.result_codec import unpacked
+    from gpudb.engine.gpu.exchange.result_codec import decode_batch
     from gpudb.server.wire.results import Rows
 
     types = tuple(column.type for column in planned.plan.columns)
-    batches = iter([unpacked(data, planned.schema)])
+    batches = iter([decode_batch(data, planned.schema)])
     result: Any = SimpleNamespace(columns=planned.plan.columns, batches=batches, tag="SELECT", close=lambda: None)
     sent: list[int] = []
     rows = Rows(result, (0,) * len(types))
@@ -105,13 +105,13 @@ def main() -> None:
     parser.add_argument("--query")
     parser.add_argument("--profile", action="store_true")
     given = parser.parse_args()
-    from gpudb.engine.gpu.coordinator.coordinator import parameters_of
+    from gpudb.engine.gpu.coordinator.coordinator import encode_parameters
     from gpudb.engine.gpu.planning.planner import Planner
     from gpudb.engine.protocol import Request
     from gpudb.plan.physical.exchange_planning import Costs
     from gpudb.session.database import Database
-    from gpudb.session.execution.binding import bind_statement, statements_of
-    from gpudb.sql.bind.binder import Binder
+    from gpudb.session.execution.binding import bind_statement, parse_statements
+    from gpudb.sql.bind.binder import StatementBinder
 
     database = Database(None)
     session = database.session("gpudb")
@@ -129,10 +129,10 @@ def main() -> None:
         for name, sql in tables.queries(given.suite).items():
             if given.query not in {None, name}:
                 continue
-            (statement,) = statements_of(sql)
-            request = Request(bind_statement(Binder(catalog, statement.text), statement), catalog)  # type: ignore[arg-type]
+            (statement,) = parse_statements(sql)
+            request = Request(bind_statement(StatementBinder(catalog, statement.text), statement), catalog)  # type: ignore[arg-type]
             planned = planner.planned(request)
-            answer = worker.ready(planned, parameters_of(request))
+            answer = worker.ready(planned, encode_parameters(request))
             data = answer()
             if data is None:
                 print(f"{name:5s} is not answered at once", flush=True)

@@ -21,9 +21,9 @@ from benchmarks import tables
 from benchmarks.data import ssb
 from benchmarks.fused.data import TABLES, Case, Spec
 from gpudb.catalog.model import Catalog
-from gpudb.engine.gpu.backend.base import Held, HostFrames
+from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
-from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.planning.matching import scan_of
@@ -31,13 +31,13 @@ from gpudb.engine.gpu.fused.planning.prepare import prepare
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import Known
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.session.database import Database
-from gpudb.session.execution.binding import bind_statement, statements_of
-from gpudb.sql.bind.binder import Binder
+from gpudb.session.execution.binding import bind_statement, parse_statements
+from gpudb.sql.bind.binder import StatementBinder
 
 SCALE = 100
 MORE = {
@@ -120,8 +120,8 @@ def cases(folder: Path) -> Iterator[Case]:
     catalog = _grown(transaction.catalog)
     planner = Planner(database.cpu, Costs(workers=1, broadcast=2**34), fuse=True)
     for name, text in texts.items():
-        (statement,) = statements_of(text)
-        query: Any = bind_statement(Binder(catalog, statement.text), statement)
+        (statement,) = parse_statements(text)
+        query: Any = bind_statement(StatementBinder(catalog, statement.text), statement)
         try:
             _captured(planner, Request(query, catalog), name)
         except _Found as found:
@@ -154,7 +154,7 @@ def _grown(catalog: Catalog) -> Catalog:
 
 def _captured(planner: Planner, request: Request, name: str) -> None:
     def kernels(
-        node: Fused, builds: Sequence[Held], share: Share, parameters: Sequence[object], key: Any = None
+        node: Fused, builds: Sequence[ComputedFrame], share: Partition, parameters: Sequence[object], key: Any = None
     ) -> Any:
         scan = scan_of(node.root)
         if scan.table.name not in TABLES:
@@ -171,7 +171,9 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
     given: dict[int, Any] = {}
     for stage in stages:
         received = {number: given[number] for number in stage.inputs}
-        given[stage.number] = compute(Task(stage, Share(0, 1), ()), held, received, HostFrames(), kernels)
+        given[stage.number] = execute_stage(
+            StageTask(stage, Partition(0, 1), ()), held, received, HostBackend(), kernels
+        )
     raise AssertionError(f"{name} has no fused part")
 
 

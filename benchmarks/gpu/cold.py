@@ -49,10 +49,10 @@ def load_packed(device: Any, table: Any, columns: list[str]) -> None:
 
 def seconds(scale: float, data: Path) -> dict[str, float]:
     """What a process says that finds nothing compiled. Nobody else may have the GPU."""
-    from gpudb.engine.gpu.worker.warmup import caches
+    from gpudb.engine.gpu.worker.warmup import kernel_cache_variables
 
     with tempfile.TemporaryDirectory() as folder:
-        places = caches(Path(folder)) | {"GPUDB_KERNEL_CACHE": folder}
+        places = kernel_cache_variables(Path(folder)) | {"GPUDB_KERNEL_CACHE": folder}
         command = [sys.executable, "-m", "benchmarks.gpu.cold", "--scale", f"{scale:g}", "--data", str(data)]
         made = subprocess.run(command, env=os.environ | places, capture_output=True, text=True, timeout=600)
     if made.returncode:
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "gpudb-benchmarks")
     options = parser.parse_args(arguments)
     from gpudb.cli import machine
-    from gpudb.engine.gpu.worker.device import on_gpu, on_host
+    from gpudb.engine.gpu.worker.device import open_gpu, open_host
     from gpudb.session.database import Database
 
     suite = tables.ssb_lines(options.scale, options.data)
@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
         columns = [field.name for field in pq.read_schema(tables.files_of(where)[0])]
         gpu, found = machine.engine_of(machine.gpus())[0] == "gpu", {}
         begun = time.perf_counter()
-        device = on_gpu(0, fuse=True) if gpu else on_host(2**31, 2**30, fuse=True)
+        device = open_gpu(0, fuse=True) if gpu else open_host(2**31, 2**30, fuse=True)
         for name in ("opened", "first", "second"):
             if name != "opened":
                 load_packed(device, table, columns)

@@ -24,7 +24,7 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
     from rmm.pylibrmm.stream import CudaStreamFlags, Stream
 
     from gpudb.catalog.model import DataFile
-    from gpudb.engine.gpu.cache.host_columns import pieces_of
+    from gpudb.engine.gpu.cache.host_columns import split_rows
     from gpudb.engine.gpu.cudf.reader import footer
     from gpudb.engine.gpu.fused.packed_cache import read_batches
 
@@ -64,7 +64,7 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
         pieces = [
             (path, *piece)
             for path, length in zip(paths, rows, strict=True)
-            for piece in pieces_of(DataFile(str(path), length, path.stat().st_size), 0, length, step)
+            for piece in split_rows(DataFile(str(path), length, path.stat().st_size), 0, length, step)
         ]
         heads = {path: of(str(path)) for path in paths}
 

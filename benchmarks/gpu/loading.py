@@ -123,7 +123,7 @@ def best(run: Callable[[], None]) -> list[float]:
 def measured(options: argparse.Namespace) -> Iterator[Row]:
     """A row for each step and table, as they come."""
     from gpudb.cli import machine
-    from gpudb.engine.gpu.worker.device import on_gpu, on_host
+    from gpudb.engine.gpu.worker.device import open_gpu, open_host
     from gpudb.session.database import Database
 
     gpu = machine.engine_of(machine.gpus())[0] == "gpu"
@@ -135,7 +135,7 @@ def measured(options: argparse.Namespace) -> Iterator[Row]:
     else:
         told = f"the GPU was opened in {first['opened']:.3f} s; loaded again: {first['second']:.3f} s"
         yield row_of("lineorder", "packed, first, nothing compiled", [first["first"]], rows, note=told)
-    device = on_gpu(0, fuse=True) if gpu else on_host(2**31, 2**30, fuse=True)
+    device = open_gpu(0, fuse=True) if gpu else open_host(2**31, 2**30, fuse=True)
     ready: Callable[[], None] = lambda: None  # noqa: E731
     done = ready
     if gpu:

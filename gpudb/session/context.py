@@ -1,147 +1,190 @@
-"""What a statement runs in: its session, transaction, and the value of now; handed to whoever carries it out."""
+"""Context in which a statement runs, and the protocols for what statements use of their session and its database."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from gpudb.engine.protocol import Cancel, Request, Settings
-from gpudb.session.execution import cluster_tables, system_tables
-from gpudb.session.results import Notice, Result, ResultColumn
-from gpudb.sql.bind.binder import Arguments
-from gpudb.sql.bound import OutputColumn, Query, Statement, outputs
+from gpudb.catalog.model import Catalog
+from gpudb.engine.protocol import Cancel, Engine
+from gpudb.errors import SqlError
+from gpudb.session.plan_cache import Plan
+from gpudb.session.results import Notice, Prepared, Result
+from gpudb.session.settings.catalog import SettingValues
+from gpudb.session.state.cursors import Cursor
+from gpudb.session.state.deferral import DeferredChecks
+from gpudb.session.state.savepoints import SessionSavepoint
+from gpudb.session.state.sequence_cache import SequenceCache
+from gpudb.sql.bind.base import MOST_PARAMETERS, Arguments
+from gpudb.sql.bind.binder import StatementBinder
+from gpudb.sql.bound import OutputColumn, Statement
 from gpudb.sql.parse.parser import RawStatement
+from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction
-from gpudb.types import TEXT, SqlType
 
 if TYPE_CHECKING:
-    from gpudb.session.session import Session
-
-K = TypeVar("K")
-V = TypeVar("V")
+    from gpudb.engine.cpu.engine import CpuEngine
+    from gpudb.engine.gpu.cluster.membership import Membership
 
 
-class Later(Mapping[K, V]):
-    """A mapping that is made when it is first looked into: most statements never do."""
+class DatabaseServices(Protocol):
+    """What statements use of the database. `members` is None without workers."""
 
-    def __init__(self, make: Callable[[], Mapping[K, V]]) -> None:
-        self._make: Callable[[], Mapping[K, V]] | None = make
-        self._made: Mapping[K, V] = {}
+    store: Store
+    cpu: CpuEngine
+    engine: Engine
+    members: Membership | None
+    started: dt.datetime
 
-    def _all(self) -> Mapping[K, V]:
-        make, self._make = self._make, None
-        if make is not None:
-            self._made = make()
-        return self._made
+    def sessions(self) -> Sequence[SessionState]:
+        """The open sessions."""
 
-    def __getitem__(self, key: K) -> V:
-        return self._all()[key]
+    def cancel(self, process_id: int) -> bool:
+        """Cancels the statement of a session; False if there is no such session."""
 
-    def __iter__(self) -> Iterator[K]:
-        return iter(self._all())
+    def terminate(self, process_id: int) -> bool:
+        """Ends a session; False if there is no such session."""
 
-    def __len__(self) -> int:
-        return len(self._all())
+
+class SessionState(Protocol):
+    """What statements read and change of their session.
+
+    `explicit` is whether BEGIN opened the transaction, `failed` whether an error ended it. `query` is the text that
+    runs now or ran last, `active` whether it still runs.
+    """
+
+    process_id: int
+    user: str
+    client: str
+    started: dt.datetime
+    settings: SettingValues
+    frames: dict[str, pa.Table]
+    frame_columns: dict[str, tuple[OutputColumn, ...]]
+    notices: list[Notice]
+    prepared: dict[str, Prepared]
+    cursors: dict[str, Cursor]
+    sequences: SequenceCache
+    deferred_checks: DeferredChecks
+    savepoints: list[SessionSavepoint]
+    transaction_started: dt.datetime | None
+    explicit: bool
+    failed: bool
+    query: str
+    query_started: dt.datetime | None
+    active: bool
+
+    @property
+    def database(self) -> DatabaseServices:
+        """The database of the session."""
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """Statement handlers by kind of statement, the parse tree's name for it."""
+
+    @property
+    def status(self) -> str:
+        """The transaction status byte: I, T or E."""
+
+    @property
+    def waits_for(self) -> str | None:
+        """The event that the running statement waits for, as pg_stat_activity names it."""
+
+    @property
+    def temporary_schema(self) -> str:
+        """The schema of the session's temporary relations."""
+
+    def search_path(self) -> tuple[str, ...]:
+        """The schemas of the search path, the temporary schema first unless the path names it."""
+
+    def milliseconds(self, name: str) -> int:
+        """A time setting in milliseconds; 0 is none."""
+
+    def bind(self, context: Context) -> Statement:
+        """Binds the statement of a context, or returns it from the plan cache."""
+
+    def plan(self, context: Context) -> Plan:
+        """Binds the statement of a context as `bind` does, and returns its result columns too."""
+
+    def save(self, name: str, prepared: Prepared) -> None:
+        """Adds a named prepared statement; 42P05."""
+
+    def saved(self, name: str) -> Prepared:
+        """The prepared statement of that name; 26000."""
+
+    def forget(self, name: str) -> None:
+        """Removes a named prepared statement."""
+
+    def end_transaction(self, *, commit: bool) -> None:
+        """Commits the transaction or rolls it back."""
 
 
 @dataclass(slots=True)
 class Context:
-    """One statement being carried out.
+    """Execution of one statement.
 
-    `draws` says whether it calls sequence functions, where that is known; `arguments` are those of the procedure that
-    it is a statement of, and `level` counts the procedures around it.
+    `session_calls` is whether the statement calls sequence functions or routines that the session runs; None if that is
+    unknown. `arguments` are those of the routine whose body the statement is part of, and `level` is the nesting depth
+    of routine calls.
     """
 
-    session: Session
+    session: SessionState
     statement: RawStatement
     transaction: Transaction
     cancel: Cancel
     parameters: tuple[object, ...] = ()
     parameter_oids: tuple[int, ...] = ()
     started: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
-    draws: bool | None = None
+    session_calls: bool | None = None
     arguments: Arguments | None = None
     level: int = 0
 
-    def request(self, query: Query) -> Request:
-        """A query over this transaction's snapshot."""
-        return Request(query, self.transaction.catalog, self.settings(), self.parameters, self.cancel)
+    def binder(self, *, describing: bool = False) -> StatementBinder:
+        """Returns a binder over the transaction's catalog and the session's names.
 
-    def settings(self) -> Settings:
-        """What of the session an answer depends on."""
-        session = self.session
-        return Settings(
-            session.settings["timezone"],
-            Later(lambda: session.function_values(self)),
-            dict(session.frames) if session.frames else {},
+        It accepts the parameters that have values; any parameter while `describing` a statement.
+        """
+        session, transaction = self.session, self.transaction
+        return StatementBinder(
+            transaction.catalog,
+            self.statement.text,
             session.search_path(),
-            Later(lambda: system_tables.tables(session, self)),
-            session.settings["gpudb.fallback"] == "on",
-            self.notice,
-            session.process_id,
-            self._node(),
-            session.settings["gpudb.fused"] == "on",
+            session.settings["timezone"],
+            session.frame_columns,
+            session.database.cpu.system_columns,
+            arguments=self.arguments,
+            most_parameters=MOST_PARAMETERS if describing else len(self.parameters),
+            fresh_labels=_uncommitted_labels(transaction.base, transaction.catalog),
+            check=self.cancel.check,
         )
 
-    def _node(self) -> int | None:
-        """The worker over whose rows alone EXECUTE DIRECT is."""
-        name = self.statement.node_named
-        if name is None:
-            return None
-        return cluster_tables.worker_named(self, name)
+    def check_writable(self, command: str) -> None:
+        """25006 in a read-only transaction."""
+        if self.session.settings["transaction_read_only"] == "on":
+            message = f"cannot execute {command} in a read-only transaction"
+            raise SqlError.of("read_only_sql_transaction", message)
 
     def notice(self, message: str, **more: str) -> None:
-        """Tells the client something beside the result."""
+        """Sends the client a message beside the result."""
         self.session.notices.append(Notice(message, **more))
 
 
-def result_columns(columns: tuple[OutputColumn, ...]) -> tuple[ResultColumn, ...]:
-    """A query's columns as a client is told of them."""
-    return tuple(ResultColumn(c.name, c.type, c.table_oid, c.number) for c in columns)
-
-
-def columns_of(bound: Statement) -> tuple[ResultColumn, ...] | None:
-    """The columns of what a bound statement gives; None for a change without RETURNING."""
-    columns = outputs(bound)
-    return None if columns is None else result_columns(columns)
-
-
-def command(tag: str) -> Result:
-    """A result of a command tag alone."""
-    return Result(tag)
-
-
-def text_rows(tag: str, names: tuple[str, ...], rows: list[tuple[str | None, ...]], type_: SqlType = TEXT) -> Result:
-    """A small result of columns that are held as text (SHOW, EXPLAIN)."""
-    columns = tuple(ResultColumn(name, type_) for name in names)
-    return Result(tag, columns, _batches(columns, rows))
-
-
-def _batches(columns: tuple[ResultColumn, ...], rows: list[tuple[str | None, ...]]) -> Iterator[pa.RecordBatch]:
-    arrays = [pa.array([row[index] for row in rows], type=column.type.arrow) for index, column in enumerate(columns)]
-    names = [f"c{number}" for number in range(1, len(columns) + 1)]
-    yield pa.RecordBatch.from_arrays(arrays, names=names)
-
-
 Handler = Callable[[Context], Result]
-_HANDLERS: dict[str, Handler] = {}
+"""Runs a statement of the kind that it is registered for."""
 
 
-def handles(*kinds: str) -> Callable[[Handler], Handler]:
-    """Declares who carries out a kind of statement (the parse tree's name for it)."""
-
-    def register(handler: Handler) -> Handler:
-        for kind in kinds:
-            _HANDLERS[kind] = handler
-        return handler
-
-    return register
-
-
-def handler(kind: str) -> Handler | None:
-    """Who carries out a kind of statement."""
-    return _HANDLERS.get(kind)
+def _uncommitted_labels(base: Catalog, now: Catalog) -> frozenset[int]:
+    """The OIDs of the labels that the transaction, begun at `base`, has added to enums that existed before."""
+    if now.types is base.types:
+        return frozenset()
+    before = {each.oid: {label.oid for label in each.type.labels or ()} for each in base.types.values()}
+    return frozenset(
+        label.oid
+        for each in now.types.values()
+        if each.oid in before
+        for label in each.type.labels or ()
+        if label.oid not in before[each.oid]
+    )

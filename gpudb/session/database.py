@@ -22,8 +22,8 @@ from gpudb.storage.iceberg.samples import sample
 from gpudb.storage.store import Store
 
 if TYPE_CHECKING:
-    from gpudb.engine.gpu.cluster.config import Processes
-    from gpudb.engine.gpu.cluster.membership import Members
+    from gpudb.engine.gpu.cluster.config import WorkerProcesses
+    from gpudb.engine.gpu.cluster.membership import Membership
 
 
 class Database:
@@ -54,7 +54,7 @@ class Database:
         try:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
             self.engine: Engine = self.cpu
-            self.members: Members | None = None
+            self.members: Membership | None = None
             reached("the storage is open")
             if workers or gpus or scheduler:
                 processes = _processes(workers, gpus, scheduler, twin=twin, memory_limit=memory_limit)
@@ -138,7 +138,7 @@ class Database:
 
 def _processes(
     workers: int, gpus: Sequence[str], scheduler: str | None, *, twin: bool, memory_limit: int | None
-) -> Processes:
+) -> WorkerProcesses:
     from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes, joined_processes
 
     if scheduler is not None:
@@ -146,7 +146,7 @@ def _processes(
     return gpu_processes(gpus, memory_limit) if gpus else cpu_processes(workers, memory_limit)
 
 
-def _routed(embedded: CpuEngine, processes: Processes) -> tuple[Engine, Members]:
+def _routed(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Engine, Membership]:
     """Workers before the embedded engine; imported late, since Dask and dask-sql take seconds."""
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpudb.engine.gpu.explain.operators import text
+from gpudb.engine.gpu.explain.operators import render_expression
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimized
 from gpudb.plan.physical.exchange_planning import Costs
-from gpudb.plan.physical.stages import Stage, stages_of
+from gpudb.plan.physical.stage_cutting import stages_of
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial, Receive
+from gpudb.plan.tree.stages import Stage
 from tests.support.lab import Lab
 
 CLOSE = Costs(exchange=0, broadcast=64, range=10, groups=10)
@@ -48,25 +49,30 @@ def shapes(given: Sequence[Stage]) -> str:
 def _line(node: Any) -> str:
     match node:
         case nodes.Scan():
-            condition = f" where {text(node.filter, node.names)}" if node.filter is not None else ""
+            condition = f" where {render_expression(node.filter, node.names)}" if node.filter is not None else ""
             return f"{node.table.name}({', '.join(node.names)}){condition}"
         case nodes.Filter():
-            return f"filter {text(node.condition, node.names)}"
+            return f"filter {render_expression(node.condition, node.names)}"
         case nodes.Project():
-            return f"project {', '.join(text(expr, node.input.names) for expr in node.exprs)}"
+            return f"project {', '.join(render_expression(expr, node.input.names) for expr in node.exprs)}"
         case nodes.Join():
-            on = " and ".join(f"{text(a, node.left.names)} = {text(b, node.right.names)}" for a, b in node.keys)
-            more = f" if {text(node.condition, node.left.names + node.right.names)}" if node.condition else ""
+            on = " and ".join(
+                f"{render_expression(a, node.left.names)} = {render_expression(b, node.right.names)}"
+                for a, b in node.keys
+            )
+            more = (
+                f" if {render_expression(node.condition, node.left.names + node.right.names)}" if node.condition else ""
+            )
             return f"{node.kind.lower()} join {on or 'all'}{more}"
         case nodes.Aggregate() | Partial() | Final():
             inner = getattr(node, "aggregate", node)
             below = node.input if isinstance(node, nodes.Aggregate) else inner.input
             whole = " whole" if isinstance(node, Final) and node.whole else ""
-            keys = ", ".join(text(key, below.names) for key in inner.keys) or "all"
+            keys = ", ".join(render_expression(key, below.names) for key in inner.keys) or "all"
             return f"{type(node).__name__.lower()}{whole} by {keys}"
         case nodes.Sort():
-            keys = ", ".join(text(key.expr, node.names) for key in node.keys)
-            limit = f" first {text(node.limit, ())}" if node.limit is not None else ""
+            keys = ", ".join(render_expression(key.expr, node.names) for key in node.keys)
+            limit = f" first {render_expression(node.limit, ())}" if node.limit is not None else ""
             return f"sort {keys}{limit}".rstrip()
         case nodes.Shared():
             return f"shared {abs(node.number)}"

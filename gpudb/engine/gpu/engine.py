@@ -13,16 +13,16 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from gpudb.engine.gpu.cache.invalidation import Dropped
+from gpudb.engine.gpu.cache.invalidation import CacheInvalidation
 from gpudb.engine.gpu.cluster.cluster import Cluster
-from gpudb.engine.gpu.cluster.membership import Members
-from gpudb.engine.gpu.coordinator.coordinator import Execution, Measured, parameters_of
-from gpudb.engine.gpu.coordinator.fast_path import AtOnce
-from gpudb.engine.gpu.exchange.result_codec import schema_of, unpacked
-from gpudb.engine.gpu.explain.plan import displayed
-from gpudb.engine.gpu.fastpath.empty_limit import asks_for_none
+from gpudb.engine.gpu.cluster.membership import Membership
+from gpudb.engine.gpu.coordinator.coordinator import Execution, StageMeasurements, encode_parameters
+from gpudb.engine.gpu.coordinator.fast_path import FastPath
+from gpudb.engine.gpu.exchange.result_codec import decode_batch, result_schema
+from gpudb.engine.gpu.explain.plan import render_plan
+from gpudb.engine.gpu.fastpath.empty_limit import has_empty_limit
 from gpudb.engine.gpu.planning.admission import Admission
-from gpudb.engine.gpu.planning.planner import Planned, Planner, costs_of
+from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner, exchange_costs
 from gpudb.engine.protocol import Engine, PlanNode, Request
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, QueryCanceled
 from gpudb.plan.errors import NotCarried
@@ -40,28 +40,28 @@ class ClusterEngine:
         self._cluster = cluster
         workers = cluster.processes
         self._planner = planner or Planner(
-            constants, costs_of(cluster.size, gpu=workers.gpu), fuse=workers.fuse, gpu=workers.gpu
+            constants, exchange_costs(cluster.size, gpu=workers.gpu), fuse=workers.fuse, gpu=workers.gpu
         )
-        self._at_once = AtOnce(cluster)
-        self.members = Members(cluster)
-        self._dropped = Dropped(self.members.let_go)
+        self._at_once = FastPath(cluster)
+        self.members = Membership(cluster)
+        self._dropped = CacheInvalidation(self.members.let_go)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
-    def run(self, request: Request) -> ClusterStream | GivenStream:
+    def run(self, request: Request) -> ClusterStream | BatchStream:
         """Starts a query (see `protocol.Engine`). NotCarried names what the workers do not support."""
         request.cancel.check()
         planned = self._planned(request)
-        if asks_for_none(request.query, request.parameters):
-            return GivenStream(pa.RecordBatch.from_pylist([], planned.schema))
+        if has_empty_limit(request.query, request.parameters):
+            return BatchStream(pa.RecordBatch.from_pylist([], planned.schema))
         if request.settings.node is None:
-            rows = self._at_once.rows(planned, request, parameters_of(request))
+            rows = self._at_once.rows(planned, request, encode_parameters(request))
             if rows is not None:
-                return GivenStream(rows)
+                return BatchStream(rows)
         stream = self._started(planned, request)
         stream.wait()
         return stream
 
-    def _planned(self, request: Request) -> Planned:
+    def _planned(self, request: Request) -> PhysicalPlan:
         """Returns a plan for all workers, or for the rows of the one worker that the request names."""
         if request.settings.node is None:
             planned = self._planner.again(request) or self._planner.planned(request, self._cluster.space())
@@ -70,7 +70,7 @@ class ClusterEngine:
         self._dropped.reading(planned.tables, request.snapshot)
         return planned
 
-    def _started(self, planned: Planned, request: Request, *, measure: bool = False) -> ClusterStream:
+    def _started(self, planned: PhysicalPlan, request: Request, *, measure: bool = False) -> ClusterStream:
         finer = partial(self._planner.planned, request, self._cluster.space())
         execution = Execution(self._cluster, self.admission, planned, request, finer, measure=measure)
         return ClusterStream(self._cluster, planned.plan, execution, request)
@@ -93,12 +93,12 @@ class ClusterEngine:
                     measured[number].observed = stage.observed
         prefix = "Gpu" if self.name == "gpu" else ""
         hosted = self._planner.hosted(request)
-        shown = displayed(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
+        shown = render_plan(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
         if analyze and self._cluster.processes.fuse:
             shown = replace(shown, details=(*shown.details, ("At Once", self._at_once.told(planned, request))))
         return replace(shown, execution=spent)
 
-    def _ended(self, planned: Planned, request: Request, *, measure: bool = False) -> ClusterStream:
+    def _ended(self, planned: PhysicalPlan, request: Request, *, measure: bool = False) -> ClusterStream:
         """Runs a statement to its end and discards its rows."""
         stream = self._started(planned, request, measure=measure)
         stream.wait()
@@ -110,7 +110,7 @@ class ClusterEngine:
         self._cluster.close()
 
 
-class GivenStream:
+class BatchStream:
     """The rows of a statement that took the fast path."""
 
     def __init__(self, rows: pa.RecordBatch) -> None:
@@ -129,7 +129,7 @@ class ClusterStream:
     """The rows of a running statement."""
 
     def __init__(self, cluster: Cluster, plan: Plan, execution: Execution, request: Request) -> None:
-        self.schema = schema_of(tuple(column.type for column in plan.columns))
+        self.schema = result_schema(tuple(column.type for column in plan.columns))
         self._cluster = cluster
         self._cancel = request.cancel
         self._execution = execution
@@ -139,7 +139,7 @@ class ClusterStream:
         request.cancel.attach(self._interrupt)
 
     @property
-    def planned(self) -> Planned:
+    def planned(self) -> PhysicalPlan:
         """The plan that ran."""
         return self._execution.planned
 
@@ -149,7 +149,7 @@ class ClusterStream:
         return tuple(self._execution.tried)
 
     @property
-    def measured(self) -> Mapping[int, Measured]:
+    def measured(self) -> Mapping[int, StageMeasurements]:
         """What each stage did, by its number."""
         return self._execution.measured
 
@@ -184,7 +184,7 @@ class ClusterStream:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
             for chunk in self._chunks():
-                batch = unpacked(chunk, self.schema)
+                batch = decode_batch(chunk, self.schema)
                 for start in range(0, batch.num_rows, BATCH_ROWS):
                     self._cancel.check()
                     yield batch.slice(start, BATCH_ROWS) if batch.num_rows > BATCH_ROWS else batch

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
-from gpudb.engine.cpu.system_catalog import SystemCatalog
+from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.gpu.lower import percentiles
 from gpudb.engine.gpu.lower.aggregates import lacking
 from gpudb.engine.gpu.lower.registry import lowering
@@ -43,7 +43,7 @@ This page is made by `python -m gpudb.engine.gpu.support_matrix`; no line of it 
 """
 
 
-def place(entry: Entry) -> tuple[Place, str]:
+def locate(entry: Entry) -> tuple[Place, str]:
     """Returns where a function or operator is computed, and the reason if not on workers."""
     assert entry.target is not None
     function = entry.target if isinstance(entry.target, Function) else entry.target.function
@@ -65,7 +65,7 @@ def place(entry: Entry) -> tuple[Place, str]:
     how = implementation(function)
     if how.session is not None:
         return "once", ""
-    if how.duckdb is None or (isinstance(how.duckdb, str) and SystemCatalog.needed(how.duckdb)):
+    if how.duckdb is None or (isinstance(how.duckdb, str) and reads_system_catalog(how.duckdb)):
         return "embedded", "looks into the system catalog"
     return "host", ""
 
@@ -80,10 +80,10 @@ def _aggregate(call: bound.Aggregate) -> tuple[Place, str]:
 def _placed() -> Iterator[tuple[Entry, Place, str]]:
     for entry in entries():
         if entry.target is not None and entry.mark != "not yet":
-            yield entry, *place(entry)
+            yield entry, *locate(entry)
 
 
-def page() -> str:
+def render_page() -> str:
     """Returns the text of the page."""
     every = list(_placed())
     count = Counter(where for _, where, _ in every)
@@ -105,4 +105,4 @@ def _code(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    PAGE.write_text(render_page(), encoding="utf-8")

@@ -29,7 +29,7 @@ from benchmarks.harness import Row, row_of, save, visible
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes, gpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.worker.batching import Space
+from gpudb.engine.gpu.worker.batching import MemorySpace
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
 from gpudb.plan.dask.planner import warm
@@ -173,7 +173,7 @@ class Run:
 
     def runs_out(self) -> dict[str, Any]:
         """A statement that is thought to fit, and does not: it goes on in smaller chunks."""
-        space, self.cluster.space = self.cluster.space, lambda: Space(2**40, 2**40)  # type: ignore[method-assign]
+        space, self.cluster.space = self.cluster.space, lambda: MemorySpace(2**40, 2**40)  # type: ignore[method-assign]
         try:
             return self.answer(GROUPS.replace("max(s)", "max(s) + 0"))
         finally:

@@ -4,9 +4,9 @@
         [--seconds N] [--seed N] [--twin]
     python -m tests.engine.gpu.survey --merge FILE… --json SUMMARY    # of several runs' files, the first one counts
 
-Stages run in this process, as `local_stages` runs them, and then once more with kernels for all that can be fused. `--frames`
-computes each lazy frame by Polars too and tells where the two differ: the operator that is wrong, not only the
-statement. `drawn`, of which there is no end, is statements that no suite has (see `drawn`).
+Stages run in this process, as `local_stages` runs them, and then once more with kernels for all that can be fused.
+`--frames` computes each lazy frame by Polars too and tells where the two differ: the operator that is wrong, not only
+the statement. `drawn`, of which there is no end, is statements that no suite has (see `drawn`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import RESULTS, described, written
-from gpudb.engine.gpu.backend.base import Frames, HostFrames
+from gpudb.engine.gpu.backend.base import Backend, HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Kernels, Twin
-from gpudb.engine.gpu.worker.stage_executor import Tables
+from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
@@ -112,7 +112,7 @@ def statements(
                     yield f"{name}:{query}", lab, lab.request(text)
 
 
-def on_device() -> Frames:
+def on_device() -> Backend:
     """Frames on this process's GPU."""
     from gpudb.engine.gpu.cudf.backend import CudfFrames
     from gpudb.engine.gpu.cudf.device_memory import open_device
@@ -121,10 +121,10 @@ def on_device() -> Frames:
     return CudfFrames()
 
 
-def resident(frames: Any, **packing: Any) -> tuple[Tables, Twin]:
+def resident(frames: Any, **packing: Any) -> tuple[TableSource, Twin]:
     """A database's tables on this GPU, for frames and for kernels, which are waited for: another has other tables under
     the same oids. `packing` is told to `PackedTables`. With the host's frames they are there, for the kernels' twin."""
-    if isinstance(frames, HostFrames):
+    if isinstance(frames, HostBackend):
         return ResidentTables(_ROOM), Twin(PackedTables(_ROOM, **packing))
     from gpudb.engine.gpu.cudf.column_chunks import CudfPieces
     from gpudb.engine.gpu.cudf.kernel_results import Laid
@@ -141,8 +141,8 @@ def run(
     name: str,
     lab: Lab,
     request: Request,
-    frames: Frames,
-    tables: Tables,
+    frames: Backend,
+    tables: TableSource,
     workers: list[int],
     kernels: Twin | None = None,
 ) -> None:
@@ -183,7 +183,9 @@ def run(
 
 
 def _equal(rows: Any) -> Any:
-    """Rows to compare where any of equal numbers may be shown: of a group that has `0`, `-0` and `0.00`, each is its key."""
+    """Rows to compare where any of equal numbers may be shown: of a group that has `0`, `-0` and `0.00`, each is its
+    key.
+    """
     return sorted(tuple(map(_number, row)) for row in rows) if isinstance(rows, list) else rows
 
 
@@ -256,7 +258,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.json.write_text(json.dumps(merged(options.merge), indent=1) + "\n")
         return 0
     part, parts = int(options.part.split("/")[0]) - 1, int(options.part.split("/")[1])
-    frames = HostFrames() if options.twin else on_device()
+    frames = HostBackend() if options.twin else on_device()
     differing: dict[str, str] = {}
     if options.frames:
         from tests.support.gpu.frame_comparison import compare

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpudb.duckdb.udf.quotient import quotient_of
-from gpudb.engine.gpu.finalize.averages import Array, _by_words, averages
+from gpudb.engine.gpu.finalize.averages import Array, _by_words, divide_averages
 
 
 def _one_by_one(totals: Array, counts: Array, scale: int, shown: Array) -> list[tuple[int, int]]:
@@ -32,7 +32,7 @@ def test_averages_are_those_of_one_after_the_other(scale: int) -> None:
         counts[draws.random(size) < 0.1] = 0
         totals = np.where(counts == 0, 0, totals * draws.choice([-1, 0, 1, 1], size))
         shown = draws.integers(0, scale + 1, size)
-        values, decimals = averages(totals, counts, scale, shown)
+        values, decimals = divide_averages(totals, counts, scale, shown)
         assert list(zip(values.tolist(), decimals.tolist(), strict=True)) == _one_by_one(totals, counts, scale, shown)
         made = _by_words(totals, counts, scale, shown)
         if made is not None:
@@ -47,11 +47,11 @@ def test_averages_are_those_of_one_after_the_other(scale: int) -> None:
 )
 def test_what_words_do_not_hold_goes_one_by_one(total: int, count: int) -> None:
     totals, counts, shown = np.array([total, 0] * 50), np.array([count, 0] * 50), np.zeros(100, np.int64)
-    values, decimals = averages(totals, counts, 0, shown)
+    values, decimals = divide_averages(totals, counts, 0, shown)
     assert list(zip(values.tolist(), decimals.tolist(), strict=True)) == _one_by_one(totals, counts, 0, shown)
     assert totals.dtype == object or counts.dtype == object or _by_words(totals, counts, 0, shown) is None
 
 
 def test_no_groups_have_no_averages() -> None:
     none = np.array([], np.int64)
-    assert [each.tolist() for each in averages(none, none, 2, none)] == [[], []]
+    assert [each.tolist() for each in divide_averages(none, none, 2, none)] == [[], []]

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gpudb.engine.gpu.cache.buffer_pool import BLOCK_BYTES, GROUP_BYTES, Blocks
+from gpudb.engine.gpu.cache.buffer_pool import BLOCK_BYTES, GROUP_BYTES, BufferPool
 
 TOGETHER = GROUP_BYTES // BLOCK_BYTES
 
@@ -26,7 +26,7 @@ class Memory:
         return self.asked * GROUP_BYTES, object()
 
 
-def _all(blocks: Blocks) -> list[int]:
+def _all(blocks: BufferPool) -> list[int]:
     found = []
     while (some := blocks.take(1)) is not None:
         found += some
@@ -35,7 +35,7 @@ def _all(blocks: Blocks) -> list[int]:
 
 def test_there_are_as_many_as_the_bound_allows_and_no_two_are_one() -> None:
     memory = Memory(9)
-    blocks = Blocks(3 * GROUP_BYTES + GROUP_BYTES // 2, memory)
+    blocks = BufferPool(3 * GROUP_BYTES + GROUP_BYTES // 2, memory)
     assert blocks.room == 3 * GROUP_BYTES
     assert memory.asked == 0
     found = _all(blocks)
@@ -52,7 +52,7 @@ def test_there_are_as_many_as_the_bound_allows_and_no_two_are_one() -> None:
 
 def test_memory_that_cannot_be_had_is_asked_for_once() -> None:
     memory = Memory(1)
-    blocks = Blocks(8 * GROUP_BYTES, memory)
+    blocks = BufferPool(8 * GROUP_BYTES, memory)
     assert len(_all(blocks)) == TOGETHER
     assert blocks.take(1) is None
     assert memory.asked == 2
@@ -61,14 +61,14 @@ def test_memory_that_cannot_be_had_is_asked_for_once() -> None:
 
 @pytest.mark.parametrize("limit", [0, GROUP_BYTES - 1])
 def test_there_are_none_where_there_is_no_room_for_some(limit: int) -> None:
-    blocks = Blocks(limit, Memory(1))
+    blocks = BufferPool(limit, Memory(1))
     assert blocks.room == 0
     assert blocks.take(1) is None
 
 
 def test_those_that_were_had_together_go_together() -> None:
     memory = Memory(9)
-    blocks = Blocks(3 * GROUP_BYTES, memory)
+    blocks = BufferPool(3 * GROUP_BYTES, memory)
     found = blocks.take(3 * TOGETHER)
     assert found is not None
     blocks.give(found[1:])  # but for one
@@ -84,7 +84,7 @@ def test_those_that_were_had_together_go_together() -> None:
 
 
 def test_threads_share_them() -> None:
-    blocks = Blocks(4 * GROUP_BYTES, Memory(10**6))
+    blocks = BufferPool(4 * GROUP_BYTES, Memory(10**6))
 
     def use(turn: int) -> int:
         mine = blocks.take(1 + turn % 7)

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from gpudb.catalog.model import ColumnStatistics
-from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.coordinator import coordinator
@@ -26,7 +26,7 @@ from gpudb.engine.gpu.lower.nodes import Lowering
 from gpudb.engine.gpu.planning import planner
 from gpudb.engine.gpu.planning.planner import CAREFUL_SECONDS, Planner
 from gpudb.engine.gpu.worker import batching as cut
-from gpudb.engine.gpu.worker.batching import MOST, Space, chunks_of, finer
+from gpudb.engine.gpu.worker.batching import MOST, MemorySpace, choose_chunks, next_chunks
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
 from gpudb.errors import GpudbError, SqlError
 from gpudb.plan.dask.planner import warm
@@ -41,7 +41,7 @@ from tests.support.plan_text import plan
 
 WORKERS = 2
 ROWS = 200_000
-SPACE = Space(2**20, 3 * 2**20)
+SPACE = MemorySpace(2**20, 3 * 2**20)
 """What each worker has for tables and for statements: the tables take more than three times as much in memory."""
 SETUP = f"""
 CREATE TABLE ch_big AS SELECT i AS id, i * 7919 % 50021 AS k, (i % 1000) / 4.0::numeric(10,2) AS price,
@@ -112,7 +112,7 @@ def test_the_answer_is_the_same(engine: ClusterEngine, lab: Lab, cluster: Cluste
 def test_a_share_asks_each_worker_once_for_all_its_chunks(
     engine: ClusterEngine, lab: Lab, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "space", lambda: Space(SPACE.tables, 2**18))
+    monkeypatch.setattr(cluster, "space", lambda: MemorySpace(SPACE.tables, 2**18))
     request = lab.request(STATEMENTS["many groups"])
     planned, before = engine._planned(request), faults.asked(cluster)
     _rows(engine, request)
@@ -137,7 +137,7 @@ def test_explain_analyze_of_what_runs_out_of_memory(
 ) -> None:
     """The run whose stages are told may be cut finer, and the one that tells of operators is cut as that one was; of
     one that memory is too small for nothing is told."""
-    monkeypatch.setattr(cluster, "space", lambda: Space(2**30, 2**30))
+    monkeypatch.setattr(cluster, "space", lambda: MemorySpace(2**30, 2**30))
     assert faults.whole(cluster)
     engine = ClusterEngine(cluster, lab.database.cpu)
     ended = engine._ended
@@ -167,7 +167,7 @@ def _walk(node: PlanNode) -> Iterator[PlanNode]:
 def test_a_statement_that_runs_out_of_memory_goes_on_in_smaller_chunks(
     cluster: Cluster, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "space", lambda: Space(2**30, 2**30))
+    monkeypatch.setattr(cluster, "space", lambda: MemorySpace(2**30, 2**30))
     assert faults.whole(cluster)
     engine = ClusterEngine(cluster, lab.database.cpu)
     sql = "SELECT k, sum(price), count(*) FROM ch_big GROUP BY k"
@@ -291,7 +291,7 @@ def test_workers_that_do_not_come_back_from_a_lack_of_memory_are_told_as_that(
 
 def test_there_is_an_end_to_smaller_chunks() -> None:
     tried = [1]
-    while (chunks := finer(tried[-1])) is not None:
+    while (chunks := next_chunks(tried[-1])) is not None:
         tried.append(chunks)
     assert tried[-1] == MOST
     assert len(tried) <= 5
@@ -358,8 +358,8 @@ def test_chunks_are_a_worker_s_rows_each_once(lab: Lab) -> None:
         table = table_of(lab, name)
         for workers, chunks in ((1, 4), (3, 5)):
             for worker in range(workers):
-                own = Share(worker, workers).rows(table)
-                parts = [Share(worker * chunks + n, workers * chunks, chunks).rows(table) for n in range(chunks)]
+                own = Partition(worker, workers).rows(table)
+                parts = [Partition(worker * chunks + n, workers * chunks, chunks).rows(table) for n in range(chunks)]
                 for file in table.files:
                     runs = sorted(rows for each in parts for rows in [each[file.path]] if rows[0] < rows[1])
                     assert [n for run in runs for n in range(*run)] == list(range(*own[file.path]))
@@ -367,16 +367,16 @@ def test_chunks_are_a_worker_s_rows_each_once(lab: Lab) -> None:
 
 def test_what_fits_is_not_cut(lab: Lab) -> None:
     root = plan(lab, STATEMENTS["join of two large"])
-    assert chunks_of(root, WORKERS, Space(2**30, 2**30)) == 1
-    few, many = (chunks_of(root, WORKERS, Space(2**20, size)) for size in (2**24, 2**22))
+    assert choose_chunks(root, WORKERS, MemorySpace(2**30, 2**30)) == 1
+    few, many = (choose_chunks(root, WORKERS, MemorySpace(2**20, size)) for size in (2**24, 2**22))
     assert 1 < few < many <= MOST
-    assert chunks_of(root, WORKERS, Space(2**10, 2**10)) == MOST
+    assert choose_chunks(root, WORKERS, MemorySpace(2**10, 2**10)) == MOST
 
 
 def test_a_window_takes_more_memory_than_its_rows(lab: Lab) -> None:
-    space = Space(2**30, 2**23)
+    space = MemorySpace(2**30, 2**23)
     rows, window = (
-        chunks_of(plan(lab, f"SELECT v, id, {more} AS n FROM ch_big"), 1, space)
+        choose_chunks(plan(lab, f"SELECT v, id, {more} AS n FROM ch_big"), 1, space)
         for more in ("k", "row_number() OVER (ORDER BY v, id)")
     )
     assert window > 2 * rows > 2
@@ -384,9 +384,9 @@ def test_a_window_takes_more_memory_than_its_rows(lab: Lab) -> None:
 
 def test_rows_on_their_way_and_raw_texts_take_memory(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = plan(lab, STATEMENTS["join of two large"])
-    space = Space(2**30, 2**22)
+    space = MemorySpace(2**30, 2**22)
     # Of as many rows a worker one more copy, where there are others to send them to.
-    assert chunks_of(root, 2, Space(2**30, 2**21)) > chunks_of(root, 1, space) > 1
+    assert choose_chunks(root, 2, MemorySpace(2**30, 2**21)) > choose_chunks(root, 1, space) > 1
     monkeypatch.setattr(cut, "MANY", ROWS)
     table = table_of(lab, "ch_big")
     place = next(place for place, column in enumerate(table.columns) if column.name == "name")
@@ -396,9 +396,9 @@ def test_rows_on_their_way_and_raw_texts_take_memory(lab: Lab, monkeypatch: pyte
 
 
 def test_a_part_that_has_no_memory_is_tried_in_one_chunk_alone(lab: Lab) -> None:
-    tried: list[Share] = []
+    tried: list[Partition] = []
 
-    def full(node: object, builds: object, share: Share, parameters: object, key: object) -> pl.DataFrame | None:
+    def full(node: object, builds: object, share: Partition, parameters: object, key: object) -> pl.DataFrame | None:
         tried.append(share)
         raise MemoryError("injected")
 
@@ -415,7 +415,7 @@ def test_a_build_side_that_would_fill_the_memory_is_not_fused(lab: Lab) -> None:
 
     def joins(statements: int) -> bool:
         planner = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True)
-        planned = planner.planned(lab.request(STATEMENTS["join of two large"]), Space(2**30, statements))
+        planned = planner.planned(lab.request(STATEMENTS["join of two large"]), MemorySpace(2**30, statements))
         return any(
             node.builds for stage in planned.stages for node in walk_nodes(stage.root) if isinstance(node, Fused)
         )

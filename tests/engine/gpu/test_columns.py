@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.cache.column_cache import ColumnCache, Held
+from gpudb.engine.gpu.cache.column_cache import CachedColumnInfo, ColumnCache
 
 
 def _three() -> ColumnCache[str, int]:
@@ -26,7 +26,7 @@ def test_pinned_ones_stay_until_they_are_evicted() -> None:
     kept.pinned.add(100)
     kept.shrink(0)
     assert kept.bytes == 20
-    assert kept.held("plain") == [Held(100, "x", "plain", 2, 20, 0, True)]
+    assert kept.held("plain") == [CachedColumnInfo(100, "x", "plain", 2, 20, 0, True)]
     assert kept.evict(100) == 20
     assert kept.bytes == 0
     assert not kept.pinned
@@ -36,7 +36,7 @@ def test_what_is_put_again_keeps_its_hits() -> None:
     kept = _three()
     kept.get("c")
     kept.put("c", 7, 30, 101, "x")
-    assert kept.held("packed")[-1] == Held(101, "x", "packed", 1, 30, 1, False)
+    assert kept.held("packed")[-1] == CachedColumnInfo(101, "x", "packed", 1, 30, 1, False)
     kept.forget(lambda key: key != "c")
     assert kept.bytes == 30
 

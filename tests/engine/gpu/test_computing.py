@@ -14,18 +14,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import Away, Held, HostFrames, HostHeld
-from gpudb.engine.gpu.cache.partition import Share
-from gpudb.engine.gpu.exchange.buffers import Spilled, joined, written
+from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, Offloaded
+from gpudb.engine.gpu.cache.partition import Partition
+from gpudb.engine.gpu.exchange.buffers import SpilledFrame, concat_on_host, encode_frame
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.device import on_host
-from gpudb.engine.gpu.worker.executor import Computing, _few
-from gpudb.engine.gpu.worker.query_registry import Running
-from gpudb.engine.gpu.worker.stage_executor import Task
+from gpudb.engine.gpu.worker.device import open_host
+from gpudb.engine.gpu.worker.executor import Executor, _few
+from gpudb.engine.gpu.worker.query_registry import RunningQuery
+from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.lab import Lab
 
-ROWS = HostHeld(pl.DataFrame({"a": [1]}))
+ROWS = HostFrame(pl.DataFrame({"a": [1]}))
 
 
 @pytest.mark.timeout(300)
@@ -42,24 +42,24 @@ def test_few_rows_are_computed_on_the_host_but_not_spread_from_there() -> None:
         assert {stage.output for stage in inner} >= {"hash", "result"}
         for stage in inner:
             received: dict[int, Any] = {number: [ROWS, ROWS] for number in stage.inputs}
-            assert _few(Task(stage, Share(0, 2)), received) == (stage.output not in {"hash", "range"})
-            assert _few(Task(stage, Share(0, 1)), received)
-            assert not _few(Task(stage, Share(0, 2)), received | {stage.inputs[0]: [ROWS, object()]})
+            assert _few(StageTask(stage, Partition(0, 2)), received) == (stage.output not in {"hash", "range"})
+            assert _few(StageTask(stage, Partition(0, 1)), received)
+            assert not _few(StageTask(stage, Partition(0, 2)), received | {stage.inputs[0]: [ROWS, object()]})
         for stage in stages:
             if not stage.inputs:
-                assert not _few(Task(stage, Share(0, 1)), {})
+                assert not _few(StageTask(stage, Partition(0, 1)), {})
     finally:
         lab.close()
 
 
-class _There(HostFrames):
+class _There(HostBackend):
     """Stands for a GPU's frames."""
 
-    def split(self, *given: Any, **named: Any) -> list[Held]:
+    def split(self, *given: Any, **named: Any) -> list[ComputedFrame]:
         return [_HeldThere(part.frame()) for part in super().split(*given, **named)]
 
 
-class _HeldThere(HostHeld):
+class _HeldThere(HostFrame):
     """Rows that lie there."""
 
 
@@ -68,16 +68,16 @@ def test_few_rows_that_go_to_other_stages_are_brought_to_the_host_once(
     tmp_path: Path, rows: int, workers: int, brought: bool
 ) -> None:
     lab = Lab()
-    device = replace(on_host(2**30, 2**28, False), frames=_There())
-    computing = Computing(device, tmp_path, 2**28, gpu=True)
+    device = replace(open_host(2**30, 2**28, False), frames=_There())
+    computing = Executor(device, tmp_path, 2**28, gpu=True)
     try:
         lab.run(f"CREATE TABLE t AS SELECT i AS a, i AS b FROM generate_series(1, {rows}) i")
         lab.run("CREATE TABLE u AS SELECT * FROM t")
         costs = Costs(workers=2, exchange=0, broadcast=1)
         stages = Planner(lab.database.cpu, costs).planned(lab.request("SELECT * FROM t JOIN u USING (a)")).stages
         scanned = next(stage for stage in stages if stage.output == "hash")
-        made, _ = computing.computed(Task(scanned, Share(0, workers)), {})
-        assert {type(each) for each in made} == {HostHeld if brought else _HeldThere}
+        made, _ = computing.computed(StageTask(scanned, Partition(0, workers)), {})
+        assert {type(each) for each in made} == {HostFrame if brought else _HeldThere}
     finally:
         computing.close()
         lab.close()
@@ -86,7 +86,7 @@ def test_few_rows_that_go_to_other_stages_are_brought_to_the_host_once(
 def test_a_result_that_is_given_up_while_it_is_kept_takes_no_room(tmp_path: Path) -> None:
     go_on, begun = threading.Event(), threading.Event()
 
-    class Slow(HostHeld):
+    class Slow(HostFrame):
         def frame(self) -> pl.DataFrame:
             begun.set()
             assert go_on.wait(60)
@@ -94,14 +94,14 @@ def test_a_result_that_is_given_up_while_it_is_kept_takes_no_room(tmp_path: Path
 
     async def given_up() -> None:
         rows = Slow(pl.DataFrame({"a": range(1_000_000)}))
-        keeping = asyncio.ensure_future(computing.keep(Running(1), 0, rows))
+        keeping = asyncio.ensure_future(computing.keep(RunningQuery(1), 0, rows))
         await asyncio.to_thread(begun.wait, 60)
         keeping.cancel()
         await asyncio.wait({keeping})
         assert keeping.cancelled()
         go_on.set()
 
-    computing = Computing(on_host(2**30, 2**28, False), tmp_path, 2**28, gpu=False)
+    computing = Executor(open_host(2**30, 2**28, False), tmp_path, 2**28, gpu=False)
     try:
         asyncio.run(given_up())  # which waits for its threads
         gc.collect()
@@ -114,9 +114,9 @@ def test_a_statement_is_short_until_it_has_computed_for_long_however_it_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpudb.engine.gpu.worker.executor._SHORT_SECONDS", 0.2)
-    made = Computing(on_host(2**31, 2**20, fuse=False), tmp_path, 2**20, gpu=False)
+    made = Executor(open_host(2**31, 2**20, fuse=False), tmp_path, 2**20, gpu=False)
     try:
-        running = Running(1)
+        running = RunningQuery(1)
         assert not made.short(running)
         running.short = True
         time.sleep(0.3)
@@ -132,17 +132,17 @@ def test_a_statement_is_short_until_it_has_computed_for_long_however_it_waits(
         made.close()
 
 
-class _Near(Away):
+class _Near(Offloaded):
     """Stands for rows in the host's memory that is a GPU's."""
 
-    def __init__(self, rows: Held) -> None:
+    def __init__(self, rows: ComputedFrame) -> None:
         self.rows, self.size = rows, rows.bytes
 
     def data(self) -> bytes:
-        return written(self.rows.frame())
+        return encode_frame(self.rows.frame())
 
 
-class _WithRoom(HostFrames):
+class _WithRoom(HostBackend):
     """Frames with such memory for so many parts."""
 
     puts_away = True
@@ -150,7 +150,7 @@ class _WithRoom(HostFrames):
     def __init__(self, room: int) -> None:
         self.room = room
 
-    def put_away(self, rows: Held) -> Away | None:
+    def put_away(self, rows: ComputedFrame) -> Offloaded | None:
         self.room -= 1
         return _Near(rows) if self.room >= 0 else None
 
@@ -158,25 +158,25 @@ class _WithRoom(HostFrames):
 @pytest.mark.parametrize(
     ("share", "room", "near"),
     [
-        (Share(1, 4, 4), 9, [0, 1, 2, 3]),
-        (Share(1, 4, 4), 2, [0, 1]),
-        (Share(1, 4, 4), 0, []),
-        (Share(1, 4, 2), 9, [0, 1]),
-        (Share(2, 4, 2), 9, [2, 3]),
+        (Partition(1, 4, 4), 9, [0, 1, 2, 3]),
+        (Partition(1, 4, 4), 2, [0, 1]),
+        (Partition(1, 4, 4), 0, []),
+        (Partition(1, 4, 2), 9, [0, 1]),
+        (Partition(2, 4, 2), 9, [2, 3]),
     ],
 )
 def test_what_this_worker_reads_is_put_away_near_its_device(
-    tmp_path: Path, share: Share, room: int, near: list[int]
+    tmp_path: Path, share: Partition, room: int, near: list[int]
 ) -> None:
     """Of what there is no room for, and what others read, there is a file."""
-    computing = Computing(replace(on_host(2**30, 2**28, False), frames=_WithRoom(room)), tmp_path, 2**28, gpu=True)
-    running = Running(1)
-    parts = [HostHeld(pl.DataFrame({"a": [place] * 10})) for place in range(4)]
+    computing = Executor(replace(open_host(2**30, 2**28, False), frames=_WithRoom(room)), tmp_path, 2**28, gpu=True)
+    running = RunningQuery(1)
+    parts = [HostFrame(pl.DataFrame({"a": [place] * 10})) for place in range(4)]
     try:
         made = computing._away(parts, share, running)
         assert [place for place, each in enumerate(made) if isinstance(each, _Near)] == near
-        assert all(isinstance(each, _Near | Spilled) for each in made)
-        assert joined(made)["a"].to_list() == [place for place in range(4) for _ in range(10)]
+        assert all(isinstance(each, _Near | SpilledFrame) for each in made)
+        assert concat_on_host(made)["a"].to_list() == [place for place in range(4) for _ in range(10)]
         assert all(each.size > 0 for each in made)
         (one,) = computing._away(parts[:1], share, running)
         assert isinstance(one, _Near) == (share.worker.count == 1 and room > 4)

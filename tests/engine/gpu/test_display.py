@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.gpu.coordinator.coordinator import Measured
-from gpudb.engine.gpu.explain.plan import displayed
+from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
+from gpudb.engine.gpu.explain.plan import render_plan
 from gpudb.engine.protocol import PlanNode
 from tests.support.lab import Lab
 from tests.support.plan_text import stages
@@ -32,12 +32,12 @@ def _names(node: PlanNode) -> list[str]:
 def _operators(lab: Lab, *host: str) -> list[str]:
     made = stages(lab, SQL)
     measured = {
-        each.number: Measured(
+        each.number: StageMeasurements(
             (0, 1), [3, 3], [24, 24], [0, 0], [1.0, 1.0], [tuple(host) if not each.inputs else (), ()]
         )
         for each in made
     }
-    return _names(displayed(made, "Gpu", {}, measured))
+    return _names(render_plan(made, "Gpu", {}, measured))
 
 
 def test_all_runs_on_the_gpu(lab: Lab) -> None:
@@ -60,8 +60,8 @@ def test_a_refusal_may_be_of_any_operator_of_its_stage(lab: Lab) -> None:
 
 def test_bytes_that_leave_their_worker(lab: Lab) -> None:
     made = stages(lab, SQL)
-    measured = {each.number: Measured((0, 1), [3, 3], [24, 40], [0, 0], [1.0, 1.0], [(), ()]) for each in made}
-    plan = displayed(made, "", {}, measured)
+    measured = {each.number: StageMeasurements((0, 1), [3, 3], [24, 40], [0, 0], [1.0, 1.0], [(), ()]) for each in made}
+    plan = render_plan(made, "", {}, measured)
     gather = next(each for each in _walk(plan) if each.operator == "Exchange (Gather)")
     assert dict(gather.details)["Bytes Moved"] == "40"
 
@@ -69,7 +69,7 @@ def test_bytes_that_leave_their_worker(lab: Lab) -> None:
 def test_operators_tell_what_they_go_by(lab: Lab) -> None:
     def told(sql: str, operator: str) -> dict[str, str]:
         return next(
-            dict(each.details) for each in _walk(displayed(stages(lab, sql), "", {})) if each.operator == operator
+            dict(each.details) for each in _walk(render_plan(stages(lab, sql), "", {})) if each.operator == operator
         )
 
     assert told(SQL, "Window") == {"Calls": "row_number", "Partition By": "v", "Order By": "k"}
@@ -81,7 +81,7 @@ def test_operators_tell_what_they_go_by(lab: Lab) -> None:
 
 
 def test_what_is_received_is_estimated_as_what_was_given(lab: Lab) -> None:
-    plan = displayed(stages(lab, "SELECT d.k FROM dy d JOIN dy e ON d.k = e.v WHERE e.k = 2"), "", {})
+    plan = render_plan(stages(lab, "SELECT d.k FROM dy d JOIN dy e ON d.k = e.v WHERE e.k = 2"), "", {})
     (join,) = (each for each in _walk(plan) if each.operator == "HashJoin")
     assert join.estimated_rows == 1
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.catalog.distribution import worker_of
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
-from gpudb.engine.gpu.cache.partition import Share, read_share
+from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.errors import GpudbError
@@ -227,7 +227,8 @@ def test_a_worker_reads_its_buckets_alone(lab: Lab) -> None:
     table = table_of(lab, "ds_line")
     held = [ResidentTables(2**30) for _ in range(3)]
     rows = [
-        tables.frame(nodes.Scan(table, (0,)), Share(n, 3), ()).lazy.collect().height for n, tables in enumerate(held)
+        tables.frame(nodes.Scan(table, (0,)), Partition(n, 3), ()).lazy.collect().height
+        for n, tables in enumerate(held)
     ]
     assert sum(rows) == 2500
     assert rows == [sum(f.rows for f in table.files if worker_of(f.bucket or 0, 3) == n) for n in range(3)]
@@ -238,10 +239,10 @@ def test_a_replicated_table_is_held_once(lab: Lab) -> None:
     table, tables = table_of(lab, "ds_nation"), ResidentTables(2**30)
     for whole, rows in ((False, 15), (True, 31)):
         scan = nodes.Scan(table, (0,), part=WHOLE if whole else None)
-        assert tables.frame(scan, Share(0, 2), ()).lazy.collect().height == rows
-        assert read_share(scan, Share(0, 2)).count == (1 if whole else 2)
+        assert tables.frame(scan, Partition(0, 2), ()).lazy.collect().height == rows
+        assert scan_partition(scan, Partition(0, 2)).count == (1 if whole else 2)
     size = tables.bytes
-    tables.frame(nodes.Scan(table, (0,)), Share(1, 2), ())
+    tables.frame(nodes.Scan(table, (0,)), Partition(1, 2), ())
     assert tables.bytes == size
 
 

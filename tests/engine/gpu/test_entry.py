@@ -9,40 +9,48 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu.fastpath.pool import Shortcuts
-from gpudb.engine.gpu.fastpath.server import Entry, Question, connected, host_of, nearest, received, send
+from gpudb.engine.gpu.fastpath.pool import FastPathPool
+from gpudb.engine.gpu.fastpath.server import (
+    FastPathRequest,
+    FastPathServer,
+    connect,
+    reachable_endpoint,
+    receive,
+    remote_host,
+    send,
+)
 from gpudb.engine.protocol import Cancel
 
-_asked: list[Question] = []
+_asked: list[FastPathRequest] = []
 
 
-def _answer(question: Question) -> bytes | None:
+def _answer(question: FastPathRequest) -> bytes | None:
     _asked.append(question)
     return b"".join(question.given) or None
 
 
 @pytest.fixture
-def entry(tmp_path: Path) -> Iterator[Entry]:
-    made = Entry(tmp_path, _answer, "127.0.0.1")
+def entry(tmp_path: Path) -> Iterator[FastPathServer]:
+    made = FastPathServer(tmp_path, _answer, "127.0.0.1")
     yield made
     made.close()
 
 
-def test_an_entry_answers_by_either_way(entry: Entry) -> None:
-    shortcuts = Shortcuts()
+def test_an_entry_answers_by_either_way(entry: FastPathServer) -> None:
+    shortcuts = FastPathPool()
     try:
         for place in entry.places:
             for size in (1, 10, 5_000_000):
-                question = Question(1, b"digest", b"", given=(b"x" * size, b"y"))
+                question = FastPathRequest(1, b"digest", b"", given=(b"x" * size, b"y"))
                 assert shortcuts.ask([place], [question], Cancel()) == [b"x" * size + b"y"]
-            assert shortcuts.ask([place], [Question(1, b"digest", b"")], Cancel()) is None
+            assert shortcuts.ask([place], [FastPathRequest(1, b"digest", b"")], Cancel()) is None
         assert shortcuts.ask(entry.places, [question, question], Cancel()) == [b"x" * size + b"y"] * 2
     finally:
         shortcuts.close()
 
 
-def test_connections_to_workers_that_are_not_asked_stay(entry: Entry) -> None:
-    shortcuts, question = Shortcuts(), Question(1, b"digest", b"", given=(b"x",))
+def test_connections_to_workers_that_are_not_asked_stay(entry: FastPathServer) -> None:
+    shortcuts, question = FastPathPool(), FastPathRequest(1, b"digest", b"", given=(b"x",))
     path, port = entry.places
     try:
         assert shortcuts.ask([path], [question], Cancel()) == [b"x"]
@@ -56,31 +64,31 @@ def test_connections_to_workers_that_are_not_asked_stay(entry: Entry) -> None:
         shortcuts.close()
 
 
-def test_nobody_asks_without_the_word(entry: Entry) -> None:
+def test_nobody_asks_without_the_word(entry: FastPathServer) -> None:
     place = entry.places[1]
     before = len(_asked)
     for word in ("00" * 16, place[-32:-2], ""):
-        with connected(place[:-32] + word) as connection:
+        with connect(place[:-32] + word) as connection:
             try:
-                send(connection, pickle.dumps(tuple(Question(1, b"", b"", given=(b"x",)))))
+                send(connection, pickle.dumps(tuple(FastPathRequest(1, b"", b"", given=(b"x",)))))
                 # What follows a word that is too short may happen to end it: then there is no whole message.
                 connection.shutdown(socket.SHUT_WR)
-                assert received(connection) is None
+                assert receive(connection) is None
             except OSError:
                 pass
     assert len(_asked) == before
 
 
-def test_the_nearest_place_is_the_file_where_it_is_there(entry: Entry) -> None:
+def test_the_nearest_place_is_the_file_where_it_is_there(entry: FastPathServer) -> None:
     path, port = entry.places
-    assert nearest(entry.places) == path
-    assert nearest((path + "x", port)) == port
-    assert nearest(("", port)) == port
-    assert nearest((path + "x",)) == ""
-    assert nearest(()) == ""
+    assert reachable_endpoint(entry.places) == path
+    assert reachable_endpoint((path + "x", port)) == port
+    assert reachable_endpoint(("", port)) == port
+    assert reachable_endpoint((path + "x",)) == ""
+    assert reachable_endpoint(()) == ""
 
 
 def test_addresses_that_other_hosts_reach() -> None:
-    assert host_of("tcp://10.1.2.3:4567") == "10.1.2.3"
+    assert remote_host("tcp://10.1.2.3:4567") == "10.1.2.3"
     for address in ("tcp://127.0.0.1:4567", "tls://10.1.2.3:4567", "ucx://10.1.2.3:4567", "inproc://10.1.2.3/1/2"):
-        assert host_of(address) == ""
+        assert remote_host(address) == ""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.planning.constants import _values, evaluator
-from gpudb.engine.gpu.planning.exact import computed
+from gpudb.engine.gpu.planning.constants import _values, make_evaluator
+from gpudb.engine.gpu.planning.exact import evaluate_exact
 from gpudb.engine.protocol import Request
 from gpudb.session.database import Database
 from gpudb.sql import bound
@@ -83,11 +83,11 @@ def test_what_is_computed_is_what_the_engine_computes(text: str, database: Any) 
     (request,) = noting.requests
     assert isinstance(request.query, bound.Select)
     (expr,) = request.query.targets
-    found = computed(expr)
+    found = evaluate_exact(expr)
     if text in ASKED:
         assert found is None
         return
     (expected,) = _values(database.cpu, request, (expr,))
     assert found == expected
     assert str(found.value) == str(expected.value)
-    assert evaluator(noting, request)((expr,)) == [expected]
+    assert make_evaluator(noting, request)((expr,)) == [expected]

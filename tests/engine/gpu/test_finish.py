@@ -9,16 +9,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import Held, HostHeld
-from gpudb.engine.gpu.cache.partition import WHOLE, Share
+from gpudb.engine.gpu.backend.base import ComputedFrame, HostFrame
+from gpudb.engine.gpu.cache.partition import WHOLE, Partition
 from gpudb.engine.gpu.exchange.result_codec import to_batch
-from gpudb.engine.gpu.exchange.state_codec import Sent, sent
+from gpudb.engine.gpu.exchange.state_codec import EncodedStates, encode_states
 from gpudb.engine.gpu.fastpath import two_phase
-from gpudb.engine.gpu.finalize.merge import OfFrame
+from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.fused.translate.result_columns import Lane
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import Task, compute, finished
+from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage, finish_stage
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import sorted_rows
@@ -76,15 +76,15 @@ def _ways(lab: Lab, sql: str) -> tuple[Rows | None, Rows | Exception]:
     """A statement's end by NumPy, and by the lowering."""
     request = lab.request(sql)
     stages = Planner(lab.database.cpu, IN_PARTS).planned(request).stages
-    given: dict[int, list[Held]] = {}
+    given: dict[int, list[ComputedFrame]] = {}
     for stage in stages[:-1]:
-        task = Task(stage, Share(0, 1), request.parameters)
-        given[stage.number] = compute(task, local_stages.TABLES, given, local_stages.FRAMES)
-    task, kinds = Task(stages[-1], Share(0, 1), request.parameters), stages[-1].root.types
-    done = finished(task, {number: given[number] for number in stages[-1].inputs})
+        task = StageTask(stage, Partition(0, 1), request.parameters)
+        given[stage.number] = execute_stage(task, local_stages.TABLES, given, local_stages.FRAMES)
+    task, kinds = StageTask(stages[-1], Partition(0, 1), request.parameters), stages[-1].root.types
+    done = finish_stage(task, {number: given[number] for number in stages[-1].inputs})
     rows = None if done is None else local_stages.as_text([done.batch], kinds)
     try:
-        (rest,) = compute(task, local_stages.TABLES, given, local_stages.FRAMES)
+        (rest,) = execute_stage(task, local_stages.TABLES, given, local_stages.FRAMES)
     except Exception as error:
         return rows, error
     return rows, local_stages.as_text([to_batch(rest.frame(), kinds)], kinds)
@@ -123,23 +123,23 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
     for sql in (*FINISHED, *SEVERAL):
         request = lab.request(sql)
         *above, last = Planner(lab.database.cpu, IN_PARTS).planned(request).stages
-        given: dict[int, list[Held]] = {}
+        given: dict[int, list[ComputedFrame]] = {}
         for stage in above:
             count = workers if stage.number in last.inputs else 1
-            tasks = [Task(replace(stage, output="gather"), Share(index, count)) for index in range(count)]
+            tasks = [StageTask(replace(stage, output="gather"), Partition(index, count)) for index in range(count)]
             given[stage.number] = [
-                part for task in tasks for part in compute(task, local_stages.TABLES, given, local_stages.FRAMES)
+                part for task in tasks for part in execute_stage(task, local_stages.TABLES, given, local_stages.FRAMES)
             ]
         received = {number: given[number] for number in last.inputs}
         if len(received) != 1:
             continue
         (parts,) = received.values()
-        done = two_phase.finished(
-            two_phase.Scattered((), last), {last.inputs[0]: [OfFrame(part.frame()) for part in parts]}, ()
+        done = two_phase.finish_phases(
+            two_phase.TwoPhasePlan((), last), {last.inputs[0]: [FrameStates(part.frame()) for part in parts]}, ()
         )
         assert done is not None, sql
         kinds = last.root.types
-        (rest,) = compute(Task(last, Share(0, 1)), local_stages.TABLES, received, local_stages.FRAMES)
+        (rest,) = execute_stage(StageTask(last, Partition(0, 1)), local_stages.TABLES, received, local_stages.FRAMES)
         found, wanted = (
             local_stages.as_text([done.batch], kinds),
             local_stages.as_text([to_batch(rest.frame(), kinds)], kinds),
@@ -164,11 +164,13 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
 def test_rows_of_several_workers_are_finished(lab: Lab, sql: str, workers: int) -> None:
     request = lab.request(sql)
     stage, last = Planner(lab.database.cpu, Costs(workers=workers)).planned(request).stages
-    tasks = [Task(stage, Share(index, workers)) for index in range(workers)]
+    tasks = [StageTask(stage, Partition(index, workers)) for index in range(workers)]
     given = [
-        OfFrame(part.frame()) for task in tasks for part in compute(task, local_stages.TABLES, {}, local_stages.FRAMES)
+        FrameStates(part.frame())
+        for task in tasks
+        for part in execute_stage(task, local_stages.TABLES, {}, local_stages.FRAMES)
     ]
-    done = two_phase.finished(two_phase.Scattered((stage,), last), {stage.number: given}, ())
+    done = two_phase.finish_phases(two_phase.TwoPhasePlan((stage,), last), {stage.number: given}, ())
     assert done is not None
     kinds = last.root.types
     assert local_stages.as_text([done.batch], kinds) == local_stages.as_text(lab.database.cpu.run(request), kinds)
@@ -178,9 +180,11 @@ def test_many_rows_are_the_lowerings(lab: Lab) -> None:
     request = lab.request("SELECT i, j FROM t, generate_series(1, 40) j ORDER BY i, j")
     *above, last = Planner(lab.database.cpu, Costs(workers=2)).planned(request).stages
     frame = pl.DataFrame({"c0": range(2049), "c1": range(2049)}, schema={"c0": pl.Int32, "c1": pl.Int32})
-    halves = two_phase.Scattered((above[-1],), last)
-    assert two_phase.finished(halves, {above[-1].number: [OfFrame(frame)]}, ()) is None
-    few = two_phase.finished(halves, {above[-1].number: [OfFrame(frame.head(1000)), OfFrame(frame.tail(1000))]}, ())
+    halves = two_phase.TwoPhasePlan((above[-1],), last)
+    assert two_phase.finish_phases(halves, {above[-1].number: [FrameStates(frame)]}, ()) is None
+    few = two_phase.finish_phases(
+        halves, {above[-1].number: [FrameStates(frame.head(1000)), FrameStates(frame.tail(1000))]}, ()
+    )
     assert few is not None
     assert few.rows == 2000
 
@@ -191,17 +195,19 @@ def test_many_rows_are_finished_once_their_texts_have_come_before(lab: Lab) -> N
     stage, last = Planner(lab.database.cpu, Costs(workers=2)).planned(request).stages
     random = np.random.default_rng(7)
 
-    def rows(worker: int) -> Sent:
+    def rows(worker: int) -> EncodedStates:
         texts = Dictionary(pl.Series([f"a text of many, {worker % 2 + n * 2}" for n in range(9000)][::-1]))
         codes, valid = random.integers(0, 9000, 4000), random.integers(0, 50, 4000) > 0
         numbers = random.permutation(4000) * 2 + worker - (1 << 40)
-        return sent([Lane("c0", pl.String(), (codes,), valid, texts), Lane("c1", pl.Int64(), (numbers,))])
+        return encode_states([Lane("c0", pl.String(), (codes,), valid, texts), Lane("c1", pl.Int64(), (numbers,))])
 
     given = [rows(0), rows(1)]
-    halves = two_phase.Scattered((stage,), last)
-    found = [two_phase.finished(halves, {stage.number: list(map(two_phase.read, given))}, ()) for _ in range(3)]
-    received = {stage.number: [HostHeld(two_phase.read(each).frame) for each in given]}
-    (wanted,) = compute(Task(last, WHOLE), local_stages.TABLES, received, local_stages.FRAMES)
+    halves = two_phase.TwoPhasePlan((stage,), last)
+    found = [
+        two_phase.finish_phases(halves, {stage.number: list(map(two_phase.decode_output, given))}, ()) for _ in range(3)
+    ]
+    received = {stage.number: [HostFrame(two_phase.decode_output(each).frame) for each in given]}
+    (wanted,) = execute_stage(StageTask(last, WHOLE), local_stages.TABLES, received, local_stages.FRAMES)
     kinds = last.root.types
     assert found[0] is None
     for done in found[1:]:
@@ -218,8 +224,8 @@ def test_many_rows_of_wide_numbers_are_the_lowerings(lab: Lab) -> None:
     values = np.arange(4000)
     wide = [Lane("c0", pl.Int128(), (values, values), None), Lane("c1", pl.Int64(), (values,))]
     plain = [Lane("c0", pl.Int128(), (values,), None), Lane("c1", pl.Int64(), (values,))]
-    halves = two_phase.Scattered((stage,), last)
-    assert two_phase.finished(halves, {stage.number: [two_phase.read(sent(wide))]}, ()) is None
-    done = two_phase.finished(halves, {stage.number: [two_phase.read(sent(plain))]}, ())
+    halves = two_phase.TwoPhasePlan((stage,), last)
+    assert two_phase.finish_phases(halves, {stage.number: [two_phase.decode_output(encode_states(wide))]}, ()) is None
+    done = two_phase.finish_phases(halves, {stage.number: [two_phase.decode_output(encode_states(plain))]}, ())
     assert done is not None
     assert done.rows == 4000

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from gpudb.engine.gpu.cluster.cluster import Cluster
-from gpudb.engine.gpu.cluster.launcher import Found, Keeper, Started
+from gpudb.engine.gpu.cluster.launcher import LocalLauncher, NannyHandlers, WorkerInfo
 
 
 def _alive(nanny: Any) -> bool:
@@ -29,7 +29,7 @@ def _alive(nanny: Any) -> bool:
 def _nanny(address: str | None, pid: int | None, status: str = "running") -> Any:
     process = SimpleNamespace(pid=pid, status=SimpleNamespace(name=status))
     made = SimpleNamespace(worker_address=address, process=process, handlers={})
-    Keeper().setup(made)
+    NannyHandlers().setup(made)
     return made
 
 
@@ -71,7 +71,7 @@ def test_a_nanny_that_is_late_is_no_sign_that_its_worker_is_gone(error: OSError,
         raise error
 
     cluster: Any = SimpleNamespace(
-        _fleet=SimpleNamespace(workers={"tcp://here:1": Found(0, "tcp://here:2")}), call=call
+        _fleet=SimpleNamespace(workers={"tcp://here:1": WorkerInfo(0, "tcp://here:2")}), call=call
     )
     assert asyncio.run(Cluster._alive(cluster, "tcp://here:1")) is alive
 
@@ -84,7 +84,7 @@ def test_workers_are_numbered_whatever_their_gpus_are_called(monkeypatch: pytest
             for number, name in enumerate(names)
         }
         cluster = SimpleNamespace(worker_spec=dict.fromkeys(names), scheduler=SimpleNamespace(workers=states))
-        assert [found.number for found in Started(cluster).workers.values()] == [0, 1]
+        assert [found.number for found in LocalLauncher(cluster).workers.values()] == [0, 1]
 
 
 def test_statements_that_threads_begin_at_the_same_time_have_numbers_of_their_own() -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostHeld
-from gpudb.engine.gpu.exchange.buffers import Parts, ResultRoom, SpillFile, joined
-from gpudb.engine.gpu.exchange.routing import givers, in_need, runners, takers
-from gpudb.engine.gpu.worker.query_registry import Running, Statements
-from gpudb.plan.physical.stages import Stage
+from gpudb.engine.gpu.backend.base import HostFrame
+from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultStore, SpillFile, concat_on_host
+from gpudb.engine.gpu.exchange.routing import consumers, order_by_dependents, producers, stage_partitions
+from gpudb.engine.gpu.worker.query_registry import QueryRegistry, RunningQuery
 from gpudb.plan.tree.nodes import Values
+from gpudb.plan.tree.stages import Stage
 
 _NOTHING = Values((), ())
 
@@ -35,44 +35,46 @@ STAGES = [
 
 
 def test_every_share_gets_a_hashed_part_of_every_other() -> None:
-    assert givers(STAGES[0], 2, 3) == (0, 1, 2)
-    assert takers(STAGES, 0, 1, 3) == (0, 1, 2)
+    assert producers(STAGES[0], 2, 3) == (0, 1, 2)
+    assert consumers(STAGES, 0, 1, 3) == (0, 1, 2)
 
 
 def test_what_one_worker_has_goes_to_all() -> None:
-    assert runners(STAGES[1], 3) == (0,)
-    assert takers(STAGES, 1, 0, 3) == (0, 1, 2)
+    assert stage_partitions(STAGES[1], 3) == (0,)
+    assert consumers(STAGES, 1, 0, 3) == (0, 1, 2)
 
 
 def test_what_stays_is_read_where_it_is_by_each_stage_that_runs_there() -> None:
-    assert givers(STAGES[2], 1, 3) == (1,)
-    assert takers(STAGES, 2, 0, 3) == (0, 0)
-    assert takers(STAGES, 2, 1, 3) == (1,)
+    assert producers(STAGES[2], 1, 3) == (1,)
+    assert consumers(STAGES, 2, 0, 3) == (0, 0)
+    assert consumers(STAGES, 2, 1, 3) == (1,)
 
 
 def test_what_is_gathered_goes_to_the_first() -> None:
-    assert givers(STAGES[3], 0, 2) == (0, 1)
-    assert givers(STAGES[3], 1, 2) == ()
-    assert takers(STAGES, 3, 1, 2) == (0,)
+    assert producers(STAGES[3], 0, 2) == (0, 1)
+    assert producers(STAGES[3], 1, 2) == ()
+    assert consumers(STAGES, 3, 1, 2) == (0,)
 
 
 def test_givers_and_takers_are_one_relation() -> None:
     for count in (1, 2, 5):
         for stage in STAGES[:-1]:
-            given = [(giver, taker) for giver in range(count) for taker in takers(STAGES, stage.number, giver, count)]
+            given = [
+                (giver, taker) for giver in range(count) for taker in consumers(STAGES, stage.number, giver, count)
+            ]
             readers = [each for each in STAGES if stage.number in each.inputs]
             taken = [
                 (giver, taker)
                 for each in readers
-                for taker in runners(each, count)
-                for giver in givers(stage, taker, count)
+                for taker in stage_partitions(each, count)
+                for giver in producers(stage, taker, count)
             ]
             assert sorted(given) == sorted(taken)
 
 
 def test_a_part_is_freed_by_its_last_reader() -> None:
-    frames = [HostHeld(pl.DataFrame({"c0": [number]})) for number in range(3)]
-    parts = Parts(frames, (0, 0, 1))
+    frames = [HostFrame(pl.DataFrame({"c0": [number]})) for number in range(3)]
+    parts = ExchangeBuffers(frames, (0, 0, 1))
     assert not parts.read
     assert parts.take(0).frame().rows() == [(0,)]
     assert parts.take(1).frame().rows() == [(1,)]
@@ -86,12 +88,12 @@ def test_a_part_is_freed_by_its_last_reader() -> None:
 def test_parts_in_memory_and_in_files_are_joined_in_their_order(tmp_path: Path) -> None:
     frames = [pl.DataFrame({"c0": values}, {"c0": pl.Int64}) for values in ([1, 2], [], [3], [])]
     file = SpillFile(tmp_path)
-    parts = [file.write(frame) if number % 2 == 0 else HostHeld(frame) for number, frame in enumerate(frames)]
-    assert joined(parts).rows() == [(1,), (2,), (3,)]
-    assert joined(parts[1::2]).schema == frames[0].schema
+    parts = [file.write(frame) if number % 2 == 0 else HostFrame(frame) for number, frame in enumerate(frames)]
+    assert concat_on_host(parts).rows() == [(1,), (2,), (3,)]
+    assert concat_on_host(parts[1::2]).schema == frames[0].schema
     file.close()
     with pytest.raises(ValueError):
-        joined(parts)
+        concat_on_host(parts)
 
 
 def _nameless(folder: Path) -> int:
@@ -106,7 +108,7 @@ def _nameless(folder: Path) -> int:
 
 def test_results_beyond_the_room_go_to_files(tmp_path: Path) -> None:
     frame = pl.DataFrame({"c0": pl.int_range(0, 1_000_000, eager=True), "c1": pl.int_range(0, 1_000_000, eager=True)})
-    room = ResultRoom(20_000_000, tmp_path)
+    room = ResultStore(20_000_000, tmp_path)
     first, second = room.keep(frame), room.keep(frame)
     assert room.bytes == 16_000_000
     assert _nameless(tmp_path) == 1
@@ -131,11 +133,11 @@ def test_what_comes_no_more_is_not_waited_for() -> None:
     """A statement that ends between two of the parts that one reader waits for."""
 
     async def taken() -> None:
-        running = Running(1)
+        running = RunningQuery(1)
         first = running.parts(0, 0)
         reader = asyncio.ensure_future(running.taken(0, (0, 1), 0))
         await asyncio.sleep(0)
-        first.set_result(Parts([HostHeld(pl.DataFrame({"a": [1]}))], (0,)))
+        first.set_result(ExchangeBuffers([HostFrame(pl.DataFrame({"a": [1]}))], (0,)))
         running.end()
         async with asyncio.timeout(30):
             await reader
@@ -149,7 +151,7 @@ def test_files_of_a_statement_that_failed_go_at_once(tmp_path: Path, told: dict[
     """A stage that was under way has told nobody of what it wrote; what has been taken of one that ended well stays."""
 
     async def ended() -> None:
-        statements = Statements()
+        statements = QueryRegistry()
         running = statements.known(1)
 
         async def run() -> dict[str, Any]:
@@ -202,7 +204,7 @@ def test_a_frame_is_looked_at_while_it_is_written() -> None:
 def test_what_most_stages_wait_for_is_begun_first() -> None:
     inputs: dict[int, tuple[int, ...]] = {0: (), 1: (), 2: (1,), 3: (2,), 4: (0, 3), 5: (4,)}
     stages = [_stage(number, "gather", given) for number, given in inputs.items()]
-    assert [stage.number for stage in in_need(stages)] == [1, 2, 0, 3, 4, 5]
+    assert [stage.number for stage in order_by_dependents(stages)] == [1, 2, 0, 3, 4, 5]
     # What nobody reads any more is last.
     left = [_stage(number, "gather", tuple(each for each in given if each != 2)) for number, given in inputs.items()]
-    assert [stage.number for stage in in_need(left)] == [0, 3, 1, 4, 2, 5]
+    assert [stage.number for stage in order_by_dependents(left)] == [0, 3, 1, 4, 2, 5]

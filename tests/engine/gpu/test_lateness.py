@@ -9,7 +9,7 @@ import time
 import pytest
 
 from gpudb.engine.gpu.worker import loop_watchdog
-from gpudb.engine.gpu.worker.loop_watchdog import Lateness
+from gpudb.engine.gpu.worker.loop_watchdog import LoopWatchdog
 
 
 def _hold_up(seconds: float) -> None:
@@ -23,7 +23,7 @@ def test_a_late_loop_is_told_once_with_what_held_it_up(
     monkeypatch.setattr(loop_watchdog, "EVERY_SECONDS", 0.02)
 
     async def work() -> None:
-        watch = Lateness({"the loop": asyncio.get_running_loop(), "no loop": None})
+        watch = LoopWatchdog({"the loop": asyncio.get_running_loop(), "no loop": None})
         watch.start()
         await asyncio.sleep(0.2)
         _hold_up(1.0)
@@ -45,7 +45,7 @@ def test_a_loop_in_time_is_not_told(caplog: pytest.LogCaptureFixture, monkeypatc
     monkeypatch.setattr(loop_watchdog, "EVERY_SECONDS", 0.02)
 
     async def work() -> None:
-        watch = Lateness({"the loop": asyncio.get_running_loop()})
+        watch = LoopWatchdog({"the loop": asyncio.get_running_loop()})
         watch.start()
         await asyncio.sleep(0.3)
         watch.stop()

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.gpu.backend.base import Frames, HostFrames
+from gpudb.engine.gpu.backend.base import Backend, HostBackend
 from gpudb.engine.gpu.worker import dynamic_filters as worker_filters
-from gpudb.engine.gpu.worker.dynamic_filters import Narrowed
-from gpudb.plan.physical import dynamic_filters
+from gpudb.engine.gpu.worker.dynamic_filters import NarrowedScan
+from gpudb.plan.optimize import dynamic_filters
 from tests.support.gpu import local_stages
 from tests.support.lab import Lab
 
@@ -42,17 +42,17 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dynamic_filters, "WORTH", 100)
 
 
-class _Joining(HostFrames):
+class _Joining(HostBackend):
     """Frames that are joined sooner than compared, as a GPU's are."""
 
     compares = False
 
 
-def _narrowed(lab: Lab, sql: str, workers: int, frames: Frames = local_stages.FRAMES) -> list[Narrowed]:
+def _narrowed(lab: Lab, sql: str, workers: int, frames: Backend = local_stages.FRAMES) -> list[NarrowedScan]:
     request = lab.request(sql)
     kinds = [each.type for each in request.query.columns]  # type: ignore[union-attr]
     wanted = local_stages.as_text(lab.database.cpu.run(request), kinds)
-    told: list[Narrowed] = []
+    told: list[NarrowedScan] = []
     given = local_stages.rows(request, workers, lab.database.cpu, frames=frames, narrowed=told)
     assert sorted(map(repr, given)) == sorted(map(repr, wanted))
     return told

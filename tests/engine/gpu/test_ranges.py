@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.backend.base import Held, HostFrames
+from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded
@@ -46,13 +46,13 @@ def test_rows_come_in_the_order_of_several_keys(lab: Lab, keys: str) -> None:
     assert local_stages.rows(request, 2, lab.database.cpu, ALL, chunks=4) == embedded(lab, request)
 
 
-class _Parts(HostFrames):
+class _Parts(HostBackend):
     """Tells how many rows each range has."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def ranged(self, lazy: Any, ends: Any, order: Any, count: int, **more: Any) -> list[Held]:
+    def ranged(self, lazy: Any, ends: Any, order: Any, count: int, **more: Any) -> list[ComputedFrame]:
         made = super().ranged(lazy, ends, order, count, **more)
         self.sizes = [before + each.rows for before, each in zip(self.sizes or [0] * count, made, strict=True)]
         return made

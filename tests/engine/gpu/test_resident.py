@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.catalog.model import Column, DataFile
-from gpudb.engine.gpu.cache.host_columns import pieces_of, side_by_side
+from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows
 from gpudb.storage.iceberg.column_layout import initial_text
 from gpudb.types import INT4, INTERVAL, TEXT
 from tests.support.gpu import local_stages
@@ -62,7 +62,7 @@ def test_parts_are_read_side_by_side_in_their_order(count: int) -> None:
             raise ValueError("a part")
         return 10 * part
 
-    found = side_by_side(read, range(count), 3)
+    found = read_concurrently(read, range(count), 3)
     assert list(islice(found, 8)) == [10 * part for part in range(min(count, 8))]
     assert most <= 3
     if count == 9:
@@ -77,7 +77,7 @@ def test_files_are_read_in_pieces_that_end_with_row_groups(tmp_path: Path, first
     path = tmp_path / "f.parquet"
     pq.write_table(pa.table({"a": range(1000)}), path, row_group_size=100)
     for where in (path, tmp_path / "none.parquet"):
-        pieces = pieces_of(DataFile(str(where), 1000, 0), first, last, step)
+        pieces = split_rows(DataFile(str(where), 1000, 0), first, last, step)
         assert [row for piece in pieces for row in range(*piece)] == list(range(first, last))
         assert all(0 < len(range(*piece)) <= step for piece in pieces)
         cut = [end for (_, end), _ in pairwise(pieces) if end % 100]

@@ -13,16 +13,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostFrames, HostHeld
+from gpudb.engine.gpu.backend.base import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
-from gpudb.engine.gpu.planning.planner import Planned, Planner
+from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner
 from gpudb.engine.gpu.worker.device import Device
-from gpudb.engine.gpu.worker.executor import Computing, Figures
-from gpudb.engine.gpu.worker.stage_executor import Task
+from gpudb.engine.gpu.worker.executor import Executor, Figures
+from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.errors import OutOfMemory
 from gpudb.plan.tree.nodes import Scan
 from tests.support.gpu import local_stages
@@ -36,7 +36,7 @@ BOTH = "SELECT a, b FROM big WHERE a < 500 UNION ALL SELECT c, b FROM small ORDE
 """A kernel's rows, and more to do with them in the same stage."""
 
 
-class _Frames(HostFrames):
+class _Frames(HostBackend):
     """A frame that does not fit beside the columns is none."""
 
     def __init__(self, room: int) -> None:
@@ -56,7 +56,7 @@ class _Frames(HostFrames):
             self.reasons.append("no room")
             raise MemoryError("no room")
 
-    def held(self, lazy: pl.LazyFrame) -> HostHeld:
+    def held(self, lazy: pl.LazyFrame) -> HostFrame:
         made = super().held(lazy)
         try:
             self.check(made.bytes)
@@ -100,15 +100,15 @@ def _filled(lab: Lab, tables: ResidentTables) -> None:
     assert tables.bytes == 8 * ROWS
 
 
-def _planned(lab: Lab, request: Any, *, fuse: bool = False) -> Planned:
+def _planned(lab: Lab, request: Any, *, fuse: bool = False) -> PhysicalPlan:
     return Planner(lab.database.cpu, EVERY, fuse=fuse).planned(request)
 
 
-def _run(lab: Lab, computing: Computing, planned: Planned) -> tuple[list[tuple[str | None, ...]], list[Figures]]:
+def _run(lab: Lab, computing: Executor, planned: PhysicalPlan) -> tuple[list[tuple[str | None, ...]], list[Figures]]:
     given: dict[int, Any] = {}
     told = []
     for stage in planned.stages:
-        task = Task(stage, WHOLE)
+        task = StageTask(stage, WHOLE)
         given[stage.number], figures = computing.computed(task, {number: given[number] for number in stage.inputs})
         told.append(figures)
     kinds = tuple(column.type for column in planned.plan.columns)
@@ -122,7 +122,7 @@ def test_columns_that_can_be_read_again_go_first(lab: Lab, tmp_path: Path, fuse:
     """One failed allocation: a general stage is computed anew, a kernel runs anew, and neither is told of twice."""
     frames, tables, packed = _Frames(2**30), ResidentTables(2**30), PackedTables(2**30)
     kernels = _Kernels(packed, frames, 4 * ROWS)
-    computing = Computing(Device(frames, tables, kernels if fuse else None, (0, 0)), tmp_path, 2**20, gpu=True)
+    computing = Executor(Device(frames, tables, kernels if fuse else None, (0, 0)), tmp_path, 2**20, gpu=True)
     computing.lanes[False].shutdown(wait=True)  # its warm-up has ended
     try:
         request = lab.request(GROUPS if fuse else "SELECT a, b FROM big WHERE a > 3")
@@ -152,7 +152,7 @@ def test_whatever_fails_once_is_done_again_and_told_of_once(lab: Lab, tmp_path: 
     while frames.fails <= allocations:
         packed = PackedTables(2**30)
         device = Device(frames, ResidentTables(2**30), _Kernels(packed, frames, 8), (0, 0))
-        computing = Computing(device, tmp_path, 2**20, gpu=True)
+        computing = Executor(device, tmp_path, 2**20, gpu=True)
         computing.lanes[False].shutdown(wait=True)
         frames.asked = frames.failed = frames.made_room = 0
         given, told = _run(lab, computing, planned)
@@ -168,7 +168,7 @@ def test_whatever_fails_once_is_done_again_and_told_of_once(lab: Lab, tmp_path: 
 def test_a_kernel_that_never_has_room_is_the_general_engine_s(lab: Lab, tmp_path: Path) -> None:
     frames, tables, packed = _Frames(2**30), ResidentTables(2**30), PackedTables(2**30)
     kernels = _Kernels(packed, frames, 2**40)
-    computing = Computing(Device(frames, tables, kernels, (0, 0)), tmp_path, 2**20, gpu=True)
+    computing = Executor(Device(frames, tables, kernels, (0, 0)), tmp_path, 2**20, gpu=True)
     try:
         request = lab.request(GROUPS)
         given, told = _run(lab, computing, _planned(lab, request, fuse=True))
@@ -181,7 +181,7 @@ def test_a_kernel_that_never_has_room_is_the_general_engine_s(lab: Lab, tmp_path
 
 def test_what_has_no_room_at_all_is_a_clear_error(lab: Lab, tmp_path: Path) -> None:
     frames, tables = _Frames(0), ResidentTables(2**30)
-    computing = Computing(Device(frames, tables, None, (0, 0)), tmp_path, 2**20, gpu=True)
+    computing = Executor(Device(frames, tables, None, (0, 0)), tmp_path, 2**20, gpu=True)
     try:
         with pytest.raises(OutOfMemory) as failed:
             _run(lab, computing, _planned(lab, lab.request("SELECT a, b FROM big")))

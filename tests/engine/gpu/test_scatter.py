@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu.backend.base import Held
-from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.result_codec import to_batch
-from gpudb.engine.gpu.exchange.routing import runners
-from gpudb.engine.gpu.fastpath.two_phase import finished, scattered
-from gpudb.engine.gpu.finalize.merge import OfFrame
+from gpudb.engine.gpu.exchange.routing import stage_partitions
+from gpudb.engine.gpu.fastpath.two_phase import finish_phases, split_phases
+from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
-from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.stages import Stage
 from tests.support.fused import corpus
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, outcome, sorted_rows
@@ -31,7 +31,7 @@ WORKERS = (1, 2, 4, 8)
 CUT = 55
 """Queries of the corpus that are cut in two, at least."""
 
-Given = dict[int, dict[int, list[Held]]]
+Given = dict[int, dict[int, list[ComputedFrame]]]
 
 
 def _stages(lab: Lab, request: Request, workers: int) -> list[Stage]:
@@ -44,7 +44,7 @@ def _scattered_rows(
 ) -> list[tuple[str | None, ...]] | None:
     """A statement's rows in two halves; None where its plan is not cut so. Counts in what way they were made."""
     stages = _stages(lab, request, workers)
-    halves = scattered(stages)
+    halves = split_phases(stages)
     if halves is None:
         ways["not cut"] += 1
         return None
@@ -53,30 +53,30 @@ def _scattered_rows(
     wanted = {number for part in halves.parts for number in _below(stages, part.number)}
     for stage in (stage for stage in stages if stage.number in wanted):
         given[stage.number] = {
-            index: compute(
-                Task(stage, Share(index, workers), request.parameters),
+            index: execute_stage(
+                StageTask(stage, Partition(index, workers), request.parameters),
                 local_stages.TABLES,
                 local_stages.received_by(stage, stages, given, index, workers),
                 local_stages.FRAMES,
                 kernels,
             )
-            for index in runners(stage, workers)
+            for index in stage_partitions(stage, workers)
         }
-    received: dict[int, list[Held]] = {part.number: [] for part in halves.parts}
+    received: dict[int, list[ComputedFrame]] = {part.number: [] for part in halves.parts}
     for part in halves.parts:
         for index in range(workers):
             builds = local_stages.received_by(stages[part.number], stages, given, index, workers)
-            task = Task(part, Share(index, workers), request.parameters)
-            received[part.number] += compute(task, local_stages.TABLES, builds, local_stages.FRAMES, kernels)
+            task = StageTask(part, Partition(index, workers), request.parameters)
+            received[part.number] += execute_stage(task, local_stages.TABLES, builds, local_stages.FRAMES, kernels)
     kinds = stages[-1].root.types
-    frames = {number: [OfFrame(each.frame()) for each in parts] for number, parts in received.items()}
-    done = finished(halves, frames, request.parameters)
+    frames = {number: [FrameStates(each.frame()) for each in parts] for number, parts in received.items()}
+    done = finish_phases(halves, frames, request.parameters)
     if done is not None:
         ways["finished"] += 1
         return local_stages.as_text([done.batch], kinds)
     ways["lowered"] += 1
-    (made,) = compute(
-        Task(halves.rest, Share(0, 1), request.parameters), local_stages.TABLES, received, local_stages.FRAMES
+    (made,) = execute_stage(
+        StageTask(halves.rest, Partition(0, 1), request.parameters), local_stages.TABLES, received, local_stages.FRAMES
     )
     return local_stages.as_text([to_batch(made.frame(), kinds)], kinds)
 
@@ -88,7 +88,7 @@ def _below(stages: Sequence[Stage], number: int) -> set[int]:
 def _checked(lab: Lab, query: str, workers: int, ways: Counter[str]) -> bool:
     """Whether a query is cut in two; then its halves give the embedded engine's answer, or its error."""
     request, kernels = lab.request(query), Twin(PackedTables(2**30))
-    if scattered(_stages(lab, request, workers)) is None:
+    if split_phases(_stages(lab, request, workers)) is None:
         return False
     wanted = outcome(lambda: embedded(lab, request))
     found = outcome(lambda: _scattered_rows(lab, request, workers, kernels, ways))

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 from distributed.core import Server
 
-from gpudb.engine.gpu.backend.base import Away, Held, HostFrames, HostHeld
-from gpudb.engine.gpu.exchange.buffers import SpillFile, joined, read, written
-from gpudb.engine.gpu.exchange.client import Transfers
-from gpudb.engine.gpu.rpc.calls import Attached, Place, handling
-from gpudb.engine.gpu.worker.query_registry import Running
+from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, Offloaded
+from gpudb.engine.gpu.exchange.buffers import SpillFile, concat_on_host, decode_frame, encode_frame
+from gpudb.engine.gpu.exchange.client import ExchangeClient
+from gpudb.engine.gpu.rpc.calls import BufferReply, IpcHandle, wrap_handler
+from gpudb.engine.gpu.worker.query_registry import RunningQuery
 from gpudb.errors import OutOfMemory
 
 ROWS = pl.DataFrame({"a": range(1000)})
@@ -38,18 +38,18 @@ class Packer:
     def enter(self) -> None:
         """Nothing to ready."""
 
-    def packed(self, held: Held) -> tuple[bytes, Any] | None:
+    def packed(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
         return None if held.rows < 10 else (b"a", held.frame()["a"].to_numpy())
 
-    def unpacked(self, facts: bytes, buffer: Any) -> Held:
+    def unpacked(self, facts: bytes, buffer: Any) -> ComputedFrame:
         self.seen += 1
-        return HostHeld(pl.DataFrame({facts.decode(): buffer}))
+        return HostFrame(pl.DataFrame({facts.decode(): buffer}))
 
-    def place(self, buffer: Any) -> Place | None:
+    def place(self, buffer: Any) -> IpcHandle | None:
         MEMORY[len(MEMORY)] = buffer
-        return Place(str(len(MEMORY) - 1).encode(), 0, len(buffer)) if self.shares else None
+        return IpcHandle(str(len(MEMORY) - 1).encode(), 0, len(buffer)) if self.shares else None
 
-    def copied(self, peer: str, place: Place) -> Any:
+    def copied(self, peer: str, place: IpcHandle) -> Any:
         self.peers.add(peer)
         if self.refuses is not None:
             raise self.refuses
@@ -59,19 +59,19 @@ class Packer:
         self.peers.difference_update(peers)
 
 
-async def _worker(packer: Packer | None, rows: Callable[[], Held | None]) -> tuple[Any, Transfers]:
+async def _worker(packer: Packer | None, rows: Callable[[], ComputedFrame | None]) -> tuple[Any, ExchangeClient]:
     """A worker that gives rows; its door listens by TCP too, as UCX wants none of the tests."""
     server: Any = Server({})
     await server.listen("tcp://127.0.0.1:0")
     server.connection_args = {}
-    made = Transfers(server, HostFrames(), packer)
-    home, running = asyncio.get_running_loop(), Running(1)
+    made = ExchangeClient(server, HostBackend(), packer)
+    home, running = asyncio.get_running_loop(), RunningQuery(1)
 
     async def part(statement: int, by_door: bool, near: bool) -> Any:
         assert asyncio.get_running_loop() is home
         found = rows()
         given = b"" if found is None else await made.sent([found], by_door=by_door, near=near)
-        return running.laid(given) if isinstance(given, Attached) else given
+        return running.laid(given) if isinstance(given, BufferReply) else given
 
     async def at_door(statement: int, number: int) -> Any:
         assert asyncio.get_running_loop() is home
@@ -84,8 +84,8 @@ async def _worker(packer: Packer | None, rows: Callable[[], Held | None]) -> tup
 
     if packer is not None:
         assert await made.open(at_door, "tcp") not in (None, home)
-    server.handlers["gpudb_part"] = handling(part)
-    server.handlers["gpudb_copied"] = handling(copied)
+    server.handlers["gpudb_part"] = wrap_handler(part)
+    server.handlers["gpudb_copied"] = wrap_handler(copied)
     return server, made
 
 
@@ -97,7 +97,7 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
 @pytest.mark.parametrize("doors", [True, False])
 def test_rows_arrive_as_they_are(count: int, doors: bool) -> None:
     async def moved() -> None:
-        giver, from_there = await _worker(Packer(), lambda: HostHeld(ROWS.head(count)))
+        giver, from_there = await _worker(Packer(), lambda: HostFrame(ROWS.head(count)))
         packer = Packer()
         taker, here = await _worker(packer, lambda: None)
         here.learn((giver.address, taker.address), (from_there.door, here.door) if doors else ())
@@ -124,7 +124,7 @@ def test_rows_arrive_as_they_are(count: int, doors: bool) -> None:
 )
 def test_workers_of_a_host_read_rows_where_they_lie(refuses: Exception | None, statement: int) -> None:
     async def moved() -> None:
-        giver, from_there = await _worker(Packer(shares=True), lambda: HostHeld(ROWS))
+        giver, from_there = await _worker(Packer(shares=True), lambda: HostFrame(ROWS))
         packer = Packer(refuses=refuses)
         taker, here = await _worker(packer, lambda: None)
         here.learn((giver.address,), (from_there.door,))
@@ -166,10 +166,10 @@ def test_workers_of_a_host_read_rows_where_they_lie(refuses: Exception | None, s
 
 def test_room_is_made_for_what_is_copied_and_a_worker_that_is_doubted_meanwhile_gives() -> None:
     async def moved() -> None:
-        def rows() -> Held:
+        def rows() -> ComputedFrame:
             # Another statement is told of a worker fewer while this one waits.
             here.learn((), ())
-            return HostHeld(ROWS)
+            return HostFrame(ROWS)
 
         giver, from_there = await _worker(Packer(shares=True), rows)
         packer = Packer()
@@ -177,7 +177,7 @@ def test_room_is_made_for_what_is_copied_and_a_worker_that_is_doubted_meanwhile_
         full, made = [MemoryError("no room"), MemoryError("no room")], []
         real = packer.copied
 
-        def copied(peer: str, place: Place) -> Any:
+        def copied(peer: str, place: IpcHandle) -> Any:
             if full:
                 raise full.pop()
             return real(peer, place)
@@ -204,45 +204,45 @@ def test_room_is_made_for_what_is_copied_and_a_worker_that_is_doubted_meanwhile_
     _run(moved())
 
 
-class _Elsewhere(HostFrames):
+class _Elsewhere(HostBackend):
     """Stands for a GPU's: counts what is brought there."""
 
     def __init__(self) -> None:
         self.seen = 0
 
-    def given(self, frame: pl.DataFrame) -> HostHeld:
+    def given(self, frame: pl.DataFrame) -> HostFrame:
         self.seen += 1
         return super().given(frame)
 
 
-class _Near(Away):
+class _Near(Offloaded):
     """Stands for rows in the host's memory that is a GPU's."""
 
     def __init__(self, first: int) -> None:
         self.first, self.size = first, 80
 
     def data(self) -> bytes:
-        return written(ROWS.slice(self.first, 10))
+        return encode_frame(ROWS.slice(self.first, 10))
 
 
 class _WithRoom(_Elsewhere):
-    def back(self, parts: Sequence[Held | Away]) -> Held | None:
+    def back(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame | None:
         if not any(isinstance(each, _Near) for each in parts):
             return None
-        return HostHeld(joined(parts))
+        return HostFrame(concat_on_host(parts))
 
 
 def test_rows_that_were_put_away_are_back_or_go_to_others(tmp_path: Path) -> None:
     async def moved() -> None:
         server, here = await _worker(None, lambda: None)
         frames = here._frames = _WithRoom()
-        parts = [_Near(0), HostHeld(ROWS.slice(10, 10)), _Near(20)]
+        parts = [_Near(0), HostFrame(ROWS.slice(10, 10)), _Near(20)]
         wanted = list(range(30))
         assert (await here.kept(parts)).frame()["a"].to_list() == wanted
         assert (await here.kept(parts[:1])).rows == 10
         assert frames.seen == 0
-        assert read(await here.sent(parts, by_door=True))["a"].to_list() == wanted  # type: ignore[arg-type]
-        assert read(await here.sent(parts[2:], by_door=True))["a"].to_list() == wanted[20:]  # type: ignore[arg-type]
+        assert decode_frame(await here.sent(parts, by_door=True))["a"].to_list() == wanted  # type: ignore[arg-type]
+        assert decode_frame(await here.sent(parts[2:], by_door=True))["a"].to_list() == wanted[20:]  # type: ignore[arg-type]
         file = SpillFile(tmp_path)
         assert (await here.kept([file.write(ROWS)])).rows == 1000
         assert frames.seen == 1
@@ -255,7 +255,7 @@ def test_rows_that_were_put_away_are_back_or_go_to_others(tmp_path: Path) -> Non
 def test_few_rows_stay_on_the_host(count: int) -> None:
     async def moved() -> None:
         rows = pl.DataFrame({"a": range(count)})
-        giver, _ = await _worker(Packer(), lambda: HostHeld(rows))
+        giver, _ = await _worker(Packer(), lambda: HostFrame(rows))
         taker, here = await _worker(Packer(), lambda: None)
         frames = here._frames = _Elsewhere()
         found = await here.fetched(giver.address, statement=1)
@@ -270,7 +270,7 @@ def test_few_rows_stay_on_the_host(count: int) -> None:
 
 def test_a_giver_that_is_gone_and_a_taker_without_room_are_told() -> None:
     async def told() -> None:
-        giver, from_there = await _worker(Packer(), lambda: HostHeld(ROWS))
+        giver, from_there = await _worker(Packer(), lambda: HostFrame(ROWS))
         taker, here = await _worker(Packer(), lambda: None)
         here.learn((giver.address,), (from_there.door,))
         assert here._door is not None
@@ -297,7 +297,7 @@ def test_a_door_that_waits_keeps_the_worker_s_loop_free() -> None:
     """What waits for a GPU at the door must not hold back a sign of life; a statement that ends stops its fetching."""
 
     async def waited() -> None:
-        giver, from_there = await _worker(Packer(), lambda: HostHeld(ROWS))
+        giver, from_there = await _worker(Packer(), lambda: HostFrame(ROWS))
         taker, here = await _worker(Packer(), lambda: None)
         here.learn((giver.address,), (from_there.door,))
         assert here._door is not None

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.gpu.explain.plan import displayed
+from gpudb.engine.gpu.explain.plan import render_plan
 from gpudb.engine.protocol import PlanNode
+from gpudb.plan.optimize.late_strings import late_strings
 from gpudb.plan.physical.exchange_planning import Costs
-from gpudb.plan.physical.late_strings import late_strings
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, sorted_rows
 from tests.support.lab import Lab
@@ -145,5 +145,5 @@ def test_explain_tells_of_them(lab: Lab) -> None:
         own = [(node.operator, dict(node.details)["Columns"])] if node.operator in {"Defer", "Fetch"} else []
         return own + [each for below in node.inputs for each in told(below)]
 
-    plan = displayed(late_strings(stages(lab, sql, Costs(workers=2))), "", {})
+    plan = render_plan(late_strings(stages(lab, sql, Costs(workers=2))), "", {})
     assert told(plan) == [("Fetch", "s, t"), ("Defer", "s, t")]

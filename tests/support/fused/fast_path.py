@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from gpudb.engine.gpu.engine import ClusterEngine, GivenStream
+from gpudb.engine.gpu.engine import BatchStream, ClusterEngine
 from gpudb.engine.protocol import Request
 from tests.support.gpu import local_stages
 
@@ -14,7 +14,7 @@ Rows = list[tuple[str | None, ...]]
 def run(engine: ClusterEngine, request: Request) -> tuple[bool, Rows]:
     """Whether a statement was answered at once, and its rows."""
     stream = engine.run(request)
-    return isinstance(stream, GivenStream), local_stages.as_text(
+    return isinstance(stream, BatchStream), local_stages.as_text(
         stream, [column.type for column in request.query.columns]
     )
 

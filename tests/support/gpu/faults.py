@@ -11,7 +11,7 @@ from typing import Any
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu.cluster.cluster import Cluster
-from gpudb.engine.gpu.rpc.calls import handling
+from gpudb.engine.gpu.rpc.calls import wrap_handler
 
 FAULTS = ("kill", "stop", "raise", "memory", "disconnect")
 """SIGKILL, SIGSTOP, an exception that nobody expects, more memory than allowed, every connection cut. Beside them
@@ -49,11 +49,11 @@ class Faulty(WorkerPlugin):
             return await rows(**arguments)
 
         computing.computed = compute
-        worker.handlers["gpudb_part"] = handling(give)
-        worker.handlers["gpudb_rows"] = handling(read)
-        worker.handlers["fault_arm"] = handling(self._arm)
-        worker.handlers["fault_struck"] = handling(self._struck)
-        worker.handlers["fault_asked"] = handling(self._asked)
+        worker.handlers["gpudb_part"] = wrap_handler(give)
+        worker.handlers["gpudb_rows"] = wrap_handler(read)
+        worker.handlers["fault_arm"] = wrap_handler(self._arm)
+        worker.handlers["fault_struck"] = wrap_handler(self._struck)
+        worker.handlers["fault_asked"] = wrap_handler(self._asked)
 
     async def _arm(self, fault: str, point: str, stage: str) -> bool:
         self._armed = fault, point, stage

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 import numpy as np
 
-from gpudb.engine.gpu.backend.base import Held, HostHeld
+from gpudb.engine.gpu.backend.base import ComputedFrame, HostFrame
 from gpudb.engine.gpu.cluster.cluster import Cluster
-from gpudb.engine.gpu.exchange.buffers import read, written
-from gpudb.engine.gpu.rpc.calls import Place
+from gpudb.engine.gpu.exchange.buffers import decode_frame, encode_frame
+from gpudb.engine.gpu.rpc.calls import IpcHandle
 
 LEAST = 50
 """Rows that come to the door."""
@@ -33,19 +33,19 @@ class Packer:
     def enter(self) -> None:
         """Nothing to ready."""
 
-    def packed(self, held: Held) -> tuple[bytes, Any] | None:
-        return None if held.rows < LEAST else (b"", np.frombuffer(written(held.frame()), np.uint8))
+    def packed(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
+        return None if held.rows < LEAST else (b"", np.frombuffer(encode_frame(held.frame()), np.uint8))
 
-    def unpacked(self, facts: bytes, buffer: Any) -> Held:
+    def unpacked(self, facts: bytes, buffer: Any) -> ComputedFrame:
         self.seen += 1
-        return HostHeld(read(bytes(memoryview(buffer))))
+        return HostFrame(decode_frame(bytes(memoryview(buffer))))
 
-    def place(self, buffer: Any) -> Place | None:
+    def place(self, buffer: Any) -> IpcHandle | None:
         path = Path(self._folder.name) / uuid4().hex
         path.write_bytes(b"before" + bytes(buffer))
-        return Place(str(path).encode(), 6, len(buffer))
+        return IpcHandle(str(path).encode(), 6, len(buffer))
 
-    def copied(self, peer: str, place: Place) -> Any:
+    def copied(self, peer: str, place: IpcHandle) -> Any:
         self.near += 1
         self.kept.add(peer)
         return np.fromfile(place.handle.decode(), np.uint8, place.size, offset=place.start)

@@ -8,14 +8,14 @@ import os
 import sys
 import time
 
-from gpudb.engine.gpu.exchange.ucx_server import Door
+from gpudb.engine.gpu.exchange.ucx_server import UcxServer
 
 
 async def main(protocol: str) -> None:
     async def give(count: int) -> bytes:
         return bytes(count)
 
-    door = Door({}, give, lambda: None, protocol)
+    door = UcxServer({}, give, lambda: None, protocol)
     await door.open("127.0.0.1")
     for count in (10, 1_000_000):
         assert await door.call(door.address, "gpudb_at_door", count=count) == bytes(count)

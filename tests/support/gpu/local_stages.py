@@ -7,24 +7,24 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from gpudb.engine.gpu.backend.base import Frames, Held, HostFrames
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
-from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.result_codec import to_batch
-from gpudb.engine.gpu.exchange.routing import givers, runners
+from gpudb.engine.gpu.exchange.routing import producers, stage_partitions
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.dynamic_filters import Narrowed
-from gpudb.engine.gpu.worker.stage_executor import Kernels, Tables, Task, compute, finished
+from gpudb.engine.gpu.worker.dynamic_filters import NarrowedScan
+from gpudb.engine.gpu.worker.stage_executor import Kernels, StageTask, TableSource, execute_stage, finish_stage
 from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.physical.exchange_planning import Costs
-from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.stages import Stage
 from gpudb.types import SqlType
 from gpudb.values.text_columns import text_column
 
 TABLES = ResidentTables(2**30)
 PACKED = PackedTables(2**30)
-FRAMES = HostFrames()
+FRAMES = HostBackend()
 
 
 def rows(
@@ -32,10 +32,10 @@ def rows(
     workers: int,
     constants: Engine,
     costs: Costs | None = None,
-    frames: Frames = FRAMES,
-    tables: Tables = TABLES,
+    frames: Backend = FRAMES,
+    tables: TableSource = TABLES,
     kernels: Kernels | None = None,
-    narrowed: list[Narrowed] | None = None,
+    narrowed: list[NarrowedScan] | None = None,
     chunks: int = 1,
 ) -> list[tuple[str | None, ...]]:
     """A request's rows, as text, as so many workers make them; `costs` decide which exchanges there are, `kernels`
@@ -46,19 +46,19 @@ def rows(
     plan, stages = planned.plan, planned.stages
     workers *= chunks
     kinds = tuple(column.type for column in plan.columns)
-    given: dict[int, dict[int, list[Held]]] = {}
+    given: dict[int, dict[int, list[ComputedFrame]]] = {}
     declined: set[int] = set()
     for stage in stages:
         given[stage.number] = {}
-        for index in runners(stage, workers):
+        for index in stage_partitions(stage, workers):
             seen = [] if narrowed is None else narrowed
-            share, zone = Share(index, workers, chunks), request.settings.timezone
-            task = Task(stage, share, request.parameters, zone, narrowed=seen, declined=declined)
+            share, zone = Partition(index, workers, chunks), request.settings.timezone
+            task = StageTask(stage, share, request.parameters, zone, narrowed=seen, declined=declined)
             received = received_by(stage, stages, given, index, workers)
-            done = finished(task, received)
+            done = finish_stage(task, received)
             if done is not None:
                 return as_text([done.batch], kinds)
-            given[stage.number][index] = compute(task, tables, received, frames, kernels)
+            given[stage.number][index] = execute_stage(task, tables, received, frames, kernels)
     return as_text((to_batch(part.frame(), kinds) for (part,) in given[stages[-1].number].values()), kinds)
 
 
@@ -72,11 +72,11 @@ def as_text(batches: Iterable[pa.RecordBatch], kinds: Sequence[SqlType]) -> list
 
 
 def received_by(
-    stage: Stage, stages: list[Stage], given: dict[int, dict[int, list[Held]]], index: int, workers: int
-) -> dict[int, list[Held]]:
+    stage: Stage, stages: list[Stage], given: dict[int, dict[int, list[ComputedFrame]]], index: int, workers: int
+) -> dict[int, list[ComputedFrame]]:
     """What a stage receives on a worker of what the stages before it gave."""
-    found: dict[int, list[Held]] = {}
+    found: dict[int, list[ComputedFrame]] = {}
     for number in stage.inputs:
-        parts = [given[number][giver] for giver in givers(stages[number], index, workers)]
+        parts = [given[number][giver] for giver in producers(stages[number], index, workers)]
         found[number] = [frames[index if len(frames) > 1 else 0] for frames in parts]
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostFrames
+from gpudb.engine.gpu.backend.base import HostBackend
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
@@ -23,7 +23,7 @@ def lowered(lab: Lab, request: Request) -> None:
 
 def fetched(lab: Lab, request: Request, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Why rows were fetched to the host, after asserting the embedded engine's answer on one worker and on two."""
-    frames = HostFrames()
+    frames = HostBackend()
     told: list[str] = []
     fetch = frames.fetched
     monkeypatch.setattr(frames, "fetched", lambda lazy, why: told.append(why) or fetch(lazy, why))

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.backend.priority import Lane
+from gpudb.engine.gpu.backend.priority import Priority
 from gpudb.engine.gpu.limits import FEW as FEW
 from gpudb.plan.errors import NotCarried
 
@@ -29,23 +29,23 @@ _FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SortOrder:
     """Sort order of a key."""
 
     descending: bool
     nulls_first: bool
 
 
-Arrays = tuple[Any, Any | None]
+DeviceColumn = tuple[Any, Any | None]
 """A numeric column in GPU memory: its values, and its validity (None: no NULLs)."""
 
 
-Coded = tuple[Any, Any | None, pl.Series]
+DictionaryColumn = tuple[Any, Any | None, pl.Series]
 """A dictionary-encoded text column: codes and validity (None: no NULLs) in GPU memory, and the dictionary on the host.
 """
 
 
-class Held(Protocol):
+class ComputedFrame(Protocol):
     """Rows that a backend has computed."""
 
     @property
@@ -66,13 +66,13 @@ class Held(Protocol):
     def column(self, name: str) -> pl.Series:
         """Returns a column as a series on the host."""
 
-    def arrays(self, name: str) -> Arrays | None:
+    def arrays(self, name: str) -> DeviceColumn | None:
         """Returns a numeric column in GPU memory.
 
         None on the host, for other types, and for rows so few that the host is the better place.
         """
 
-    def coded(self, name: str) -> Coded | None:
+    def coded(self, name: str) -> DictionaryColumn | None:
         """Returns a text column in GPU memory, dictionary-encoded.
 
         None on the host, and for rows so few that the host is the better place.
@@ -81,7 +81,7 @@ class Held(Protocol):
     def distinct(self, name: str) -> int:
         """Returns the number of distinct values of a column; NULL counts as one."""
 
-    def beside(self, columns: pl.DataFrame | Held) -> Held:
+    def beside(self, columns: pl.DataFrame | ComputedFrame) -> ComputedFrame:
         """Returns the same rows with more columns, from the host or from the same memory."""
 
     def largest(self, name: str) -> int | None:
@@ -97,7 +97,7 @@ class Held(Protocol):
         """Returns the number of NULLs in a column."""
 
 
-class Away(ABC):
+class Offloaded(ABC):
     """Rows outside the device's memory until they are read; `size` is their bytes there."""
 
     __slots__ = ()
@@ -108,49 +108,51 @@ class Away(ABC):
         """Returns the rows as an Arrow IPC stream. Raises ValueError once they are freed."""
 
 
-class Frames(Protocol):
+class Backend(Protocol):
     """Computes lazy frames."""
 
     compares: bool
     """Whether filtering rows by the keys of a later join is cheaper than joining all of them."""
 
-    def enter(self, lane: Lane) -> None:
+    def enter(self, lane: Priority) -> None:
         """Sets the priority of the calling thread: what it computes does not wait for less urgent work."""
 
-    def held(self, lazy: pl.LazyFrame) -> Held:
+    def held(self, lazy: pl.LazyFrame) -> ComputedFrame:
         """Computes a lazy frame."""
 
     def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """Computes a lazy frame for a step that runs on the host; `why` names the step in EXPLAIN ANALYZE."""
 
-    def given(self, frame: pl.DataFrame) -> Held:
+    def given(self, frame: pl.DataFrame) -> ComputedFrame:
         """Moves a host frame to where this backend computes."""
 
-    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
+    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
         """Returns a lazy frame that has at least the first `count` rows by a key, and perhaps others.
 
         The remaining columns are then computed for few rows. `again` says that computing the frame twice is cheap.
         """
 
-    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
+    def split(
+        self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False
+    ) -> list[ComputedFrame]:
         """Computes a lazy frame and partitions its rows into `count` parts by the hash of keys.
 
         Parts that go `away`, into files, are on the host.
         """
 
-    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
+    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[ComputedFrame]:
         """Computes a lazy frame and partitions its rows by the part numbers in a column, which is dropped."""
 
     def ranged(
         self,
         lazy: pl.LazyFrame,
         ends: pl.DataFrame,
-        order: Sequence[Order],
+        order: Sequence[SortOrder],
         count: int,
         *,
         spread: bool = False,
         away: bool = False,
-    ) -> list[Held]:
+    ) -> list[ComputedFrame]:
         """Computes a lazy frame and partitions its rows by ranges of a sort order.
 
         `ends` has one row fewer than there are parts, the columns of the order, and is sorted by it; those columns are
@@ -158,17 +160,17 @@ class Frames(Protocol):
         memory can hold each part.
         """
 
-    def repeated(self, rows: Held, times: str, number: str) -> Held:
+    def repeated(self, rows: ComputedFrame, times: str, number: str) -> ComputedFrame:
         """Repeats each row as often as the integer column `times` says; column `number` counts the copies from 0."""
 
     @property
     def puts_away(self) -> bool:
         """Whether host memory is available from which rows are restored quickly."""
 
-    def put_away(self, rows: Held) -> Away | None:
+    def put_away(self, rows: ComputedFrame) -> Offloaded | None:
         """Offloads rows to that memory; returns None where it has no room."""
 
-    def back(self, parts: Sequence[Held | Away]) -> Held | None:
+    def back(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame | None:
         """Restores offloaded rows, one part after the other; None if none of the parts was offloaded.
 
         Raises ValueError as `Offloaded.data`, MemoryError as `from_host`.
@@ -194,96 +196,96 @@ class Frames(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class HostHeld:
+class HostFrame:
     """A computed frame in this process's memory."""
 
     table: pl.DataFrame
 
     @property
     def lazy(self) -> pl.LazyFrame:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         return self.table.lazy()
 
     @property
     def rows(self) -> int:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         return self.table.height
 
     @property
     def bytes(self) -> int:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         return int(self.table.estimated_size())
 
     def frame(self) -> pl.DataFrame:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         return self.table
 
     def column(self, name: str) -> pl.Series:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         return self.table[name]
 
-    def arrays(self, name: str) -> Arrays | None:
-        """See `Held`."""
+    def arrays(self, name: str) -> DeviceColumn | None:
+        """See `ComputedFrame`."""
         return None
 
-    def coded(self, name: str) -> Coded | None:
-        """See `Held`."""
+    def coded(self, name: str) -> DictionaryColumn | None:
+        """See `ComputedFrame`."""
         return None
 
     def distinct(self, name: str) -> int:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         return self.table[name].n_unique()
 
-    def beside(self, columns: pl.DataFrame | Held) -> HostHeld:
-        """See `Held`."""
+    def beside(self, columns: pl.DataFrame | ComputedFrame) -> HostFrame:
+        """See `ComputedFrame`."""
         more = columns if isinstance(columns, pl.DataFrame) else columns.frame()
-        return HostHeld(self.table.with_columns(more.get_columns()))
+        return HostFrame(self.table.with_columns(more.get_columns()))
 
     def largest(self, name: str) -> int | None:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         found: int | None = self.table[name].max()  # type: ignore[assignment]
         return found
 
     def least(self, name: str) -> int | None:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         found: int | None = self.table[name].min()  # type: ignore[assignment]
         return found
 
     def narrow(self, name: str) -> bool:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         least, largest = self.least(name), self.largest(name)
         return least is None or largest is None or (least >= -(2**63) and largest < 2**63)
 
     def nulls(self, name: str) -> int:
-        """See `Held`."""
+        """See `ComputedFrame`."""
         return self.table[name].null_count()
 
 
-class HostFrames:
+class HostBackend:
     """The backend that computes with Polars on this process's processors."""
 
     compares = True
     puts_away = False
 
-    def enter(self, lane: Lane) -> None:
+    def enter(self, lane: Priority) -> None:
         """See `Backend`. No-op: processors have no priorities."""
 
-    def held(self, lazy: pl.LazyFrame) -> HostHeld:
-        """See `Frames`."""
-        return HostHeld(collected(lazy))
+    def held(self, lazy: pl.LazyFrame) -> HostFrame:
+        """See `Backend`."""
+        return HostFrame(collect(lazy))
 
     def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
-        """See `Frames`."""
-        return collected(lazy)
+        """See `Backend`."""
+        return collect(lazy)
 
-    def given(self, frame: pl.DataFrame) -> HostHeld:
-        """See `Frames`."""
-        return HostHeld(frame)
+    def given(self, frame: pl.DataFrame) -> HostFrame:
+        """See `Backend`."""
+        return HostFrame(frame)
 
-    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
-        """See `Frames`."""
-        lazy = lazy if again else collected(lazy).lazy()
-        keys = collected(lazy.select(key.alias("key")))["key"]
+    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
+        """See `Backend`."""
+        lazy = lazy if again else collect(lazy).lazy()
+        keys = collect(lazy.select(key.alias("key")))["key"]
         if not (keys.dtype.is_numeric() or keys.dtype.is_temporal() or keys.dtype == pl.String):
             return lazy
         nulls = keys.null_count()
@@ -300,63 +302,65 @@ class HostFrames:
         wanted = key >= end if order.descending else key <= end
         return lazy.filter(key.is_null() | wanted if order.nulls_first else wanted)
 
-    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
-        """See `Frames`."""
-        table = collected(lazy)
+    def split(
+        self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False
+    ) -> list[ComputedFrame]:
+        """See `Backend`."""
+        table = collect(lazy)
         if count == 1:
-            return [HostHeld(table)]
+            return [HostFrame(table)]
         # Keys become columns, constants too: Polars hashes a constant once per chunk of a frame, not once per row.
         held = table.with_columns(key.alias(f"key{number}") for number, key in enumerate(keys))
-        place = held.select(place=_hashed([held[f"key{number}"] for number in range(len(keys))]) % count)["place"]
-        return _parted(table, place, count)
+        place = held.select(place=_hash_keys([held[f"key{number}"] for number in range(len(keys))]) % count)["place"]
+        return _partition(table, place, count)
 
-    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
-        """See `Frames`."""
-        table = collected(lazy)
-        return _parted(table.drop(place), table[place], count)
+    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[ComputedFrame]:
+        """See `Backend`."""
+        table = collect(lazy)
+        return _partition(table.drop(place), table[place], count)
 
     def ranged(
         self,
         lazy: pl.LazyFrame,
         ends: pl.DataFrame,
-        order: Sequence[Order],
+        order: Sequence[SortOrder],
         count: int,
         *,
         spread: bool = False,
         away: bool = False,
-    ) -> list[Held]:
-        """See `Frames`."""
-        table = collected(lazy)
+    ) -> list[ComputedFrame]:
+        """See `Backend`."""
+        table = collect(lazy)
         keys = table.select(ends.columns)
-        first = _before(ends, keys, order)
+        first = _count_before(ends, keys, order)
         if spread:
-            last = _before(ends, keys, order, equal=True)
+            last = _count_before(ends, keys, order, equal=True)
             turns = pl.int_range(len(first), dtype=pl.Int64, eager=True) * TURN % TURNS
             first = first + turns % (last - first + 1)
-        return _parted(table.drop(ends.columns), first, count)
+        return _partition(table.drop(ends.columns), first, count)
 
-    def repeated(self, rows: Held, times: str, number: str) -> HostHeld:
-        """See `Frames`."""
+    def repeated(self, rows: ComputedFrame, times: str, number: str) -> HostFrame:
+        """See `Backend`."""
         frame = rows.frame()
         counts = frame[times].to_numpy()
         places = np.repeat(np.arange(frame.height), counts)
         firsts = np.repeat(np.cumsum(counts) - counts, counts)
         numbers = pl.Series(number, np.arange(len(places)) - firsts, pl.Int64)
-        return HostHeld(frame[places].with_columns(numbers))
+        return HostFrame(frame[places].with_columns(numbers))
 
-    def put_away(self, rows: Held) -> Away | None:
+    def put_away(self, rows: ComputedFrame) -> Offloaded | None:
         """See `Backend`. No-op on the host."""
         return None
 
-    def back(self, parts: Sequence[Held | Away]) -> Held | None:
-        """See `Frames`."""
+    def back(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame | None:
+        """See `Backend`."""
         return None
 
     def make_room(self) -> None:
         """See `Backend`. No-op: the memory watchdog of the process frees memory."""
 
     def with_room(self, work: Callable[[], _T]) -> _T:
-        """See `Frames`."""
+        """See `Backend`."""
         try:
             return work()
         except MemoryError:
@@ -373,16 +377,18 @@ class HostFrames:
         return ()
 
 
-def _parted(table: pl.DataFrame, place: pl.Series, count: int) -> list[Held]:
+def _partition(table: pl.DataFrame, place: pl.Series, count: int) -> list[ComputedFrame]:
     """Partitions rows by their part numbers: many parts in one pass, few by one filter each, which is cheaper."""
     if count <= _FEW:
-        return [HostHeld(table.filter(place == number)) for number in range(count)]
+        return [HostFrame(table.filter(place == number)) for number in range(count)]
     name = "place"
     parts = table.with_columns(place.alias(name)).partition_by(name, as_dict=True, include_key=False)
-    return [HostHeld(parts.get((number,), table.clear())) for number in range(count)]
+    return [HostFrame(parts.get((number,), table.clear())) for number in range(count)]
 
 
-def _before(ends: pl.DataFrame, rows: pl.DataFrame, order: Sequence[Order], *, equal: bool = False) -> pl.Series:
+def _count_before(
+    ends: pl.DataFrame, rows: pl.DataFrame, order: Sequence[SortOrder], *, equal: bool = False
+) -> pl.Series:
     """Returns for each row how many ends sort before it, or with `equal` not after it."""
     both = pl.concat([ends, rows]).with_columns(end=pl.int_range(pl.len()) < ends.height, row=pl.int_range(pl.len()))
     down, last = [key.descending for key in order], [not key.nulls_first for key in order]
@@ -391,7 +397,7 @@ def _before(ends: pl.DataFrame, rows: pl.DataFrame, order: Sequence[Order], *, e
     return placed.filter(~pl.col("end")).sort("row")["before"]
 
 
-def collected(lazy: pl.LazyFrame) -> pl.DataFrame:
+def collect(lazy: pl.LazyFrame) -> pl.DataFrame:
     """Computes a lazy frame with Polars' own engine."""
     try:
         return lazy.collect()
@@ -406,7 +412,7 @@ def beyond_calendar() -> NotCarried:
     return NotCarried("a date or timestamp beyond Polars' calendar")
 
 
-def _hashed(keys: Sequence[pl.Series]) -> pl.Expr:
+def _hash_keys(keys: Sequence[pl.Series]) -> pl.Expr:
     made = pl.lit(SEED, pl.UInt64)
     for series in keys:
         # -0 and 0 are one value, and the hash of Int128 differs between platforms.

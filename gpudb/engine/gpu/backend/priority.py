@@ -5,6 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
-Lane = Literal["long", "short", "at once"]
-URGENCY: Final[Mapping[Lane, int]] = {"long": 0, "short": 1, "at once": 2}
+Priority = Literal["long", "short", "at once"]
+URGENCY: Final[Mapping[Priority, int]] = {"long": 0, "short": 1, "at once": 2}
 """Work that waits for the device starts in descending order of urgency."""

@@ -17,7 +17,7 @@ GROUP_BYTES = 128 * BLOCK_BYTES
 """Bytes allocated at a time."""
 
 
-class Blocks:
+class BufferPool:
     """Addresses of free blocks. Thread-safe. `limit` bounds the bytes of all blocks.
 
     `allocate` takes a number of bytes and returns their address and an object that owns them. It raises MemoryError

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gpudb.lru import LruCache
-from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Receive
+from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import walk_nodes
 
 _Key = tuple[bytes, bytes, tuple[str, ...]]
 """A plan's digest, its parameters, and the addresses of its partitions' workers."""
 
 
-class BoundStages:
+class BuildCache:
     """The coordinator's record of bound stages; used on its event loop."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ def fused_parts(stage: Stage) -> list[Fused]:
     return [] if stage.narrows else [node for node in walk_nodes(stage.root) if isinstance(node, Fused)]
 
 
-def without(stages: Sequence[Stage], bound: Iterable[int]) -> tuple[list[Stage], set[int]]:
+def prune_stages(stages: Sequence[Stage], bound: Iterable[int]) -> tuple[list[Stage], set[int]]:
     """Returns a plan's stages without what only the build sides of `bound` ones read, and the numbers of those that
     run.
 
@@ -59,32 +59,32 @@ def without(stages: Sequence[Stage], bound: Iterable[int]) -> tuple[list[Stage],
     """
     numbers = set(bound)
     again = {id(part): part for stage in stages if stage.number in numbers for part in fused_parts(stage)}
-    wanted = needed(stages, again)
+    wanted = required_stages(stages, again)
     left = []
     for stage in stages:
         reads: set[int | None] = {*wanted}
         if stage.number in numbers:
-            reads = {*received(stage.root, again), stage.sample}
+            reads = {*received_stages(stage.root, again), stage.sample}
         if stage.number not in wanted:
             reads = set()
         left.append(replace(stage, inputs=tuple(number for number in stage.inputs if number in reads)))
     return left, wanted
 
 
-def needed(stages: Sequence[Stage], again: Mapping[int, object]) -> set[int]:
+def required_stages(stages: Sequence[Stage], again: Mapping[int, object]) -> set[int]:
     """Returns the numbers of the stages that run: all inputs of the last one, except build sides of bound parts."""
     found = {stages[-1].number}
     for stage in reversed(stages):
         if stage.number in found:
-            found |= received(stage.root, again)
+            found |= received_stages(stage.root, again)
             found |= {stage.sample} - {None}  # type: ignore[arg-type]
     return found
 
 
-def received(node: Node, again: Mapping[int, object]) -> set[int]:
+def received_stages(node: Node, again: Mapping[int, object]) -> set[int]:
     """Returns the stages whose rows a node reads, except those of build sides of bound parts."""
     if id(node) in again:
         return set()
     if isinstance(node, Receive):
         return {node.stage}
-    return {number for each in node.inputs for number in received(each, again)}
+    return {number for each in node.inputs for number in received_stages(each, again)}

@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 
 @dataclass(slots=True)
-class Entry(Generic[V]):
+class CachedColumn(Generic[V]):
     """A column's values over some rows: its table and name, its bytes, and the number of reads from the cache."""
 
     value: V
@@ -27,7 +27,7 @@ class Entry(Generic[V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CachedColumnInfo:
     """Description of a cached column: its table's OID, its name, its form, and the number of its parts."""
 
     table: int
@@ -44,7 +44,9 @@ class ColumnCache(Generic[K, V]):
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._entries: LruCache[K, Entry[V]] = LruCache(sys.maxsize, weigh=attrgetter("bytes"), limit=sys.maxsize)
+        self._entries: LruCache[K, CachedColumn[V]] = LruCache(
+            sys.maxsize, weigh=attrgetter("bytes"), limit=sys.maxsize
+        )
         self.pinned: set[int] = set()
 
     @property
@@ -69,7 +71,7 @@ class ColumnCache(Generic[K, V]):
         """Adds a column of `size` bytes, in place of an older one; its hits are kept."""
         with self._lock:
             before = self._entries.pop(key)
-            self._entries.put(key, Entry(value, size, table, column, before.hits if before is not None else 0))
+            self._entries.put(key, CachedColumn(value, size, table, column, before.hits if before is not None else 0))
 
     def shrink(self, most: int, least: int = 0) -> None:
         """Evicts columns until they take at most `most` bytes, or only `least` of them or pinned ones remain."""
@@ -97,9 +99,9 @@ class ColumnCache(Generic[K, V]):
             self.pinned.discard(table)
             return before - self.bytes
 
-    def held(self, form: str) -> list[Held]:
+    def held(self, form: str) -> list[CachedColumnInfo]:
         """Returns a description of each cached column."""
-        found: dict[tuple[int, str], Held] = {}
+        found: dict[tuple[int, str], CachedColumnInfo] = {}
         with self._lock:
             for entry in self._entries.values():
                 key = entry.table, entry.column
@@ -107,5 +109,5 @@ class ColumnCache(Generic[K, V]):
                 if key in found:
                     other = found[key]
                     parts, size, hits = other.parts + 1, other.bytes + size, other.hits + hits
-                found[key] = Held(*key, form, parts, size, hits, entry.table in self.pinned)
+                found[key] = CachedColumnInfo(*key, form, parts, size, hits, entry.table in self.pinned)
         return list(found.values())

@@ -20,9 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gpudb.catalog.model import Column, DataFile, Table
-from gpudb.engine.cpu.pruning import column_ranges
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
-from gpudb.engine.gpu.cache.partition import Share, held_share, read_share
+from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.lower.arrow import series
 from gpudb.engine.gpu.lower.host_fallback import lanes_of_text, restored_lanes
 from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
@@ -32,10 +31,11 @@ from gpudb.plan.tree.nodes import INPUT, Scan
 from gpudb.plan.tree.traversal import conjunction, moved
 from gpudb.sql import bound
 from gpudb.storage.iceberg.column_layout import names_by_id, stored_duckdb
+from gpudb.storage.iceberg.column_ranges import column_ranges
 from gpudb.storage.iceberg.pruning import prune
 from gpudb.types import SqlType
 
-_Key = tuple[str, int, SqlType, Share]
+_Key = tuple[str, int, SqlType, Partition]
 """A file's path, a column's field id and type (which may widen), and the partition."""
 _Rows = tuple[int, int]
 """The first row, and the row after the last."""
@@ -52,14 +52,14 @@ class ResidentTables:
         self._budget = budget
         self.columns: ColumnCache[_Key, pl.DataFrame] = ColumnCache()
 
-    def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
+    def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped."""
-        share = read_share(scan, share)
+        share = scan_partition(scan, share)
         columns = [scan.table.columns[index] for index in scan.columns]
-        wanted, held = share.rows(scan.table), held_share(scan.table, share).rows(scan.table)
+        wanted, held = share.rows(scan.table), cached_partition(scan.table, share).rows(scan.table)
         parts = [
             self._file(scan.table, file, columns, share, wanted[file.path], held[file.path])
-            for file in files_of(scan, parameters)
+            for file in pruned_files(scan, parameters)
             if len(range(*wanted[file.path]))
         ]
         if parts:
@@ -69,13 +69,13 @@ class ResidentTables:
         return Frame(lazy, tuple(column_bounds(scan.table, column) for column in columns))
 
     def _file(
-        self, table: Table, file: DataFile, columns: Sequence[Column], share: Share, wanted: _Rows, held: _Rows
+        self, table: Table, file: DataFile, columns: Sequence[Column], share: Partition, wanted: _Rows, held: _Rows
     ) -> pl.DataFrame:
         """Returns the `wanted` rows of a file; this worker caches the rows `held`."""
         first, last = wanted
         if not columns:
             return pl.DataFrame({NOTHING: pl.repeat(True, last - first, eager=True)})
-        keys = [(file.path, column.field_id, column.type, held_share(table, share)) for column in columns]
+        keys = [(file.path, column.field_id, column.type, cached_partition(table, share)) for column in columns]
         kept = {key: self.columns.get(key) for key in keys}
         found = {
             key: frame if held == wanted else frame.slice(first - held[0], last - first)
@@ -85,7 +85,7 @@ class ResidentTables:
         missing = [(column, key) for column, key in zip(columns, keys, strict=True) if key not in found]
         if missing:
             read = wanted if share.chunks > 1 else held
-            lanes_of = stored_lanes(file, [column for column, _ in missing], *read)
+            lanes_of = read_lanes(file, [column for column, _ in missing], *read)
             for (column, key), made in zip(missing, lanes_of, strict=True):
                 found[key] = made if read == wanted else made.slice(first - held[0], last - first)
                 if share.chunks == 1:
@@ -107,7 +107,7 @@ class ResidentTables:
         self.columns.shrink(self.bytes - excess)
 
 
-def side_by_side(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: int) -> Iterator[_Read]:
+def read_concurrently(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: int) -> Iterator[_Read]:
     """Yields the result of `read` for each part, in order, with up to `most` reads at once.
 
     One part is decoded while another waits for its file.
@@ -125,7 +125,7 @@ def side_by_side(read: Callable[[_Part], _Read], parts: Sequence[_Part], most: i
             yield coming.popleft().result()
 
 
-def pieces_of(file: DataFile, first: int, last: int, step: int) -> list[tuple[int, int]]:
+def split_rows(file: DataFile, first: int, last: int, step: int) -> list[tuple[int, int]]:
     """Splits rows `first` to `last` of a file into runs of at most `step` rows.
 
     Runs end where row groups end: a row group that is split is decoded once for each of its runs.
@@ -178,7 +178,7 @@ def _widths_at(path: str, changed: int) -> Mapping[int, float]:
     return {number: sizes[name] / max(described.num_rows, 1) for number, name in names.items()}
 
 
-def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
+def pruned_files(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
     """Returns the files of a scan's table, without those that its filter excludes by their statistics."""
     condition = conjunction(tuple(each for each in (scan.filter, scan.wanted) if each is not None))
     if condition is None:
@@ -189,11 +189,11 @@ def files_of(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
     return tuple(prune(scan.table.files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
 
 
-def stored_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
+def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
     """Reads rows of a file's columns, each as the lanes of its type, named by their suffixes."""
     if first == last:
         return [pl.DataFrame(schema=lanes(column.type)) for column in columns]
-    arrays = _arrays(file, columns, first, last)
+    arrays = _read_arrays(file, columns, first, last)
     return [
         lanes_of_text(column.initial, column.type, last - first)
         if array is None and column.initial is not None
@@ -202,7 +202,7 @@ def stored_lanes(file: DataFile, columns: Sequence[Column], first: int, last: in
     ]
 
 
-def _arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray | None]:
+def _read_arrays(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pa.ChunkedArray | None]:
     """Reads rows of a file's columns by field id, in stored form; None for a column that is newer than the file."""
     try:
         with pq.ParquetFile(file.path) as opened:

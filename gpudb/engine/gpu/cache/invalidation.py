@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from gpudb.catalog.model import Catalog, Table
 
 
-class Dropped:
+class CacheInvalidation:
     """Tables that statements have read, with the catalog version of the read.
 
     Calls `evict` for each table that is gone.

@@ -24,7 +24,7 @@ from gpudb.plan.tree.nodes import Scan
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Partition:
     """One partition of `count`; each of a worker's `chunks` is a partition."""
 
     index: int
@@ -32,9 +32,9 @@ class Share:
     chunks: int = 1
 
     @property
-    def worker(self) -> Share:
+    def worker(self) -> Partition:
         """The whole partition of the worker that has this chunk."""
-        return Share(self.index // self.chunks, self.count // self.chunks)
+        return Partition(self.index // self.chunks, self.count // self.chunks)
 
     def rows(self, table: Table) -> Mapping[str, tuple[int, int]]:
         """Returns for each of a table's files, by its path, the partition's first row and the row after its last."""
@@ -65,7 +65,7 @@ class Share:
         return found
 
 
-WHOLE = Share(0, 1)
+WHOLE = Partition(0, 1)
 """All rows."""
 
 
@@ -75,11 +75,11 @@ def _owned(file: DataFile, worker: int, workers: int, *, bucketed: bool) -> tupl
     return 0, file.rows * (worker_of(file.bucket, workers) == worker)
 
 
-def held_share(table: Table, share: Share) -> Share:
+def cached_partition(table: Table, share: Partition) -> Partition:
     """Returns the partition of a table that a worker caches; a statement may read less of it."""
     return WHOLE if table.replicated else share.worker
 
 
-def read_share(scan: Scan, share: Share) -> Share:
+def scan_partition(scan: Scan, share: Partition) -> Partition:
     """Returns the partition that a scan on a worker reads."""
-    return share if scan.part is None else Share(*scan.part)
+    return share if scan.part is None else Partition(*scan.part)

@@ -23,7 +23,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class TextsKept(Generic[K, V]):
+class StringCache(Generic[K, V]):
     """Values that `make` derives from texts, by a key of the texts; texts above `few` bytes are long. Thread-safe."""
 
     def __init__(self, make: Callable[[K], V], few: int = FEW_BYTES, room: int = ROOM) -> None:

@@ -22,12 +22,12 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from gpudb.engine.gpu.cache.build_cache import BoundStages
-from gpudb.engine.gpu.cluster.config import LATE_SECONDS, SILENT_SECONDS, Processes
-from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Fleet, Keeper
-from gpudb.engine.gpu.fastpath.pool import Shortcuts
+from gpudb.engine.gpu.cache.build_cache import BuildCache
+from gpudb.engine.gpu.cluster.config import LATE_SECONDS, SILENT_SECONDS, WorkerProcesses
+from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Launcher, NannyHandlers
+from gpudb.engine.gpu.fastpath.pool import FastPathPool
 from gpudb.engine.gpu.rpc.calls import Connections
-from gpudb.engine.gpu.worker.batching import Space
+from gpudb.engine.gpu.worker.batching import MemorySpace
 from gpudb.engine.gpu.worker.worker import StageWorker
 from gpudb.engine.startup_log import reached
 from gpudb.errors import SqlError
@@ -55,7 +55,7 @@ A worker that only lost a connection answers sooner; a restarted process has no 
 class Cluster:
     """Worker processes, supervised until `close`; `meanwhile` runs while they import their libraries."""
 
-    def __init__(self, processes: Processes, meanwhile: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, processes: WorkerProcesses, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.size = processes.count
         self.processes = processes
         with ThreadPoolExecutor(1) as beside:
@@ -64,8 +64,8 @@ class Cluster:
             self._fleet = begun.result()
         self._client = self._fleet.client
         self._connections = Connections(self._client.connection_args)
-        self.shortcuts = Shortcuts()
-        self.bound = BoundStages()
+        self.shortcuts = FastPathPool()
+        self.bound = BuildCache()
         self._ready: dict[int, str] = {}
         self._attended: dict[str, asyncio.Event] = {}
         self._told: dict[str, Mapping[str, Any]] = {}
@@ -81,14 +81,14 @@ class Cluster:
         self.run(self._start()).result(START_SECONDS)
         reached("the workers answer")
 
-    def _begun(self) -> Fleet:
+    def _begun(self) -> Launcher:
         """Starts the processes and installs the plugins of nannies and workers."""
         processes = self.processes
         fleet = processes.start(processes.count)
         reached("the workers' processes are there")
         given = (processes.memory, processes.resident, processes.results, processes.fuse)
         peers = processes.gpu and processes.count > 1
-        fleet.client.register_plugin(Keeper())
+        fleet.client.register_plugin(NannyHandlers())
         fleet.client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
         reached("the workers are ready")
         return fleet
@@ -117,8 +117,7 @@ class Cluster:
     # ---------------------------------------------------------------------------------------- calls
 
     async def peers(self, within: float = RETURN_SECONDS) -> tuple[str, ...]:
-        """Returns the address of each partition's worker. Raises 58000 if no worker is ready within `within` seconds.
-        """
+        """Returns the address of each partition's worker. Raises 58000 if no worker is ready within `within` seconds."""
         ends = time.monotonic() + within
         while len(self._ready) < self.size:
             now = time.monotonic()
@@ -180,10 +179,10 @@ class Cluster:
 
     # ---------------------------------------------------------------------------------------- workers
 
-    def space(self) -> Space | None:
+    def space(self) -> MemorySpace | None:
         """Returns the memory that every worker has; None before the first heartbeat."""
         rooms = [told["room"] for told in self._told.values() if "room" in told]
-        return Space(*map(min, zip(*rooms, strict=True))) if rooms else None
+        return MemorySpace(*map(min, zip(*rooms, strict=True))) if rooms else None
 
     def told(self) -> list[tuple[int, str, Mapping[str, Any]]]:
         """Returns the number, the address and the last heartbeat of each ready worker."""

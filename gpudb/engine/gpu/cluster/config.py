@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gpudb.engine.gpu.cluster import forkserver
-from gpudb.engine.gpu.cluster.launcher import Fleet, Joined, Started
+from gpudb.engine.gpu.cluster.launcher import JoinedLauncher, Launcher, LocalLauncher
 from gpudb.engine.gpu.fused.cuda.nvrtc import cache_folder
-from gpudb.engine.gpu.worker.warmup import caches
+from gpudb.engine.gpu.worker.warmup import kernel_cache_variables
 
 SILENT_SECONDS = 2.0
 """Silence after which a worker's process is inspected: a stopped one is killed."""
@@ -24,7 +24,7 @@ _HOST_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Processes:
+class WorkerProcesses:
     """`count` worker processes, launched by `start`.
 
     Each may use `memory` bytes, of them `resident` for tables and `results` for rows that wait for their clients. A
@@ -37,7 +37,7 @@ class Processes:
     resident: int
     results: int
     patience: float
-    start: Callable[[int], Fleet]
+    start: Callable[[int], Launcher]
     fuse: bool = False
     gpu: bool = False
     """Whether each worker has a GPU; `resident` then limits its memory, 0 for half of it."""
@@ -45,42 +45,42 @@ class Processes:
     """The bytes of GPU memory that each worker may use; 0 for all that is free."""
 
 
-def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) -> Processes:
+def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) -> WorkerProcesses:
     """Returns CPU workers on this host, which share `memory` bytes, or 80% of the machine's."""
     from distributed.system import MEMORY_LIMIT
 
     each = max((memory or int(0.8 * MEMORY_LIMIT)) // count, _LEAST_BYTES)
-    return Processes(count, each, each // 2, min(each // 8, 2**28), 0.3, _start_cpu, fuse)
+    return WorkerProcesses(count, each, each // 2, min(each // 8, 2**28), 0.3, _start_cpu, fuse)
 
 
-def gpu_processes(devices: Sequence[str], memory: int | None = None) -> Processes:
+def gpu_processes(devices: Sequence[str], memory: int | None = None) -> WorkerProcesses:
     """Returns one worker per GPU (index or identifier); they share `memory` bytes of the host's."""
     from gpudb.engine.gpu.cluster.local import GpuWorkers
 
     base = cpu_processes(len(devices), memory)
 
-    def start(count: int) -> Fleet:
+    def start(count: int) -> Launcher:
         _configure()
         # The host computes few rows, which wait for more threads longer than they gain by them.
-        environment = {**caches(cache_folder()), "POLARS_MAX_THREADS": str(_HOST_THREADS)}
-        return Started(GpuWorkers(count, devices, environment))
+        environment = {**kernel_cache_variables(cache_folder()), "POLARS_MAX_THREADS": str(_HOST_THREADS)}
+        return LocalLauncher(GpuWorkers(count, devices, environment))
 
     return _on_gpus(replace(base, start=start))
 
 
-def joined_processes(scheduler: str, count: int | None, memory: int | None = None, *, gpu: bool) -> Processes:
+def joined_processes(scheduler: str, count: int | None, memory: int | None = None, *, gpu: bool) -> WorkerProcesses:
     """Returns the workers of an existing scheduler: `count` of them, or all.
 
     They share `memory` bytes of their hosts', or keep the limits that they were started with. Raises 08001 if no
     scheduler answers, 55006 if another server uses its workers, 58000 for too few workers or other versions.
     """
-    joined = Joined(scheduler, count)
+    joined = JoinedLauncher(scheduler, count)
     told = memory // joined.count if memory else int(0.8 * joined.memory)
     base = replace(cpu_processes(joined.count, told * joined.count or None), start=lambda count: joined)
     return _on_gpus(base) if gpu else base
 
 
-def _on_gpus(base: Processes) -> Processes:
+def _on_gpus(base: WorkerProcesses) -> WorkerProcesses:
     return replace(base, resident=0, patience=2.0, fuse=True, gpu=True)
 
 
@@ -104,7 +104,7 @@ def _configure() -> None:
     forkserver.configure()
 
 
-def _start_cpu(count: int) -> Fleet:
+def _start_cpu(count: int) -> Launcher:
     """Launches workers of one thread each."""
     from distributed import LocalCluster
 
@@ -121,4 +121,4 @@ def _start_cpu(count: int) -> Fleet:
         silence_logs=logging.ERROR,
         env={"POLARS_MAX_THREADS": "1"},
     )
-    return Started(cluster)
+    return LocalLauncher(cluster)

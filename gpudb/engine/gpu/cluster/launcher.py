@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from distributed.diagnostics.plugin import NannyPlugin
 
-from gpudb.engine.gpu.rpc.calls import handling
+from gpudb.engine.gpu.rpc.calls import wrap_handler
 from gpudb.errors import GpudbError, SqlError
 
 _LOG = logging.getLogger(__name__)
@@ -38,21 +38,21 @@ _SAME = ("gpudb", "polars", "pyarrow", "distributed")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WorkerInfo:
     """A worker: its number, and its nanny's address."""
 
     number: int
     nanny: str
 
 
-class Fleet(Protocol):
+class Launcher(Protocol):
     """The workers of a cluster."""
 
     client: Any
     """Dask's client of their scheduler."""
 
     @property
-    def workers(self) -> Mapping[str, Found]:
+    def workers(self) -> Mapping[str, WorkerInfo]:
         """The workers by address, as of the last `refresh`."""
 
     async def look(self) -> None:
@@ -62,7 +62,7 @@ class Fleet(Protocol):
         """Ends the workers, or leaves them to others."""
 
 
-class Started:
+class LocalLauncher:
     """Workers of a Dask `cluster` that this process has started, with scheduler and nannies in this process."""
 
     def __init__(self, cluster: Any) -> None:
@@ -75,11 +75,11 @@ class Started:
         self.client: Any = Client(cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
 
     @property
-    def workers(self) -> Mapping[str, Found]:
-        """See `Fleet`."""
+    def workers(self) -> Mapping[str, WorkerInfo]:
+        """See `Launcher`."""
         # By name: a restarted worker has another address and the same name.
         every = list(self.cluster.scheduler.workers.values())
-        return {state.address: Found(self._numbers[str(state.name)], state.nanny) for state in every}
+        return {state.address: WorkerInfo(self._numbers[str(state.name)], state.nanny) for state in every}
 
     async def look(self) -> None:
         """Replaces nannies that have given up: a worker that dies while it starts takes its nanny with it."""
@@ -91,7 +91,7 @@ class Started:
             self._mending = asyncio.ensure_future(self.cluster._correct_state())
 
     def close(self) -> None:
-        """See `Fleet`."""
+        """See `Launcher`."""
         for nanny in self.cluster.workers.values():
             # They hold nothing of value: no need to wait for their interpreters to shut down.
             nanny.close_gracefully()
@@ -100,7 +100,7 @@ class Started:
         self.cluster.close(timeout=10)
 
 
-class Joined:
+class JoinedLauncher:
     """Workers that others have started under the scheduler at `address`; this server uses `count` of them, or all.
 
     They have this server's version of gpudb, and the data directory at the same path. One server at a time uses them;
@@ -120,7 +120,7 @@ class Joined:
             hint = "dask scheduler tells its address when it starts."
             raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from error
         try:
-            self._found: dict[str, Found] = {}
+            self._found: dict[str, WorkerInfo] = {}
             self._numbers: dict[str, int] = {}
             self.count = count or 0
             self.memory = self._gathered(address, count)
@@ -162,8 +162,8 @@ class Joined:
                     raise SqlError.of("system_error", message, hint="Install the same packages on all hosts.")
 
     @property
-    def workers(self) -> Mapping[str, Found]:
-        """See `Fleet`."""
+    def workers(self) -> Mapping[str, WorkerInfo]:
+        """See `Launcher`."""
         return self._found
 
     async def _asked(self) -> Mapping[str, Any]:
@@ -188,13 +188,13 @@ class Joined:
                 self._numbers = {each: number for each, number in self._numbers.items() if number != free[0]}
                 self._numbers[name] = free[0]
         self._found = {
-            address: Found(self._numbers[name], workers[address]["nanny"])
+            address: WorkerInfo(self._numbers[name], workers[address]["nanny"])
             for name, address in names.items()
             if name in self._numbers
         }
 
     def close(self) -> None:
-        """See `Fleet`."""
+        """See `Launcher`."""
         for nanny in (False, True):
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 self.client.unregister_worker_plugin("gpudb", nanny=nanny)
@@ -203,7 +203,7 @@ class Joined:
         self.client.close(timeout=5)
 
 
-class Keeper(NannyPlugin):
+class NannyHandlers(NannyPlugin):
     """Adds handlers to Dask's nannies: one kills their worker, one returns whether its process is able to run."""
 
     name = "gpudb"
@@ -212,14 +212,14 @@ class Keeper(NannyPlugin):
         """Called by Dask in the nanny's process."""
 
         async def end(address: str) -> None:
-            if is_at(nanny, address):
+            if has_address(nanny, address):
                 kill(nanny)
 
         async def alive(address: str) -> bool:
-            return is_at(nanny, address) and runs(nanny)
+            return has_address(nanny, address) and is_runnable(nanny)
 
-        nanny.handlers["gpudb_end"] = handling(end)
-        nanny.handlers["gpudb_alive"] = handling(alive)
+        nanny.handlers["gpudb_end"] = wrap_handler(end)
+        nanny.handlers["gpudb_alive"] = wrap_handler(alive)
 
     def teardown(self, nanny: Any) -> None:
         """Called by Dask when the server leaves the workers to others: their processes restart without what it had
@@ -230,7 +230,7 @@ class Keeper(NannyPlugin):
         kill(nanny)
 
 
-def is_at(nanny: Any, address: str) -> bool:
+def has_address(nanny: Any, address: str) -> bool:
     """Returns whether a nanny's current worker has an address.
 
     While a worker starts, its nanny has the address of the previous one, or none.
@@ -239,9 +239,8 @@ def is_at(nanny: Any, address: str) -> bool:
     return bool(running == (nanny.worker_address == address))
 
 
-def runs(nanny: Any) -> bool:
-    """Returns whether a nanny's worker exists and is neither stopped nor ending; True if the system does not report it.
-    """
+def is_runnable(nanny: Any) -> bool:
+    """Returns whether a nanny's worker exists and is neither stopped nor ending; True if the system does not report it."""
     if nanny.process is None or nanny.process.pid is None:
         return False
     try:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.catalog.model import Table
-from gpudb.engine.gpu.cache.column_cache import Held
+from gpudb.engine.gpu.cache.column_cache import CachedColumnInfo
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
-from gpudb.engine.gpu.worker.pinning import Action, Facts
+from gpudb.engine.gpu.worker.pinning import CacheAction, DeviceFacts
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import WorkerLost
 
@@ -27,11 +27,11 @@ class Member:
     number: int
     host: str
     port: int
-    device: Facts = ()
-    held: tuple[Held, ...] = ()
+    device: DeviceFacts = ()
+    held: tuple[CachedColumnInfo, ...] = ()
 
 
-class Members:
+class Membership:
     """The workers of a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -55,7 +55,7 @@ class Members:
         by_number = {number: address for number, address, _ in self._cluster.told()}
         answers = await asyncio.gather(*(self._one(by_number[each.number]) for each in members))
         return [
-            replace(each, device=tuple(answer["device"]), held=tuple(Held(*one) for one in answer["held"]))
+            replace(each, device=tuple(answer["device"]), held=tuple(CachedColumnInfo(*one) for one in answer["held"]))
             for each, answer in zip(members, answers, strict=True)
             if answer is not None
         ]
@@ -68,7 +68,7 @@ class Members:
         except (OSError, TimeoutError):
             return None
 
-    def hold(self, table: Table, action: Action, cancel: Cancel) -> int:
+    def hold(self, table: Table, action: CacheAction, cancel: Cancel) -> int:
         """Loads, pins or evicts a table on every worker; returns the bytes on all of them.
 
         Raises 57P01 if a worker is lost meanwhile.
@@ -87,12 +87,12 @@ class Members:
         """Evicts a dropped table from every worker, without waiting."""
         self._cluster.run(self._hold(pickle.dumps(table), "evict"))
 
-    async def _hold(self, table: bytes, action: Action) -> Sequence[int]:
+    async def _hold(self, table: bytes, action: CacheAction) -> Sequence[int]:
         peers = await self._cluster.peers()
         calls = (self._held(address, table, share, action) for share, address in enumerate(peers))
         return await asyncio.gather(*calls)
 
-    async def _held(self, address: str, table: bytes, share: int, action: Action) -> int:
+    async def _held(self, address: str, table: bytes, share: int, action: CacheAction) -> int:
         arguments = {"table": table, "index": share, "count": self.count, "action": action}
         try:
             answer = await self._cluster.call(address, "gpudb_hold", **arguments)

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from gpudb.engine.gpu.cluster.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
-from gpudb.engine.gpu.exchange.routing import runners
+from gpudb.engine.gpu.exchange.routing import stage_partitions
 from gpudb.engine.gpu.fused.runner import Launched
 from gpudb.engine.gpu.planning.admission import Admission
-from gpudb.engine.gpu.planning.planner import Planned
+from gpudb.engine.gpu.planning.planner import PhysicalPlan
 from gpudb.engine.gpu.rpc.errors import TooLarge
-from gpudb.engine.gpu.worker.batching import finer
-from gpudb.engine.gpu.worker.dynamic_filters import Narrowed
-from gpudb.engine.gpu.worker.profiling import Observed
+from gpudb.engine.gpu.worker.batching import next_chunks
+from gpudb.engine.gpu.worker.dynamic_filters import NarrowedScan
+from gpudb.engine.gpu.worker.profiling import OperatorFigures
 from gpudb.engine.protocol import Request
 from gpudb.errors import OutOfMemory, SqlError, WorkerLost
 
@@ -31,17 +31,17 @@ _T = TypeVar("_T")
 _ATTEMPTS = 2
 
 
-Finer = Callable[[int], Planned]
+Replan = Callable[[int], PhysicalPlan]
 """Plans a statement with `chunks` for each worker's partition."""
 
 
-def parameters_of(request: Request) -> bytes:
+def encode_parameters(request: Request) -> bytes:
     """Encodes what workers need of a request on each run."""
     return pickle.dumps((request.parameters, request.settings.timezone))
 
 
 @dataclass
-class Measured:
+class StageMeasurements:
     """What a stage did on each worker that ran it, over all its chunks."""
 
     workers: tuple[int, ...] = ()
@@ -54,10 +54,10 @@ class Measured:
     """Steps on the host of GPU workers."""
     launched: list[Launched] = field(default_factory=list)
     """Kernels that were launched."""
-    narrowed: list[Narrowed] = field(default_factory=list)
+    narrowed: list[NarrowedScan] = field(default_factory=list)
     """Scans that were narrowed."""
 
-    observed: list[tuple[int, Observed]] = field(default_factory=list)
+    observed: list[tuple[int, OperatorFigures]] = field(default_factory=list)
     """Figures of operators, each with its worker."""
 
     def add(self, worker: int, figures: Sequence[Any]) -> None:
@@ -76,8 +76,8 @@ class Measured:
         self.milliseconds[place] += spent
         self.host[place] += tuple(host)
         self.launched += [Launched(*each) for each in launched]
-        self.narrowed += [Narrowed(*each) for each in narrowed]
-        self.observed += [(worker, Observed(*each)) for each in observed]
+        self.narrowed += [NarrowedScan(*each) for each in narrowed]
+        self.observed += [(worker, OperatorFigures(*each)) for each in observed]
 
 
 class _Lost(Exception):
@@ -98,9 +98,9 @@ class Execution:
         self,
         cluster: Cluster,
         admission: Admission,
-        planned: Planned,
+        planned: PhysicalPlan,
         request: Request,
-        finer: Finer,
+        finer: Replan,
         *,
         measure: bool = False,
     ):
@@ -111,7 +111,7 @@ class Execution:
         self._finer = finer
         self._cancel, self._session = request.cancel, request.settings.session
         self._node = request.settings.node
-        self._parameters = parameters_of(request)
+        self._parameters = encode_parameters(request)
         self._attempts = 0
         self.tried: list[int] = []
         """The numbers of chunks for which memory was too small."""
@@ -122,7 +122,7 @@ class Execution:
         self._statement = 0
         self._peers: tuple[str, ...] = ()
         self._results: dict[int, bytes | None] = {}
-        self.measured: dict[int, Measured] = {}
+        self.measured: dict[int, StageMeasurements] = {}
 
     async def run(self) -> None:
         """Runs every stage once the statement is admitted; the first error ends it."""
@@ -148,7 +148,7 @@ class Execution:
 
     async def _cut(self, error: OutOfMemory) -> None:
         """Plans the statement with smaller chunks; raises the error if there are none."""
-        chunks = finer(self.planned.chunks)
+        chunks = next_chunks(self.planned.chunks)
         if isinstance(error, TooLarge) or error is self._full or chunks is None:
             raise error
         if self._node is not None or self._measure:
@@ -176,10 +176,10 @@ class Execution:
         told = self.planned.digest, self._parameters, self._peers
         self._bound = self._cluster.bound.of(*told) if count > chunks == 1 and not self._whole else ()
         shares: dict[str, list[int]] = {}
-        for share in sorted({share for stage in stages for share in runners(stage, count)}):
+        for share in sorted({share for stage in stages for share in stage_partitions(stage, count)}):
             shares.setdefault(self._peers[share // chunks], []).append(share)
         answers = await _all([self._ask(address, found) for address, found in shares.items()])
-        self.measured = {stage.number: Measured() for stage in stages}
+        self.measured = {stage.number: StageMeasurements() for stage in stages}
         figures = [each for answer in answers for each in answer["measured"]]
         for number, share, *rest in sorted(figures, key=lambda each: tuple(each[:2])):
             self.measured[number].add(share // chunks, rest)
@@ -242,7 +242,7 @@ class Execution:
 
     def given(self) -> list[bytes]:
         """Returns the batches, in order of partitions, of a result that came with the replies (see
-        `result_codec.packed`).
+        `result_codec.encode_batch`).
         """
         return [data for _, data in sorted(self._results.items()) if data is not None]
 

@@ -13,42 +13,41 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from gpudb.engine.gpu.cluster.cluster import Cluster
-from gpudb.engine.gpu.coordinator.coordinator import parameters_of
-from gpudb.engine.gpu.exchange.result_codec import unpacked
-from gpudb.engine.gpu.fastpath.server import Question, nearest
-from gpudb.engine.gpu.fastpath.two_phase import Scattered, finished, read
-from gpudb.engine.gpu.planning.planner import Planned
+from gpudb.engine.gpu.coordinator.coordinator import encode_parameters
+from gpudb.engine.gpu.exchange.result_codec import decode_batch
+from gpudb.engine.gpu.fastpath.server import FastPathRequest, reachable_endpoint
+from gpudb.engine.gpu.fastpath.two_phase import TwoPhasePlan, decode_output, finish_phases
+from gpudb.engine.gpu.planning.planner import PhysicalPlan
 from gpudb.engine.protocol import Request
 
 _LOG = logging.getLogger(__name__)
 
 
-class AtOnce:
+class FastPath:
     """The fast path to a cluster's workers (see `fastpath.pool`). Thread-safe."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._shortcuts = cluster.shortcuts
 
-    def told(self, planned: Planned, request: Request) -> str:
+    def told(self, planned: PhysicalPlan, request: Request) -> str:
         """Returns whether the next run of a statement takes the fast path, and the reason if not."""
         if planned.chunks > 1:
             return "no: its rows go by in chunks"
         if self._cluster.size > 1 and planned.scattered is None:
             return "no: what kernels give goes more than one way, or other rows change workers"
-        if self._shortcuts.knows(planned.digest, parameters_of(request)):
+        if self._shortcuts.knows(planned.digest, encode_parameters(request)):
             return "yes"
         return "no: a part is none of a kernel that is bound, or gives many rows"
 
-    def rows(self, planned: Planned, request: Request, parameters: bytes) -> pa.RecordBatch | None:
-        """Returns a statement's rows; None falls back to staged execution. Raises 57014 if the statement is cancelled.
-        """
+    def rows(self, planned: PhysicalPlan, request: Request, parameters: bytes) -> pa.RecordBatch | None:
+        """Returns a statement's rows; None falls back to staged execution. Raises 57014 if the statement is cancelled."""
         if planned.chunks > 1 or not self._shortcuts.knows(planned.digest, parameters):
             return None
         halves = planned.scattered if self._cluster.size > 1 else None
         if self._cluster.size > 1 and halves is None:
             return None
-        ready = [(address, nearest(told.get("entry", ()))) for _, address, told in self._cluster.told()]
+        ready = [(address, reachable_endpoint(told.get("entry", ()))) for _, address, told in self._cluster.told()]
         entries = [entry for _, entry in ready if entry]
         # Partitions of a missing worker belong to another one, which has not bound them.
         if len(entries) < self._cluster.size:
@@ -74,23 +73,25 @@ class AtOnce:
         self,
         statement: int,
         entries: Sequence[str],
-        planned: Planned,
-        halves: Scattered | None,
+        planned: PhysicalPlan,
+        halves: TwoPhasePlan | None,
         request: Request,
         parameters: bytes,
     ) -> pa.RecordBatch | None:
         shares = len(entries)
-        asked = [Question(statement, planned.digest, parameters, share, shares) for share in range(shares)]
+        asked = [FastPathRequest(statement, planned.digest, parameters, share, shares) for share in range(shares)]
         answers = self._shortcuts.ask(entries, asked, request.cancel)
         if answers is None:
             return None
         if halves is not None:
             parts = zip(*map(pickle.loads, answers), strict=True)
-            received = {part.number: list(map(read, given)) for part, given in zip(halves.parts, parts, strict=True)}
-            done = finished(halves, received, request.parameters)
+            received = {
+                part.number: list(map(decode_output, given)) for part, given in zip(halves.parts, parts, strict=True)
+            }
+            done = finish_phases(halves, received, request.parameters)
             if done is not None:
                 return done.batch
             # Statements alternate between the workers.
             one, rest = entries[statement % shares], asked[0]._replace(given=tuple(answers))
             answers = self._shortcuts.ask([one], [rest], request.cancel, entries)
-        return unpacked(answers[0], planned.schema) if answers is not None else None
+        return decode_batch(answers[0], planned.schema) if answers is not None else None

@@ -26,17 +26,17 @@ from gpudb.engine.gpu.backend.base import (
     SEED,
     TURN,
     TURNS,
-    Arrays,
-    Away,
-    Coded,
-    Held,
-    HostHeld,
-    Order,
+    ComputedFrame,
+    DeviceColumn,
+    DictionaryColumn,
+    HostFrame,
+    Offloaded,
+    SortOrder,
     beyond_calendar,
-    collected,
+    collect,
 )
-from gpudb.engine.gpu.backend.priority import Lane
-from gpudb.engine.gpu.cache.buffer_pool import Blocks
+from gpudb.engine.gpu.backend.priority import Priority
+from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf import dialect
 from gpudb.engine.gpu.cudf.arrays import KINDS, are_narrow, coded, narrowed, valid_of, values_of
 from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
@@ -45,7 +45,7 @@ from gpudb.engine.gpu.cudf.device_memory import is_full
 from gpudb.engine.gpu.cudf.pinned_memory import Locked, put
 from gpudb.engine.gpu.cudf.slicing import apart, own_bytes
 from gpudb.engine.gpu.cudf.streams import complete, complete_all, current, enter, taken
-from gpudb.engine.gpu.exchange.buffers import joined
+from gpudb.engine.gpu.exchange.buffers import concat_on_host
 from gpudb.engine.gpu.limits import FEW_BYTES
 from gpudb.errors import OutOfMemory
 
@@ -98,7 +98,7 @@ class CudfHeld:
         """See `frames.Held`."""
         return self._few[name] if self.rows <= FEW else to_host(self.table.select([name]))[name]
 
-    def arrays(self, name: str) -> Arrays | None:
+    def arrays(self, name: str) -> DeviceColumn | None:
         """See `frames.Held`."""
         if self.rows <= FEW:
             return None
@@ -111,7 +111,7 @@ class CudfHeld:
             return narrow, valid
         return None
 
-    def coded(self, name: str) -> Coded | None:
+    def coded(self, name: str) -> DictionaryColumn | None:
         """See `frames.Held`."""
         if self.rows <= FEW:
             return None
@@ -125,7 +125,7 @@ class CudfHeld:
         nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
         return int(plc.reduce.distinct_count(column, nulls, nans, stream=current()))
 
-    def beside(self, columns: pl.DataFrame | Held) -> CudfHeld:
+    def beside(self, columns: pl.DataFrame | ComputedFrame) -> CudfHeld:
         """See `frames.Held`."""
         if isinstance(columns, CudfHeld):
             more = columns.table
@@ -192,7 +192,7 @@ class CudfFrames:
 
     compares = False
 
-    def __init__(self, blocks: Blocks | None = None) -> None:
+    def __init__(self, blocks: BufferPool | None = None) -> None:
         """With `blocks` of page-locked memory of the host for rows that are put away."""
         dialect.install()
         self._told = _Told()
@@ -200,7 +200,7 @@ class CudfFrames:
         self.shrink: Callable[[], None] = lambda: None
         """Lets go of what can be read again."""
 
-    def enter(self, lane: Lane) -> None:
+    def enter(self, lane: Priority) -> None:
         """See `frames.Frames`: it gets a stream of its own."""
         enter(lane)
 
@@ -228,7 +228,7 @@ class CudfFrames:
                 break
         self._told.reasons += refused
         try:
-            return self.given(collected(lazy))
+            return self.given(collect(lazy))
         except MemoryError as error:
             raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
 
@@ -255,11 +255,13 @@ class CudfFrames:
         """See `frames.Frames`; MemoryError where the GPU has no room for them, nor has it once room was made."""
         return CudfHeld(self.with_room(lambda: to_device(frame)), self)
 
-    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
+    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
         """See `frames.Frames`: a GPU sorts all of them in less time than it takes to ask it twice."""
         return lazy
 
-    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
+    def split(
+        self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False
+    ) -> list[ComputedFrame]:
         """See `frames.Frames`."""
         if count == 1:
             return [self.held(lazy)]
@@ -270,7 +272,7 @@ class CudfFrames:
         moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED, stream=current())
         return self._parts(table.columns[:width], moved.columns()[:width], [*starts[:count], table.num_rows], away)
 
-    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[Held]:
+    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[ComputedFrame]:
         """See `frames.Frames`."""
         table = self.held(lazy).table
         places = _cast(table.column_map[place].obj, _SMALL)
@@ -280,12 +282,12 @@ class CudfFrames:
         self,
         lazy: pl.LazyFrame,
         ends: pl.DataFrame,
-        order: Sequence[Order],
+        order: Sequence[SortOrder],
         count: int,
         *,
         spread: bool = False,
         away: bool = False,
-    ) -> list[Held]:
+    ) -> list[ComputedFrame]:
         """See `frames.Frames`."""
         table, names = self.held(lazy).table, ends.columns
         edges = plc.Table([each.obj for each in to_device(ends).columns])
@@ -302,14 +304,16 @@ class CudfFrames:
             places = _cast(_of(first, turns, _ADD), _SMALL)
         return self._by_place(table, places, names, count, away)
 
-    def _by_place(self, table: Any, places: Any, without: Sequence[str], count: int, away: bool) -> list[Held]:
+    def _by_place(self, table: Any, places: Any, without: Sequence[str], count: int, away: bool) -> list[ComputedFrame]:
         """A table's rows by the numbers of their parts, and `without` some columns."""
         kept = [each for each in table.columns if each.name not in without]
         rows = plc.Table([each.obj for each in kept])
         moved, starts = plc.partitioning.partition(rows, places, count, stream=current())
         return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
 
-    def _parts(self, like: Sequence[Any], moved: Sequence[Any], edges: Sequence[int], away: bool) -> list[Held]:
+    def _parts(
+        self, like: Sequence[Any], moved: Sequence[Any], edges: Sequence[int], away: bool
+    ) -> list[ComputedFrame]:
         """Columns as those they are `like`, cut at the edges. What goes to the host goes by one copy of all, not by one
         of each, as do many parts of a few bytes, which would go there one by one."""
         names, kinds = [each.name for each in like], [each.dtype for each in like]
@@ -318,12 +322,12 @@ class CudfFrames:
         small = len(runs) > _FEW_PARTS and sum(map(own_bytes, moved)) < len(runs) * FEW_BYTES
         if away or small:
             whole = to_host(of(moved, names, kinds, edges[-1]))
-            return [HostHeld(whole.slice(first, last - first)) for first, last in runs]
+            return [HostFrame(whole.slice(first, last - first)) for first, last in runs]
         kept = plc.Table(moved, num_rows=edges[-1])
         cut = plc.copying.slice(kept, [edge for run in runs for edge in run], stream=current())
         return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in cut]
 
-    def repeated(self, rows: Held, times: str, number: str) -> CudfHeld:
+    def repeated(self, rows: ComputedFrame, times: str, number: str) -> CudfHeld:
         """See `frames.Frames`."""
         assert isinstance(rows, CudfHeld)
         table = rows.table
@@ -343,7 +347,7 @@ class CudfFrames:
         """See `frames.Frames`."""
         return self._blocks is not None and self._blocks.room > 0
 
-    def put_away(self, rows: Held) -> Away | None:
+    def put_away(self, rows: ComputedFrame) -> Offloaded | None:
         """See `frames.Frames`."""
         blocks = self._blocks
         if blocks is None or not isinstance(rows, CudfHeld) or not rows.rows or rows.bytes > blocks.room:
@@ -353,7 +357,7 @@ class CudfFrames:
         except (MemoryError, *_REFUSED):
             return None
 
-    def back(self, parts: Sequence[Held | Away]) -> CudfHeld | None:
+    def back(self, parts: Sequence[ComputedFrame | Offloaded]) -> CudfHeld | None:
         """See `frames.Frames`; None too for what has to be put together on the host."""
         if not any(isinstance(each, Locked) for each in parts):
             return None
@@ -406,12 +410,12 @@ class CudfFrames:
         return told
 
 
-def _there(parts: Sequence[Held | Away]) -> Iterator[Any]:
+def _there(parts: Sequence[ComputedFrame | Offloaded]) -> Iterator[Any]:
     """Tables in the GPU's memory, one after the other; those that the host has beside each other as one."""
     for _, some in itertools.groupby(parts, lambda each: isinstance(each, Locked)):
         together = list(some)
         away = [each for each in together if isinstance(each, Locked)]
-        yield from [each.frame() for each in away] if away else [to_device(joined(together))]
+        yield from [each.frame() for each in away] if away else [to_device(concat_on_host(together))]
 
 
 def _joined(tables: Sequence[Any]) -> Any:

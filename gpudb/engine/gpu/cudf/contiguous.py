@@ -8,7 +8,7 @@ from typing import Any
 from cuda.bindings import runtime
 
 from gpudb.engine.gpu import limits
-from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.ipc_memory import Mapped
 from gpudb.engine.gpu.cudf.layout import Layout
@@ -27,7 +27,7 @@ class Contiguous:
         """See `transfers.Packer`: UCX looks for the context that is current in its thread."""
         runtime.cudaSetDevice(0)
 
-    def packed(self, held: Held) -> tuple[bytes, Any] | None:
+    def packed(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
         """See `transfers.Packer`; MemoryError where the copy has no room."""
         if not isinstance(held, CudfHeld) or held.bytes < limits.FEW_BYTES:
             return None

@@ -16,7 +16,7 @@ import rmm
 from cuda.bindings import driver, runtime
 
 from gpudb.engine.gpu.cudf.streams import complete, current
-from gpudb.engine.gpu.rpc.calls import Place
+from gpudb.engine.gpu.rpc.calls import IpcHandle
 
 _HANDLE_BYTES = 64
 
@@ -36,7 +36,7 @@ class Mapped:
         self._changed = Condition()
         self._peers: dict[str, _Peer] = {}
 
-    def place(self, buffer: Any) -> Place | None:
+    def place(self, buffer: Any) -> IpcHandle | None:
         """Where other processes find a buffer of this one's; None for memory that the driver shares with none."""
         failed, base, _ = driver.cuMemGetAddressRange(driver.CUdeviceptr(buffer.ptr))
         if failed:
@@ -45,9 +45,9 @@ class Mapped:
         if failed:
             runtime.cudaGetLastError()  # libraries would take it for theirs
             return None
-        return Place(ctypes.string_at(handle.getPtr(), _HANDLE_BYTES), buffer.ptr - int(base), buffer.size)
+        return IpcHandle(ctypes.string_at(handle.getPtr(), _HANDLE_BYTES), buffer.ptr - int(base), buffer.size)
 
-    def copied(self, peer: str, place: Place) -> Any:
+    def copied(self, peer: str, place: IpcHandle) -> Any:
         """A copy of what lies there in this process's memory, complete. OSError where it cannot be mapped, MemoryError
         where there is no room."""
         made = rmm.DeviceBuffer(size=place.size, stream=current())

@@ -8,15 +8,15 @@ from typing import Any
 import rmm
 from cuda.bindings import runtime
 
-from gpudb.engine.gpu.backend.base import Away
-from gpudb.engine.gpu.cache.buffer_pool import BLOCK_BYTES, Blocks
+from gpudb.engine.gpu.backend.base import Offloaded
+from gpudb.engine.gpu.cache.buffer_pool import BLOCK_BYTES, BufferPool
 from gpudb.engine.gpu.cudf.convert import to_host
 from gpudb.engine.gpu.cudf.layout import Layout
 from gpudb.engine.gpu.cudf.streams import complete, current
-from gpudb.engine.gpu.exchange.buffers import written
+from gpudb.engine.gpu.exchange.buffers import encode_frame
 
 
-def locked(limit: int) -> Blocks:
+def locked(limit: int) -> BufferPool:
     """Blocks of such memory, of up to `limit` bytes."""
 
     def made(size: int) -> tuple[int, Any]:
@@ -28,13 +28,13 @@ def locked(limit: int) -> Blocks:
             raise MemoryError(str(error)) from error
         return memory.ptr, memory
 
-    return Blocks(limit, made)
+    return BufferPool(limit, made)
 
 
-class Locked(Away):
+class Locked(Offloaded):
     """A packed frame in blocks, one after the other, which are others' once nobody holds it."""
 
-    def __init__(self, blocks: Blocks, found: Sequence[int], size: int, layout: Layout) -> None:
+    def __init__(self, blocks: BufferPool, found: Sequence[int], size: int, layout: Layout) -> None:
         self._blocks, self._found, self._layout = blocks, found, layout
         self.size = size
 
@@ -62,10 +62,10 @@ class Locked(Away):
         """See `frames.Away`: by way of the GPU, which alone can read them."""
         frame = self.frame()
         complete()
-        return written(to_host(frame))
+        return encode_frame(to_host(frame))
 
 
-def put(frame: Any, blocks: Blocks) -> Locked | None:
+def put(frame: Any, blocks: BufferPool) -> Locked | None:
     """A frame in blocks; None where there are not enough of them. MemoryError where the GPU has no room to pack it."""
     # Not piece by piece, for which libcudf gives the parts of lists the counts of NULLs that the whole column has.
     layout, buffer = Layout.packed(frame)

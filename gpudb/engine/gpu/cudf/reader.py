@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pylibcudf as plc
 
 from gpudb.catalog.model import Column, DataFile
-from gpudb.engine.gpu.cache.host_columns import stored_lanes
+from gpudb.engine.gpu.cache.host_columns import read_lanes
 from gpudb.engine.gpu.cudf.convert import data_type, to_device
 from gpudb.engine.gpu.cudf.device_memory import is_full
 from gpudb.engine.gpu.cudf.streams import complete, current
@@ -59,7 +59,7 @@ def read(file: DataFile, columns: Sequence[Column], first: int, last: int) -> li
             ((_, kind),) = lanes(column.type).items()
             made.append([_as_lane(found[direct[column.field_id]], data_type(kind).plc_type)])
         else:
-            (held,) = stored_lanes(file, [column], first, last)
+            (held,) = read_lanes(file, [column], first, last)
             made.append([each.obj for each in to_device(held).columns])
     complete()
     return made

@@ -15,9 +15,9 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.catalog.model import Column, DataFile
-from gpudb.engine.gpu.cache.host_columns import column_bounds, files_of, side_by_side
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
-from gpudb.engine.gpu.cache.partition import Share, held_share, read_share
+from gpudb.engine.gpu.cache.host_columns import column_bounds, pruned_files, read_concurrently
+from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
 from gpudb.engine.gpu.cudf.convert import data_type, of
 from gpudb.engine.gpu.cudf.reader import nothing, read
@@ -29,7 +29,7 @@ from gpudb.engine.gpu.lower.values import lanes
 from gpudb.plan.tree.nodes import Scan
 from gpudb.types import SqlType
 
-_Key = tuple[int, int, SqlType, Share]
+_Key = tuple[int, int, SqlType, Partition]
 """A table's oid, a column's field id and type (which may widen, or have its labels renamed), and whose share."""
 
 
@@ -63,11 +63,11 @@ class CudfTables:
         """The size of what is held."""
         return self.columns.bytes
 
-    def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
+    def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
         """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
-        share = read_share(scan, share)
+        share = scan_partition(scan, share)
         wanted = share.rows(scan.table)
-        files = tuple(file for file in files_of(scan, parameters) if _length(wanted[file.path]))
+        files = tuple(file for file in pruned_files(scan, parameters) if _length(wanted[file.path]))
         columns = [scan.table.columns[index] for index in scan.columns]
         rows = sum(_length(wanted[file.path]) for file in files)
         names: list[str] = []
@@ -92,7 +92,7 @@ class CudfTables:
         scan: Scan,
         columns: Sequence[Column],
         files: tuple[DataFile, ...],
-        share: Share,
+        share: Partition,
         wanted: Mapping[str, _Rows],
     ) -> list[list[Any]]:
         """Columns' lanes over a share of some files of their table; they are kept."""
@@ -104,20 +104,20 @@ class CudfTables:
         scan: Scan,
         columns: Sequence[Column],
         files: tuple[DataFile, ...],
-        share: Share,
+        share: Partition,
         wanted: Mapping[str, _Rows],
     ) -> list[list[Any]]:
         """The same over a chunk of a share: what is not kept is read for it alone, all columns at once."""
-        whole = held_share(scan.table, share)
+        whole = cached_partition(scan.table, share)
         kept = [self.columns.get((scan.table.oid, column.field_id, column.type, whole)) for column in columns]
         kept = [held if held and all(file.path in held.files for file in files) else None for held in kept]
         missing = [column for column, held in zip(columns, kept, strict=True) if held is None]
         fresh = iter(_read(missing, [(file, wanted[file.path]) for file in files]))
         return [next(fresh) if held is None else _cut(held, files, wanted) for held in kept]
 
-    def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Share) -> None:
+    def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Partition) -> None:
         """Reads columns of which nothing is there, some side by side, if there is room for as much once more."""
-        whole = held_share(scan.table, share)
+        whole = cached_partition(scan.table, share)
         owned = whole.rows(scan.table)
         missing = [
             column
@@ -127,14 +127,14 @@ class CudfTables:
         rows = sum(_length(each) for each in owned.values())
         if len(missing) < 2 or self.bytes + 2 * _WIDTH * rows * min(len(missing), AHEAD) > self._budget:
             return
-        for _ in side_by_side(lambda column: self._lanes(scan, column, files, whole, owned), missing, AHEAD):
+        for _ in read_concurrently(lambda column: self._lanes(scan, column, files, whole, owned), missing, AHEAD):
             pass
 
     def _lanes(
-        self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Share, wanted: Mapping[str, _Rows]
+        self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Partition, wanted: Mapping[str, _Rows]
     ) -> list[Any]:
         """A column's lanes over a share of some files of its table."""
-        table, whole = scan.table, held_share(scan.table, share)
+        table, whole = scan.table, cached_partition(scan.table, share)
         owned = whole.rows(table)
         key = (scan.table.oid, column.field_id, column.type, whole)
         held = self.columns.get(key)
@@ -207,7 +207,7 @@ def _read(
     if not columns:
         return []
     missing = [(file, rows) for file, rows in files if file.path not in known]
-    made = side_by_side(lambda one: read(one[0], columns, *one[1]), missing, AHEAD)
+    made = read_concurrently(lambda one: read(one[0], columns, *one[1]), missing, AHEAD)
     fresh = {file.path: found for (file, _), found in zip(missing, made, strict=True)}
     parts = [known.get(file.path) or fresh[file.path] for file, _ in files]
     if not parts:

@@ -19,7 +19,7 @@ import cupy
 from cudf_polars.containers import DataFrame
 from rmm.pylibrmm.stream import Stream
 
-from gpudb.engine.gpu.backend.priority import URGENCY, Lane
+from gpudb.engine.gpu.backend.priority import URGENCY, Priority
 
 _MOVING = 4
 """So many streams read and move rows."""
@@ -41,13 +41,13 @@ class _Streams(threading.local):
 
 
 _streams = _Streams()
-_lanes: dict[Lane, _Stream] = {}
+_lanes: dict[Priority, _Stream] = {}
 _moving: list[_Stream] = []
 _turns = itertools.count()
 _making = threading.Lock()
 
 
-def enter(lane: Lane) -> None:
+def enter(lane: Priority) -> None:
     """From now on the calling thread computes in a lane."""
     with _making:
         if lane not in _lanes:

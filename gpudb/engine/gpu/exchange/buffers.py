@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Away, Held
+from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 
 CHUNK_BYTES = 4 * 2**20
 """Approximate bytes of a result in one message."""
@@ -38,10 +38,10 @@ class SpillFile:
         self._closed = False
         self.bytes = 0
 
-    def write(self, frame: pl.DataFrame) -> Spilled:
+    def write(self, frame: pl.DataFrame) -> SpilledFrame:
         """Appends a frame. Raises ValueError once the file is closed."""
-        data = memoryview(written(frame))
-        made = Spilled(self, self.bytes, len(data))
+        data = memoryview(encode_frame(frame))
+        made = SpilledFrame(self, self.bytes, len(data))
         while data:
             data = data[self._file.write(data) :]
         self.bytes += made.size
@@ -78,7 +78,7 @@ class SpillFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Spilled(Away):
+class SpilledFrame(Offloaded):
     """A frame in a file."""
 
     file: SpillFile
@@ -90,12 +90,11 @@ class Spilled(Away):
         return self.file.read(self.start, self.size)
 
 
-class Parts:
-    """A stage's output on one partition: a frame for each consumer, or one for all; `takers` are the pending consumers.
-    """
+class ExchangeBuffers:
+    """A stage's output on one partition: a frame for each consumer, or one for all; `takers` are the pending consumers."""
 
-    def __init__(self, frames: Sequence[Held | Away], takers: Sequence[int]) -> None:
-        self._frames: list[Held | Away | None] = list(frames)
+    def __init__(self, frames: Sequence[ComputedFrame | Offloaded], takers: Sequence[int]) -> None:
+        self._frames: list[ComputedFrame | Offloaded | None] = list(frames)
         self._left = Counter(map(self._place, takers))
         for place in range(len(self._frames)):
             self._freed(place)
@@ -108,7 +107,7 @@ class Parts:
             self._frames[place] = None
             del self._left[place]
 
-    def take(self, taker: int) -> Held | Away:
+    def take(self, taker: int) -> ComputedFrame | Offloaded:
         """Returns a consumer's rows, and frees them after the last consumer."""
         place = self._place(taker)
         frame = self._frames[place]
@@ -123,12 +122,12 @@ class Parts:
         return not self._left
 
 
-class Kept:
+class ResultBuffer:
     """One partition of a result. `end` frees it, and so does its last reference, as when a statement is cancelled while
     the result is made.
     """
 
-    def __init__(self, frame: pl.DataFrame, room: ResultRoom, size: int, file: SpillFile | None) -> None:
+    def __init__(self, frame: pl.DataFrame, room: ResultStore, size: int, file: SpillFile | None) -> None:
         self._frame: pl.DataFrame | None = frame if file is None else None
         self._rows = frame.height
         self._step = max(1, min(_CHUNK_ROWS, CHUNK_BYTES * frame.height // max(size, 1)))
@@ -142,7 +141,7 @@ class Kept:
         if self._frame is not None:
             rows = self._frame.slice(start, self._step)
         else:
-            rows = read(self._chunks[start // self._step].data())
+            rows = decode_frame(self._chunks[start // self._step].data())
         return rows, after if after < self._rows else 0
 
     def end(self) -> None:
@@ -157,7 +156,7 @@ class Kept:
         self.end()
 
 
-class ResultRoom:
+class ResultStore:
     """A worker's store of results: `limit` bytes in memory, the rest in files under `folder`."""
 
     def __init__(self, limit: int, folder: Path) -> None:
@@ -166,13 +165,13 @@ class ResultRoom:
         self._lock = threading.Lock()
         self.bytes = 0
 
-    def keep(self, frame: pl.DataFrame) -> Kept:
+    def keep(self, frame: pl.DataFrame) -> ResultBuffer:
         """Stores a partition of a result, in a file if memory is full."""
         size = int(frame.estimated_size())
         with self._lock:
             fits = self.bytes + size <= self._limit
             self.bytes += size if fits else 0
-        return Kept(frame, self, size, None if fits else SpillFile(self._folder))
+        return ResultBuffer(frame, self, size, None if fits else SpillFile(self._folder))
 
     def free(self, size: int) -> None:
         """Releases `size` bytes."""
@@ -180,14 +179,14 @@ class ResultRoom:
             self.bytes -= size
 
 
-def joined(parts: Sequence[Held | Away]) -> pl.DataFrame:
+def concat_on_host(parts: Sequence[ComputedFrame | Offloaded]) -> pl.DataFrame:
     """Concatenates parts on the host. Raises ValueError if a file of them is closed."""
-    frames = [read(each.data()) if isinstance(each, Away) else each.frame() for each in parts]
+    frames = [decode_frame(each.data()) if isinstance(each, Offloaded) else each.frame() for each in parts]
     # Rechunked: a GPU would receive and concatenate each chunk.
     return pl.concat([each for each in frames if each.height] or frames[:1], rechunk=True)
 
 
-def written(frame: pl.DataFrame) -> bytes:
+def encode_frame(frame: pl.DataFrame) -> bytes:
     """Returns a frame as an Arrow IPC stream; other threads may read the frame meanwhile.
 
     Polars locks a frame while it writes it, and waits for Python's lock with that lock held. A thread that has Python's
@@ -198,6 +197,6 @@ def written(frame: pl.DataFrame) -> bytes:
     return out.getvalue()
 
 
-def read(data: bytes) -> pl.DataFrame:
+def decode_frame(data: bytes) -> pl.DataFrame:
     """Returns the frame of an IPC stream."""
     return pl.read_ipc_stream(io.BytesIO(data))

@@ -15,10 +15,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from gpudb.engine.gpu import limits
-from gpudb.engine.gpu.backend.base import Away, Frames, Held, HostHeld
-from gpudb.engine.gpu.exchange.buffers import joined, read, written
-from gpudb.engine.gpu.exchange.ucx_server import Door, Give
-from gpudb.engine.gpu.rpc.calls import AtDoor, Attached, Connections, Place
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, HostFrame, Offloaded
+from gpudb.engine.gpu.exchange.buffers import concat_on_host, decode_frame, encode_frame
+from gpudb.engine.gpu.exchange.ucx_server import BufferHandler, UcxServer
+from gpudb.engine.gpu.rpc.calls import BufferReply, Connections, IpcHandle, PendingBuffer
 from gpudb.errors import OutOfMemory
 
 _LOG = logging.getLogger(__name__)
@@ -27,36 +27,36 @@ LARGE_BYTES = 2**20
 """Bytes from which rows are packed and unpacked outside the event loop."""
 
 
-class Packer(Protocol):
+class BufferPacker(Protocol):
     """Packs frames of GPU memory into one buffer each."""
 
     def enter(self) -> None:
         """Prepares the calling thread for sending and receiving buffers."""
 
-    def packed(self, held: Held) -> tuple[bytes, Any] | None:
+    def packed(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
         """Returns a buffer and the metadata that decodes it; None for rows that are better sent from the host."""
 
-    def unpacked(self, facts: bytes, buffer: Any) -> Held:
+    def unpacked(self, facts: bytes, buffer: Any) -> ComputedFrame:
         """Returns the frame that a buffer holds, without a copy."""
 
-    def place(self, buffer: Any) -> Place | None:
+    def place(self, buffer: Any) -> IpcHandle | None:
         """Returns the position of a buffer for other processes of this host; None if they cannot map it."""
 
-    def copied(self, peer: str, place: Place) -> Any:
+    def copied(self, peer: str, place: IpcHandle) -> Any:
         """Returns a copy of a buffer in a peer's GPU memory. Raises OSError if the memory cannot be mapped."""
 
     def let_go(self, peers: Collection[str]) -> None:
         """Unmaps the memory of some peers."""
 
 
-class Transfers:
+class ExchangeClient:
     """A worker's transfers to and from other workers; `packer` is that of a GPU."""
 
-    def __init__(self, worker: Any, frames: Frames, packer: Packer | None) -> None:
+    def __init__(self, worker: Any, frames: Backend, packer: BufferPacker | None) -> None:
         self._worker, self._frames, self._packer = worker, frames, packer
         self._connections = Connections(worker.connection_args)
         self._doors: dict[str, str] = {}
-        self._door: Door | None = None
+        self._door: UcxServer | None = None
         self._far: set[str] = set()
         """Workers on this host whose memory could not be mapped."""
         self._read: set[str] = set()
@@ -68,12 +68,12 @@ class Transfers:
         """The address of this worker's UCX server; empty if it has none."""
         return self._door.address if self._door is not None else ""
 
-    async def open(self, give: Give, protocol: str = "ucx") -> asyncio.AbstractEventLoop | None:
+    async def open(self, give: BufferHandler, protocol: str = "ucx") -> asyncio.AbstractEventLoop | None:
         """Starts the UCX server, at which `give` answers; returns its event loop, None if it cannot start."""
         from distributed.comm.addressing import get_address_host
 
         assert self._packer is not None
-        door = Door(self._worker.connection_args, give, self._packer.enter, protocol)
+        door = UcxServer(self._worker.connection_args, give, self._packer.enter, protocol)
         try:
             await door.open(get_address_host(self._worker.address))
         except Exception as error:
@@ -92,41 +92,45 @@ class Transfers:
         every = zip(peers, doors, strict=True) if self.door and doors else ()
         self._doors = {peer: door for peer, door in every if door}
 
-    async def sent(self, parts: Sequence[Held | Away], *, by_door: bool, near: bool = False) -> bytes | Attached:
+    async def sent(
+        self, parts: Sequence[ComputedFrame | Offloaded], *, by_door: bool, near: bool = False
+    ) -> bytes | BufferReply:
         """Encodes rows for another worker, as a buffer if the worker can fetch it by UCX.
 
         A worker that is `near` also gets the buffer's position. Raises ValueError if a spill file is closed.
         """
         held, *more = parts
         if more:
-            return await asyncio.to_thread(lambda: written(joined(parts)))
-        if isinstance(held, Away):
+            return await asyncio.to_thread(lambda: encode_frame(concat_on_host(parts)))
+        if isinstance(held, Offloaded):
             return await asyncio.to_thread(held.data)
         if by_door and self._packer is not None:
             packed = await asyncio.to_thread(self._packed, self._packer, held, near)
             if packed is not None:
                 return packed
-        if held.bytes < LARGE_BYTES and isinstance(held, HostHeld):
-            return written(held.frame())
+        if held.bytes < LARGE_BYTES and isinstance(held, HostFrame):
+            return encode_frame(held.frame())
         # Work on the GPU may delay the copy.
-        return await asyncio.to_thread(lambda: written(held.frame()))
+        return await asyncio.to_thread(lambda: encode_frame(held.frame()))
 
-    async def kept(self, parts: Sequence[Held | Away]) -> Held:
+    async def kept(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame:
         """Returns rows that stay on this worker, in the backend's memory. Raises ValueError if a spill file is closed.
 
         MemoryError where the GPU has no room for them.
         """
         held, *more = parts
-        if more or isinstance(held, Away):
-            return await asyncio.to_thread(lambda: self._frames.back(parts) or self._frames.given(joined(parts)))
+        if more or isinstance(held, Offloaded):
+            return await asyncio.to_thread(
+                lambda: self._frames.back(parts) or self._frames.given(concat_on_host(parts))
+            )
         return held
 
-    def _packed(self, packer: Packer, held: Held, near: bool) -> Attached | None:
+    def _packed(self, packer: BufferPacker, held: ComputedFrame, near: bool) -> BufferReply | None:
         found = self._frames.with_room(lambda: packer.packed(held))
         if found is None:
             return None
         answer, buffer = found
-        return Attached(answer, buffer, packer.place(buffer) if near else None)
+        return BufferReply(answer, buffer, packer.place(buffer) if near else None)
 
     def keep_only(self, peers: Sequence[str]) -> None:
         """Drops what is known of workers other than `peers`, and starts to unmap their memory."""
@@ -141,7 +145,7 @@ class Transfers:
 
         return address not in self._far and get_address_host(address) == get_address_host(self._worker.address)
 
-    async def _copied(self, address: str, place: Place) -> Any | None:
+    async def _copied(self, address: str, place: IpcHandle) -> Any | None:
         """Copies a buffer from another worker's memory; None if it cannot be mapped.
 
         Raises 53200 if this GPU has no room.
@@ -158,25 +162,25 @@ class Transfers:
             self._far.add(address)
             return None
 
-    async def _given(self, address: str, **wanted: object) -> bytes | Attached:
+    async def _given(self, address: str, **wanted: object) -> bytes | BufferReply:
         """Returns another worker's reply over the fastest transport; empty if the statement has ended there."""
         door, there = self._door, self._doors.get(address)
         ways = {"by_door": there is not None, "near": there is not None and self._is_near(address)}
         data = await self._connections.call(address, "gpudb_part", **wanted, **ways)
-        if not isinstance(data, AtDoor):
+        if not isinstance(data, PendingBuffer):
             return bytes(data or b"")
         assert door is not None
         assert there is not None
         waits = {"statement": wanted["statement"], "number": data.number}
         buffer = await self._copied(address, data.place) if data.place is not None else None
         if buffer is None:
-            found: bytes | Attached = await door.call(there, "gpudb_at_door", **waits)
+            found: bytes | BufferReply = await door.call(there, "gpudb_at_door", **waits)
             return found
         # If the rows are gone, the copy may hold other bytes.
         lay = await self._connections.call(address, "gpudb_copied", **waits)
-        return Attached(data.answer, buffer) if lay else b""
+        return BufferReply(data.answer, buffer) if lay else b""
 
-    async def fetched(self, address: str, **wanted: object) -> Held | None:
+    async def fetched(self, address: str, **wanted: object) -> ComputedFrame | None:
         """Fetches rows from another worker's handler `gpudb_part`; None if the statement has ended there.
 
         Raises OSError if the worker is lost, 53200 if this worker's GPU has no room.
@@ -190,11 +194,11 @@ class Transfers:
             raise
         if not data:
             return None
-        if isinstance(data, Attached):
+        if isinstance(data, BufferReply):
             assert self._packer is not None
             return await asyncio.to_thread(self._packer.unpacked, data.answer, data.buffer)
         if len(data) < limits.FEW_BYTES:
-            return HostHeld(read(data))
+            return HostFrame(decode_frame(data))
         if self._packer is not None or len(data) >= LARGE_BYTES:
-            return await asyncio.to_thread(lambda: self._frames.given(read(data)))
-        return self._frames.given(read(data))
+            return await asyncio.to_thread(lambda: self._frames.given(decode_frame(data)))
+        return self._frames.given(decode_frame(data))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpudb.plan.physical.stages import Stage
+from gpudb.plan.tree.stages import Stage
 
 
-def runners(stage: Stage, count: int) -> tuple[int, ...]:
+def stage_partitions(stage: Stage, count: int) -> tuple[int, ...]:
     """Returns the partitions, of `count`, on which a stage runs."""
     return (0,) if stage.alone else tuple(range(count))
 
 
-def givers(stage: Stage, taker: int, count: int) -> tuple[int, ...]:
+def producers(stage: Stage, taker: int, count: int) -> tuple[int, ...]:
     """Returns the partitions whose rows of a stage go to partition `taker`."""
-    given = runners(stage, count)
+    given = stage_partitions(stage, count)
     if stage.output == "stay":
         return (taker,) if taker in given else ()
     if stage.output == "gather" and taker != 0:
@@ -22,7 +22,7 @@ def givers(stage: Stage, taker: int, count: int) -> tuple[int, ...]:
     return given
 
 
-def takers(stages: Sequence[Stage], number: int, giver: int, count: int, chunks: int = 1) -> tuple[int, ...]:
+def consumers(stages: Sequence[Stage], number: int, giver: int, count: int, chunks: int = 1) -> tuple[int, ...]:
     """Returns the partitions that read the rows of a stage from partition `giver`, once for each stage that reads them.
 
     Of the `chunks` partitions of one worker, the first takes rows that are broadcast.
@@ -31,12 +31,12 @@ def takers(stages: Sequence[Stage], number: int, giver: int, count: int, chunks:
     found: list[int] = []
     for stage in stages:
         if number in stage.inputs:
-            runs = runners(stage, count)[::step]
-            found += [taker for taker in runs if giver in givers(stages[number], taker, count)]
+            runs = stage_partitions(stage, count)[::step]
+            found += [taker for taker in runs if giver in producers(stages[number], taker, count)]
     return tuple(found)
 
 
-def in_need(stages: Sequence[Stage]) -> list[Stage]:
+def order_by_dependents(stages: Sequence[Stage]) -> list[Stage]:
     """Returns the stages by the length of the chain that waits for them, longest first.
 
     A worker computes ready stages in the order in which they were started.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.cache.strings import TextsKept
+from gpudb.engine.gpu.cache.strings import StringCache
 from gpudb.engine.gpu.fused.translate.result_columns import Lane
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
@@ -23,13 +23,13 @@ _KINDS: tuple[pl.DataType, ...] = (
 )  # fmt: skip
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
 _Column = tuple[str, int | pl.DataType, tuple[Any, ...] | None, Any, bytes | None]
-Sent = tuple[Array, list[_Column]]
+EncodedStates = tuple[Array, list[_Column]]
 """A matrix of the integer columns without NULLs, and for each column its name, kind (or its index in `_KINDS`), parts
 (None: the next row of the matrix), validity, and its texts as a pickled list (see `Lane`).
 """
 
 
-class Taken(NamedTuple):
+class DecodedStates(NamedTuple):
     """Decoded columns, and which of them are rows of the `matrix`, whose values are 64 bits wide."""
 
     lanes: list[Lane]
@@ -37,7 +37,7 @@ class Taken(NamedTuple):
     places: dict[str, int]
 
 
-def sent(lanes: Sequence[Lane]) -> Sent:
+def encode_states(lanes: Sequence[Lane]) -> EncodedStates:
     """Encodes columns on the host for pickling."""
     rows: list[Array] = []
     columns: list[_Column] = []
@@ -66,7 +66,7 @@ def _compact(lane: Lane) -> tuple[tuple[Any, ...], Any, bytes | None]:
     return (places,), lane.valid, pickle.dumps(lane.dictionary.values[used].to_list())
 
 
-def taken(data: Sent) -> Taken:
+def decode_states(data: EncodedStates) -> DecodedStates:
     """Decodes the columns."""
     matrix, columns = data
     lanes: list[Lane] = []
@@ -77,7 +77,7 @@ def taken(data: Sent) -> Taken:
             parts = (matrix[places[name]],)
         held = _KINDS[kind] if isinstance(kind, int) else kind
         lanes.append(Lane(name, held, parts, valid, None if texts is None else _dictionary(texts)))
-    return Taken(lanes, matrix, places)
+    return DecodedStates(lanes, matrix, places)
 
 
 def _dictionary(texts: bytes) -> Dictionary:
@@ -89,4 +89,4 @@ def _listed(texts: bytes) -> pl.Series:
     return pl.Series(pickle.loads(texts), dtype=pl.String)
 
 
-_KEPT: TextsKept[bytes, Dictionary] = TextsKept(lambda texts: Dictionary(_listed(texts), kept=True))
+_KEPT: StringCache[bytes, Dictionary] = StringCache(lambda texts: Dictionary(_listed(texts), kept=True))

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from gpudb.engine.gpu.rpc.calls import Attached, Connections, handling
+from gpudb.engine.gpu.rpc.calls import BufferReply, Connections, wrap_handler
 
 CONNECT_SECONDS = 10.0
 """Time limit for a connection to a UCX server: the first one maps the other GPU's memory."""
@@ -26,16 +26,18 @@ OPEN_SECONDS = 60.0
 _WAITING = {"UCXPY_PROGRESS_MODE": "thread", "UCXPY_ENABLE_PYTHON_FUTURE": "1"}
 """UCX reads these once, when the first server of a process starts; variables that are already set take precedence."""
 _T = TypeVar("_T")
-Give = Callable[..., Awaitable[bytes | Attached]]
+BufferHandler = Callable[..., Awaitable[bytes | BufferReply]]
 """Answers requests for buffers, on the worker's event loop."""
 
 
-class Door:
+class UcxServer:
     """Started by `start`. `arguments` are Dask's connection arguments, `enter` prepares the thread for the GPU, and
     `protocol` differs in tests.
     """
 
-    def __init__(self, arguments: dict[str, Any], give: Give, enter: Callable[[], None], protocol: str = "ucx") -> None:
+    def __init__(
+        self, arguments: dict[str, Any], give: BufferHandler, enter: Callable[[], None], protocol: str = "ucx"
+    ) -> None:
         self._arguments, self._give, self._enter, self._protocol = arguments, give, enter, protocol
         self._home = asyncio.get_running_loop()
         self.loop = asyncio.new_event_loop()
@@ -63,15 +65,15 @@ class Door:
         self._connections = Connections(self._arguments, CONNECT_SECONDS)
         made: Any = Server
         self._server = made(
-            {"gpudb_at_door": handling(self._at_door)}, connection_args=self._arguments, needs_workdir=False
+            {"gpudb_at_door": wrap_handler(self._at_door)}, connection_args=self._arguments, needs_workdir=False
         )
         await self._server.listen(f"{self._protocol}://{host}:0", allow_offload=False)
         return str(self._server.listeners[-1].contact_address)
 
-    async def _at_door(self, **wanted: object) -> bytes | Attached:
+    async def _at_door(self, **wanted: object) -> bytes | BufferReply:
         """Handles a fetch by another worker."""
 
-        async def given() -> bytes | Attached:
+        async def given() -> bytes | BufferReply:
             return await self._give(**wanted)
 
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(given(), self._home))

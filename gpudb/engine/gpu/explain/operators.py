@@ -19,7 +19,7 @@ def nodes_below(node: nodes.Node) -> list[nodes.Node]:
     return found
 
 
-def operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
+def describe_operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Returns a node's name, without where it runs, and its details."""
     match node:
         case nodes.Scan():
@@ -27,7 +27,7 @@ def operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
             if node.table.distribution is not None:
                 details.append(("Distribution", _spread(node)))
             if node.filter is not None:
-                details.append(("Filter", text(node.filter, node.names)))
+                details.append(("Filter", render_expression(node.filter, node.names)))
             return "Scan", tuple(details)
         case Fused():
             return "Fused", _fused(node.root)
@@ -36,7 +36,7 @@ def operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
         case Fetch():
             return "Fetch", (("Columns", ", ".join(node.names[place] for place, _ in node.columns)),)
         case nodes.Filter():
-            return "Filter", (("Condition", text(node.condition, node.input.names)),)
+            return "Filter", (("Condition", render_expression(node.condition, node.input.names)),)
         case nodes.Project():
             return "Project", (("Expressions", _listed(node.exprs, node.input)),)
         case nodes.Join():
@@ -53,7 +53,7 @@ def operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
             return "Aggregate (Final)", told
         case nodes.Sort():
             counts = (("Limit", node.limit), ("Offset", node.offset))
-            limits = tuple((name, text(count, ())) for name, count in counts if count is not None)
+            limits = tuple((name, render_expression(count, ())) for name, count in counts if count is not None)
             name = "Limit" if not node.keys else "TopN" if node.limit is not None else "Sort"
             return name, ((("Sort Key", _keys(node.keys, node)),) if node.keys else ()) + limits
         case nodes.DistinctOn():
@@ -73,11 +73,11 @@ def operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _listed(exprs: Sequence[Any], over: nodes.Node) -> str:
-    return ", ".join(text(expr, over.names) for expr in exprs)
+    return ", ".join(render_expression(expr, over.names) for expr in exprs)
 
 
 def _keys(keys: Sequence[bound.SortKey], over: nodes.Node) -> str:
-    return ", ".join(text(key.expr, over.names) + (" DESC" if key.descending else "") for key in keys)
+    return ", ".join(render_expression(key.expr, over.names) + (" DESC" if key.descending else "") for key in keys)
 
 
 def _spread(node: nodes.Scan) -> str:
@@ -91,11 +91,13 @@ def _spread(node: nodes.Scan) -> str:
 
 
 def _join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
-    pairs = [f"{text(a, node.left.names)} = {text(b, node.right.names)}" for a, b in node.keys]
+    pairs = [
+        f"{render_expression(a, node.left.names)} = {render_expression(b, node.right.names)}" for a, b in node.keys
+    ]
     details = [("Kind", node.kind.title() + (" (NOT IN)" if node.null_aware else ""))]
     details += [("Hash Cond", " AND ".join(pairs))] if pairs else []
     if node.condition is not None:
-        details.append(("Join Filter", text(node.condition, node.left.names + node.right.names)))
+        details.append(("Join Filter", render_expression(node.condition, node.left.names + node.right.names)))
     return "HashJoin" if pairs else "NestedLoop", tuple(details)
 
 
@@ -103,7 +105,7 @@ def _fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:
     """Describes the operators of a kernel, from its scan on."""
     parts: list[tuple[str, str]] = []
     for node in reversed(nodes_below(root)):
-        name, details = operator(node)
+        name, details = describe_operator(node)
         if not isinstance(node, Built | nodes.Project):
             parts += [(label if isinstance(node, nodes.Scan) else f"{name} {label}", told) for label, told in details]
     return tuple(parts)
@@ -114,7 +116,7 @@ def _groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:
     return ((("Group Key", keys),) if keys else ()) + ((("Aggregates", calls),) if calls else ())
 
 
-def text(expr: Any, names: Sequence[str]) -> str:
+def render_expression(expr: Any, names: Sequence[str]) -> str:
     """Returns a short text of an expression, with columns by name."""
     match expr:
         case bound.Column(index=index):
@@ -126,20 +128,19 @@ def text(expr: Any, names: Sequence[str]) -> str:
         case bound.Parameter(number=number):
             return f"${number}"
         case bound.SetReturning(function=function, args=args):
-            return f"{function.name}({', '.join(text(each, names) for each in args)})"
+            return f"{function.name}({', '.join(render_expression(each, names) for each in args)})"
         case bound.Call(function=function, args=args) | bound.Aggregate(function=function, args=args):
-            return f"{function.name}({', '.join(text(each, names) for each in args) or '*'})"
+            return f"{function.name}({', '.join(render_expression(each, names) for each in args) or '*'})"
         case bound.Cast(arg=arg, type=kind):
-            return f"{text(arg, names)}::{kind}"
+            return f"{render_expression(arg, names)}::{kind}"
         case bound.BoolOp(op="NOT", args=(arg,)):
-            return f"NOT {text(arg, names)}"
+            return f"NOT {render_expression(arg, names)}"
         case bound.BoolOp(op=op, args=args):
-            return "(" + f" {op} ".join(text(each, names) for each in args) + ")"
+            return "(" + f" {op} ".join(render_expression(each, names) for each in args) + ")"
         case bound.Test(arg=arg, what=what, negated=negated):
-            return f"{text(arg, names)} IS {'NOT ' if negated else ''}{what}"
+            return f"{render_expression(arg, names)} IS {'NOT ' if negated else ''}{what}"
         case bound.InList(arg=arg, items=items, negated=negated):
-            return (
-                f"{text(arg, names)} {'NOT ' if negated else ''}IN ({', '.join(text(each, names) for each in items)})"
-            )
+            listed = ", ".join(render_expression(each, names) for each in items)
+            return f"{render_expression(arg, names)} {'NOT ' if negated else ''}IN ({listed})"
         case _:
             return type(expr).__name__.upper()

@@ -6,27 +6,27 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gpudb.engine.gpu.cache.host_columns import files_of
-from gpudb.engine.gpu.coordinator.coordinator import Measured
-from gpudb.engine.gpu.explain.operators import operator, text
+from gpudb.engine.gpu.cache.host_columns import pruned_files
+from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
+from gpudb.engine.gpu.explain.operators import describe_operator, render_expression
 from gpudb.engine.gpu.fused.planning.matching import scan_of
 from gpudb.engine.gpu.fused.runner import Launched
-from gpudb.engine.gpu.worker.profiling import Observed, places
+from gpudb.engine.gpu.worker.profiling import OperatorFigures, number_nodes
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.cost.profile import width
-from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.stage_nodes import Final, Partial, Receive
+from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import walk_nodes
 
 
-def displayed(
+def render_plan(
     stages: Sequence[Stage],
     prefix: str,
     hosted: Mapping[int, tuple[str, ...]],
-    measured: Mapping[int, Measured] | None = None,
+    measured: Mapping[int, StageMeasurements] | None = None,
     parameters: Sequence[object] = (),
     chunks: int = 1,
 ) -> PlanNode:
@@ -48,7 +48,7 @@ class _Display:
         stages: Sequence[Stage],
         prefix: str,
         hosted: Mapping[int, tuple[str, ...]],
-        measured: Mapping[int, Measured],
+        measured: Mapping[int, StageMeasurements],
         parameters: Sequence[object],
     ) -> None:
         self._parameters = parameters
@@ -57,7 +57,7 @@ class _Display:
         self._hosted = hosted
         self._measured = measured
         self._told: set[int] = set()
-        self._numbers = {number: place for each in stages for number, place in places(each.root).items()}
+        self._numbers = {number: place for each in stages for number, place in number_nodes(each.root).items()}
         # The indices of scans among their stage's, by id, for stages that narrow scans.
         self._places: dict[int, int] = {}
 
@@ -66,7 +66,7 @@ class _Display:
         details = [("Stage", f"{stage.number} on {where}")]
         if stage.keys:
             by = " by their buckets" if stage.by else ""
-            details.append(("Keys", ", ".join(text(key, stage.root.names) for key in stage.keys) + by))
+            details.append(("Keys", ", ".join(render_expression(key, stage.root.names) for key in stage.keys) + by))
         if hosted := self._hosted.get(stage.number):
             details.append(("On Host", ", ".join(hosted)))
         done = self._measured.get(stage.number)
@@ -104,11 +104,11 @@ class _Display:
         kind = names.get(stage.output)
         return f"{self._prefix}Exchange ({kind})" if kind else f"{self._prefix}Result"
 
-    def _node(self, node: nodes.Node, done: Measured | None) -> PlanNode:
+    def _node(self, node: nodes.Node, done: StageMeasurements | None) -> PlanNode:
         if isinstance(node, Receive):
             return self.stage(self._stages[node.stage])
         below = tuple(self._node(each, done) for each in node.inputs)
-        name, details = operator(node)
+        name, details = describe_operator(node)
         if isinstance(node, nodes.Scan):
             details += self._skipped(node)
             details += _narrowed(self._places.get(id(node)), done)
@@ -133,7 +133,7 @@ class _Display:
             output=node.names,
         )
 
-    def _where(self, node: nodes.Node, done: Measured | None) -> str:
+    def _where(self, node: nodes.Node, done: StageMeasurements | None) -> str:
         """Returns the prefix for where an operator runs: `Cpu` if a step of its kind ran on the host.
 
         If libcudf or cudf-polars refused a step, only its stage is known: then every operator of the stage, except
@@ -149,7 +149,7 @@ class _Display:
         """Describes how many of a table's files remain after the filter is applied to their statistics."""
         if not scan.table.files:
             return ()
-        read = files_of(scan, self._parameters)
+        read = pruned_files(scan, self._parameters)
         left_out = len(scan.table.files) - len(read)
         rows = scan.table.rows - sum(file.rows for file in read)
         told = f"{len(read)} of {len(scan.table.files)}"
@@ -167,7 +167,7 @@ _HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
 """The operators that have the steps named in `Backend.compute_on_host`."""
 
 
-def _sizes(seen: Sequence[Observed]) -> tuple[tuple[str, str], ...]:
+def _sizes(seen: Sequence[OperatorFigures]) -> tuple[tuple[str, str], ...]:
     """Describes the rows that a filter removed on all workers, and the largest hash table of a worker."""
     if not seen:
         return ()
@@ -182,7 +182,7 @@ def _sizes(seen: Sequence[Observed]) -> tuple[tuple[str, str], ...]:
 _MOVING = frozenset({"hash", "broadcast", "gather", "range"})
 
 
-def _narrowed(place: int | None, done: Measured | None) -> tuple[tuple[str, str], ...]:
+def _narrowed(place: int | None, done: StageMeasurements | None) -> tuple[tuple[str, str], ...]:
     """Describes the join keys by which a scan was narrowed, and what each worker skipped."""
     if place is None or done is None:
         return ()
@@ -197,7 +197,7 @@ def _narrowed(place: int | None, done: Measured | None) -> tuple[tuple[str, str]
     return (("Join Keys", "; ".join(told)),) if told else ()
 
 
-def _moved(stage: Stage, done: Measured) -> int:
+def _moved(stage: Stage, done: StageMeasurements) -> int:
     """Returns the bytes that left their worker.
 
     Partitioned rows stay with their own worker in part; broadcast rows leave once for each other worker.
@@ -212,7 +212,7 @@ def _moved(stage: Stage, done: Measured) -> int:
             return total * (workers - 1) // max(workers, 1)
 
 
-def _launched(details: tuple[tuple[str, str], ...], done: Measured) -> tuple[tuple[str, str], ...]:
+def _launched(details: tuple[tuple[str, str], ...], done: StageMeasurements) -> tuple[tuple[str, str], ...]:
     """Describes a fused part's kernels: the bytes of all workers, the time of the slowest."""
     mine = [each for each in done.launched if ("Table", each.table) in details]
     if not mine:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpudb.sql import bound
 
 
-def asks_for_none(query: bound.Query, parameters: Sequence[object]) -> bool:
+def has_empty_limit(query: bound.Query, parameters: Sequence[object]) -> bool:
     """Returns whether a query's LIMIT is a parameter of value 0, and its OFFSET valid and known."""
 
     def value(expr: bound.Expr | None) -> object:

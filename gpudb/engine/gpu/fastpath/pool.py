@@ -13,12 +13,12 @@ import socket
 import threading
 from collections.abc import Sequence
 
-from gpudb.engine.gpu.fastpath.server import Question, connected, received, send
+from gpudb.engine.gpu.fastpath.server import FastPathRequest, connect, receive, send
 from gpudb.engine.protocol import Cancel
 from gpudb.lru import LruCache
 
 
-class Shortcuts:
+class FastPathPool:
     """The coordinator's side: connections, each used by one thread at a time, and the statements that take the fast
     path.
     """
@@ -41,7 +41,7 @@ class Shortcuts:
         self._known.pop((digest, parameters))
 
     def ask(
-        self, entries: Sequence[str], questions: Sequence[Question], cancel: Cancel, others: Sequence[str] = ()
+        self, entries: Sequence[str], questions: Sequence[FastPathRequest], cancel: Cancel, others: Sequence[str] = ()
     ) -> list[bytes] | None:
         """Returns the workers' replies; None if one declines or is lost, or the statement is cancelled.
 
@@ -63,7 +63,7 @@ class Shortcuts:
             for connection, question in zip(asked, questions, strict=True):
                 send(connection, pickle.dumps(tuple(question)))
             for connection in asked:
-                answers.append(received(connection))
+                answers.append(receive(connection))
                 if answers[-1] is None:
                     break
         except OSError:
@@ -90,7 +90,7 @@ class Shortcuts:
             gone = [each for other in self._idle.keys() - set(entries) for each in self._idle.pop(other)]
         for each in gone:
             each.close()
-        return connected(entry)
+        return connect(entry)
 
     def close(self) -> None:
         """Closes all connections."""

@@ -36,12 +36,12 @@ _ALIVE = {"TCP_KEEPIDLE": 2, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 4, "TCP_USER_TIM
 """Keepalive limits after which the other host counts as gone."""
 
 
-class Question(NamedTuple):
+class FastPathRequest(NamedTuple):
     """A statement, by its plan's digest and its parameters, over one partition of `shares`.
 
-    A single worker returns the result, a batch (see `result_codec.packed`). Of several workers each returns the rows of
-    its first phase (see `two_phase`): a pickled list with an IPC stream for each stage of the phase. The worker that
-    receives the `given` rows of all runs the second phase and returns the result.
+    A single worker returns the result, a batch (see `result_codec.encode_batch`). Of several workers each returns the
+    rows of its first phase (see `two_phase`): a pickled list with an IPC stream for each stage of the phase. The worker
+    that receives the `given` rows of all runs the second phase and returns the result.
     """
 
     statement: int
@@ -52,14 +52,14 @@ class Question(NamedTuple):
     given: tuple[bytes, ...] = ()
 
 
-Answer = Callable[[Question], bytes | None]
+RequestHandler = Callable[[FastPathRequest], bytes | None]
 """Answers a request; None declines it."""
 
 
-class Entry:
+class FastPathServer:
     """A worker's server, with a thread for each connection; `host` is the address for other hosts, if any."""
 
-    def __init__(self, folder: Path, answer: Answer, host: str = "") -> None:
+    def __init__(self, folder: Path, answer: RequestHandler, host: str = "") -> None:
         self._answer = answer
         self._word = secrets.token_bytes(_WORD)
         self._sockets: list[socket.socket] = []
@@ -109,8 +109,8 @@ class Entry:
         with connection, contextlib.suppress(OSError):
             if connection.family != socket.AF_UNIX and not self._is_told(connection):
                 return
-            while (question := received(connection)) is not None:
-                send(connection, self._answer(Question(*pickle.loads(question))) or b"")
+            while (question := receive(connection)) is not None:
+                send(connection, self._answer(FastPathRequest(*pickle.loads(question))) or b"")
 
     def _is_told(self, connection: socket.socket) -> bool:
         """Returns whether the client has sent the token."""
@@ -122,7 +122,7 @@ class Entry:
         return hmac.compare_digest(word, self._word)
 
 
-def host_of(address: str) -> str:
+def remote_host(address: str) -> str:
     """Returns the address at which other hosts reach a worker, from its Dask address; empty if they cannot."""
     from distributed.comm.addressing import get_address_host
 
@@ -133,7 +133,7 @@ def host_of(address: str) -> str:
         return ""
 
 
-def nearest(places: Sequence[str]) -> str:
+def reachable_endpoint(places: Sequence[str]) -> str:
     """Returns the endpoint of a server that is reachable from here; empty if none is."""
     return _nearest(tuple(places))
 
@@ -145,7 +145,7 @@ def _nearest(places: tuple[str, ...]) -> str:
     return path if path and Path(path).exists() else (others or [""])[0]
 
 
-def connected(place: str) -> socket.socket:
+def connect(place: str) -> socket.socket:
     """Opens a connection to a server. Raises OSError if it does not listen."""
     if not place.startswith(_TCP):
         made = socket.socket(socket.AF_UNIX)
@@ -178,7 +178,7 @@ def send(connection: socket.socket, data: bytes) -> None:
     connection.sendall(len(data).to_bytes(_LENGTH, "big") + data)
 
 
-def received(connection: socket.socket) -> bytes | None:
+def receive(connection: socket.socket) -> bytes | None:
     """Receives one message; None at the end of the connection."""
     held = bytearray()
     wanted = _LENGTH

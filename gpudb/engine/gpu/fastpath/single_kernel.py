@@ -8,26 +8,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpudb.engine.gpu.backend.base import FEW, Held, HostHeld
-from gpudb.engine.gpu.finalize.host import Finished, Tail, tail_of
-from gpudb.engine.gpu.finalize.merge import OfLanes
+from gpudb.engine.gpu.backend.base import FEW, ComputedFrame, HostFrame
+from gpudb.engine.gpu.finalize.host import FinalResult, FinalStage, compile_final_stage
+from gpudb.engine.gpu.finalize.merge import KernelStates
 from gpudb.engine.gpu.fused.runner import Ready, Twin
 from gpudb.engine.gpu.fused.translate.result_columns import frame_of
-from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Partial, Receive
+from gpudb.plan.tree.stages import Stage
 
 
 @dataclass(frozen=True, slots=True)
-class Straight:
+class SingleKernelPlan:
     """The kernel's `part` of stage `number`, and the final stage over its groups."""
 
     number: int
     part: Fused
-    tail: Tail
+    tail: FinalStage
 
-    def answer(self, kernels: Twin, ready: Ready, parameters: Sequence[object]) -> Finished | Held:
+    def answer(self, kernels: Twin, ready: Ready, parameters: Sequence[object]) -> FinalResult | ComputedFrame:
         """Returns the result's rows, or the kernel's output for the last stage to continue with.
 
         `ready` is the bound part.
@@ -36,10 +36,10 @@ class Straight:
         if not isinstance(lanes, list):
             return lanes
         few = lanes[0].rows <= FEW
-        return (few and self.tail.rows([OfLanes(lanes)], parameters)) or HostHeld(frame_of(lanes))
+        return (few and self.tail.rows([KernelStates(lanes)], parameters)) or HostFrame(frame_of(lanes))
 
 
-def straight(stages: Sequence[Stage]) -> Straight | None:
+def match_single_kernel(stages: Sequence[Stage]) -> SingleKernelPlan | None:
     """Analyses a plan for one worker; None if it has another form."""
     last = stages[-1]
     node: Node = last.root
@@ -48,7 +48,7 @@ def straight(stages: Sequence[Stage]) -> Straight | None:
     if not isinstance(node, Receive) or last.narrows:
         return None
     stage = stages[node.stage]
-    part, tail = stage.root, tail_of(last.root)
+    part, tail = stage.root, compile_final_stage(last.root)
     if tail is None or stage.narrows or not isinstance(part, Fused) or not isinstance(part.root, Partial):
         return None
-    return Straight(stage.number, part, tail)
+    return SingleKernelPlan(stage.number, part, tail)

@@ -12,20 +12,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpudb.engine.gpu.exchange import buffers
-from gpudb.engine.gpu.exchange.state_codec import Sent, taken
-from gpudb.engine.gpu.finalize.host import Finished, Tail, tail_of
-from gpudb.engine.gpu.finalize.merge import OfFrame, OfLanes, States
-from gpudb.plan.physical.stages import Stage
+from gpudb.engine.gpu.exchange.state_codec import EncodedStates, decode_states
+from gpudb.engine.gpu.finalize.host import FinalResult, FinalStage, compile_final_stage
+from gpudb.engine.gpu.finalize.merge import FrameStates, KernelStates, States
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Receive
+from gpudb.plan.tree.stages import Stage
 
 BYTES = 2**20
 """Byte limit for the first phase's rows of all workers."""
 
 
 @dataclass(frozen=True)
-class Scattered:
+class TwoPhasePlan:
     """The first phase, stages of fused parts that run on every worker, and the second phase, one stage that returns the
     result from all of their rows.
     """
@@ -34,16 +34,16 @@ class Scattered:
     rest: Stage
 
     @cached_property
-    def tail(self) -> Tail | None:
+    def tail(self) -> FinalStage | None:
         """The second phase as a `FinalStage`, if it only finishes rows or the states of groups."""
-        return tail_of(self.rest.root)
+        return compile_final_stage(self.rest.root)
 
 
-class _Whole(Exception):
+class NotSplittable(Exception):
     """The plan cannot be split into two phases."""
 
 
-def scattered(stages: Sequence[Stage]) -> Scattered | None:
+def split_phases(stages: Sequence[Stage]) -> TwoPhasePlan | None:
     """Splits a plan; None if a worker's first phase would read anything but fused parts."""
     last = stages[-1]
     parts: dict[int, Stage] = {}
@@ -54,12 +54,12 @@ def scattered(stages: Sequence[Stage]) -> Scattered | None:
             root: Node = Receive(last.number, columns, last.rows)
         else:
             root = _joined(last.root, stages, parts, set())
-    except _Whole:
+    except NotSplittable:
         return None
     if not parts:
         return None
     alike = [replace(each, output="gather", keys=(), inputs=(), by="") for _, each in sorted(parts.items())]
-    return Scattered(tuple(alike), replace(last, root=root, inputs=tuple(sorted(parts)), narrows=()))
+    return TwoPhasePlan(tuple(alike), replace(last, root=root, inputs=tuple(sorted(parts)), narrows=()))
 
 
 def _is_part(stage: Stage) -> bool:
@@ -80,27 +80,27 @@ def _joined(node: Node, stages: Sequence[Stage], parts: dict[int, Stage], read: 
     if isinstance(node, Receive):
         stage = stages[node.stage]
         if stage.output == "range" or stage.sample is not None:
-            raise _Whole  # many rows are expected
+            raise NotSplittable  # many rows are expected
         if _is_part(stage):
             parts[stage.number] = stage
             return node
         if stage.number in read:
-            raise _Whole  # it would be computed twice
+            raise NotSplittable  # it would be computed twice
         read.add(stage.number)
         return _joined(stage.root, stages, parts, read)
     if isinstance(node, Fused) or not node.inputs:
-        raise _Whole
+        raise NotSplittable
     return node.with_inputs(*(_joined(each, stages, parts, read) for each in node.inputs))
 
 
-def read(data: bytes | Sent) -> States:
+def decode_output(data: bytes | EncodedStates) -> States:
     """Decodes a worker's output of one first-phase stage: an IPC stream, or a kernel's columns."""
-    return OfFrame(buffers.read(data)) if isinstance(data, bytes) else OfLanes(*taken(data))
+    return FrameStates(buffers.decode_frame(data)) if isinstance(data, bytes) else KernelStates(*decode_states(data))
 
 
-def finished(
-    halves: Scattered, received: Mapping[int, Sequence[States]], parameters: Sequence[object]
-) -> Finished | None:
+def finish_phases(
+    halves: TwoPhasePlan, received: Mapping[int, Sequence[States]], parameters: Sequence[object]
+) -> FinalResult | None:
     """Returns the result if the second phase only finishes few rows, or states of groups; else None."""
     if halves.tail is None:
         return None

@@ -19,7 +19,7 @@ _MANY = 48
 _TENS = np.array([10**power for power in range(19)], np.int64)
 
 
-def averages(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[Array, Array]:
+def divide_averages(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[Array, Array]:
     """Divides totals, which have `scale` decimals, by counts.
 
     Returns the quotients with CARRIED_SCALE decimals as Python integers, and their display scales, at least `shown`;

@@ -15,9 +15,18 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from gpudb.engine.gpu.exchange.result_codec import schema_of
-from gpudb.engine.gpu.finalize.averages import averages
-from gpudb.engine.gpu.finalize.merge import MANY, Apart, Column, How, OfFrame, OfLanes, States, WholeGroups
+from gpudb.engine.gpu.exchange.result_codec import result_schema
+from gpudb.engine.gpu.finalize.averages import divide_averages
+from gpudb.engine.gpu.finalize.merge import (
+    MANY,
+    FrameStates,
+    KernelStates,
+    MergedGroups,
+    MergeFunction,
+    NotMergeable,
+    StateColumn,
+    States,
+)
 from gpudb.engine.gpu.fused.planning.top_n import count_of
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.lower.arrow import numerics
@@ -47,7 +56,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class OutputColumn:
     """A column's values (see `merge.StateColumn`); `shown` is the display scale of each numeric that carries one."""
 
     values: Array
@@ -55,23 +64,23 @@ class Lane:
     texts: Dictionary | None = None
     shown: Array | None = None
 
-    def at(self, rows: Array | None) -> Lane:
+    def at(self, rows: Array | None) -> OutputColumn:
         """Returns some of the rows; None selects all."""
         if rows is None:
             return self
         valid = None if self.valid is None else self.valid[rows]
-        return Lane(self.values[rows], valid, self.texts, None if self.shown is None else self.shown[rows])
+        return OutputColumn(self.values[rows], valid, self.texts, None if self.shown is None else self.shown[rows])
 
 
-Maker = Callable[[WholeGroups], Lane]
+Maker = Callable[[MergedGroups], OutputColumn]
 
 
-class _Other(Exception):
+class _Unsupported(Exception):
     """The stage needs the lowering."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinalResult:
     """A result's rows."""
 
     batch: pa.RecordBatch
@@ -87,15 +96,15 @@ class Finished:
         return int(self.batch.nbytes)
 
 
-def tail_of(root: Node) -> Tail | None:
+def compile_final_stage(root: Node) -> FinalStage | None:
     """Compiles a stage over rows or states of groups; None if it needs the lowering."""
     try:
-        return Tail(root)
-    except _Other:
+        return FinalStage(root)
+    except _Unsupported:
         return None
 
 
-class Tail:
+class FinalStage:
     """A stage's nodes above its groups, or above other rows if there is no `aggregate`: a maker for each column, and
     the sorts.
     """
@@ -107,7 +116,7 @@ class Tail:
         self._makers: list[Maker] = []
         self._sorts: list[tuple[list[tuple[int, bound.SortKey]], Sort]] = []
         self._places = self._over(root)
-        self._schema = schema_of(tuple(self._kinds[place] for place in self._places))
+        self._schema = result_schema(tuple(self._kinds[place] for place in self._places))
 
     def _over(self, node: Node) -> list[int]:
         """Returns the indices of a node's columns among the groups' columns."""
@@ -126,10 +135,10 @@ class Tail:
                 below = self._over(node.input)
                 keys = [(below[_place(key.expr)], key) for key in node.keys]
                 if not all(self._kinds[place].name in _ORDERED for place, _ in keys):
-                    raise _Other
+                    raise _Unsupported
                 self._sorts.append((keys, node))
                 return below
-        raise _Other
+        raise _Unsupported
 
     def _groups(self, node: Aggregate) -> None:
         self.aggregate = node
@@ -138,16 +147,16 @@ class Tail:
         for number, call in enumerate(node.calls):
             maker = _CALLS.get(call.function.name)
             if maker is None or any(arg.type.name not in _HELD for arg in call.args):
-                raise _Other
+                raise _Unsupported
             self._add(call.type, maker(f"a{number}", call))
 
     def _add(self, kind: SqlType, maker: Maker) -> None:
         if kind.name not in _HELD:
-            raise _Other
+            raise _Unsupported
         self._kinds.append(kind)
         self._makers.append(maker)
 
-    def rows(self, given: Sequence[States], parameters: Sequence[object]) -> Finished | None:
+    def rows(self, given: Sequence[States], parameters: Sequence[object]) -> FinalResult | None:
         """Returns the result from the rows or the states of each worker, of which none has a group twice.
 
         None if the stage needs the lowering.
@@ -158,21 +167,21 @@ class Tail:
         keys = None if aggregate is None else len(aggregate.keys)
         try:
             try:
-                return Finished(self._batch(WholeGroups(given, keys), parameters))
-            except Apart:
+                return FinalResult(self._batch(MergedGroups(given, keys), parameters))
+            except NotMergeable:
                 assert aggregate is not None
                 merged = Groups.merged(pl.concat([each.frame for each in given]).lazy(), aggregate).collect()
-                return Finished(self._batch(WholeGroups([OfFrame(merged)], keys), parameters))
-        except (_Other, GpudbError):
+                return FinalResult(self._batch(MergedGroups([FrameStates(merged)], keys), parameters))
+        except (_Unsupported, GpudbError):
             return None
 
-    def _batch(self, states: WholeGroups, parameters: Sequence[object]) -> pa.RecordBatch:
+    def _batch(self, states: MergedGroups, parameters: Sequence[object]) -> pa.RecordBatch:
         made = [maker(states) for maker in self._makers]
         rows: Array | None = None
         for keys, node in self._sorts:
             limit, offset = (count_of(each, parameters) for each in (node.limit, node.offset))
             if -1 in {limit, offset}:
-                raise _Other
+                raise _Unsupported
             first = offset or 0
             ranks = [rank for place, key in keys for rank in _ranks(made[place].at(rows), key)]
             order = _order(ranks, states.height if rows is None else len(rows))
@@ -184,19 +193,19 @@ class Tail:
 
 def _most_rows(given: Sequence[States]) -> int:
     """Returns the row limit below which rows that are not groups take less time here than as frames."""
-    return MANY if all(isinstance(each, OfLanes) and each.plain for each in given) else ROWS
+    return MANY if all(isinstance(each, KernelStates) and each.plain for each in given) else ROWS
 
 
 def _place(expr: bound.Expr) -> int:
     if not isinstance(expr, bound.Column):
-        raise _Other
+        raise _Unsupported
     return expr.index
 
 
 # ---------------------------------------------------------------------------------------------- sort order
 
 
-def _ranks(lane: Lane, key: bound.SortKey) -> list[Array]:
+def _ranks(lane: OutputColumn, key: bound.SortKey) -> list[Array]:
     """Returns integers that sort as rows do by a key: the position of NULLs, and the values, inverted for DESC."""
     ranks = _ascending(lane)
     if key.descending:
@@ -206,7 +215,7 @@ def _ranks(lane: Lane, key: bound.SortKey) -> list[Array]:
     return [lane.valid if key.nulls_first else ~lane.valid, np.where(lane.valid, ranks, 0)]
 
 
-def _ascending(lane: Lane) -> Array:
+def _ascending(lane: OutputColumn) -> Array:
     """Returns integers that sort as values do: NaN sorts above all floats, and zeros are equal."""
     values = lane.values
     if lane.texts is not None:
@@ -243,7 +252,7 @@ def _order(ranks: Sequence[Array], count: int) -> Array:
 # ---------------------------------------------------------------------------------------------- to Arrow
 
 
-def _array(kind: SqlType, lane: Lane) -> pa.Array:
+def _array(kind: SqlType, lane: OutputColumn) -> pa.Array:
     """Converts values to a column of `SqlType.arrow`."""
     values = lane.values
     if lane.texts is not None:
@@ -274,31 +283,31 @@ def _digits(values: Array, mask: Array | None) -> pa.Array:
 def _held(name: str, kind: SqlType) -> Maker:
     """Returns the maker of a key column."""
 
-    def lane(states: WholeGroups) -> Lane:
+    def lane(states: MergedGroups) -> OutputColumn:
         return _lane(states.key(name), states.key(name + "s").values if kind.carried else None)
 
     return lane
 
 
-def _lane(column: Column, shown: Array | None = None) -> Lane:
-    return Lane(column.values, column.valid, column.texts, shown)
+def _lane(column: StateColumn, shown: Array | None = None) -> OutputColumn:
+    return OutputColumn(column.values, column.valid, column.texts, shown)
 
 
-def _picked(how: How, name: str, call: bound.Aggregate) -> Maker:
+def _picked(how: MergeFunction, name: str, call: bound.Aggregate) -> Maker:
     """Returns the maker for a state that is the result: a count, or the least or greatest value."""
     kind, held = call.type, _held(name, call.type)
 
-    def lane(states: WholeGroups) -> Lane:
+    def lane(states: MergedGroups) -> OutputColumn:
         if kind.name not in _TEXT and not kind.carried:
             return _lane(states.values(name, how))
         if states.several:
-            raise Apart  # the order of texts, and the display form of equal values
+            raise NotMergeable  # the order of texts, and the display form of equal values
         return held(states)
 
     return lane
 
 
-def _totals(name: str, states: WholeGroups) -> tuple[Array, Array | None, Array]:
+def _totals(name: str, states: MergedGroups) -> tuple[Array, Array | None, Array]:
     """Returns sums, their validity, and the counts of their values."""
     values = states.values(name, "sum").values
     counts = states.values(name + "n", "sum").values
@@ -311,14 +320,14 @@ def _summed(name: str, call: bound.Aggregate) -> Maker:
     if kind.name == "float8":
         return _real(name, average=False)
     if kind.name not in _NUMBERS or call.type.name not in _NUMBERS:
-        raise _Other
+        raise _Unsupported
     low, high = RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
 
-    def lane(states: WholeGroups) -> Lane:
+    def lane(states: MergedGroups) -> OutputColumn:
         totals, valid, _ = _totals(name, states)
         if totals.dtype == object and any(not low <= total <= high for total in totals.tolist()):
-            raise _Other
-        return Lane(totals, valid, None, states.values(name + "s", "max").values if call.type.carried else None)
+            raise _Unsupported
+        return OutputColumn(totals, valid, None, states.values(name + "s", "max").values if call.type.carried else None)
 
     return lane
 
@@ -328,26 +337,26 @@ def _averaged(name: str, call: bound.Aggregate) -> Maker:
     if kind.name == "float8":
         return _real(name, average=True)
     if kind.name not in _NUMBERS or not call.type.carried:
-        raise _Other
+        raise _Unsupported
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
-    def lane(states: WholeGroups) -> Lane:
+    def lane(states: MergedGroups) -> OutputColumn:
         if states.height > FEW:
-            raise _Other
+            raise _Unsupported
         totals, valid, counts = _totals(name, states)
         shown = states.values(name + "s", "max").values if kind.carried else np.full(states.height, scale)
-        values, shown = averages(totals, counts, scale, shown)
-        return Lane(values, valid, None, shown)
+        values, shown = divide_averages(totals, counts, scale, shown)
+        return OutputColumn(values, valid, None, shown)
 
     return lane
 
 
 def _real(name: str, *, average: bool) -> Maker:
-    def lane(states: WholeGroups) -> Lane:
+    def lane(states: MergedGroups) -> OutputColumn:
         totals, valid, counts = _totals(name, states)
         if np.isinf(totals).any():
-            raise _Other
-        return Lane(totals / np.maximum(counts, 1) if average else totals, valid)
+            raise _Unsupported
+        return OutputColumn(totals / np.maximum(counts, 1) if average else totals, valid)
 
     return lane
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
-from gpudb.engine.gpu.cache.strings import MOST_BYTES, TextsKept
+from gpudb.engine.gpu.cache.strings import MOST_BYTES, StringCache
 from gpudb.engine.gpu.fused.translate.result_columns import Lane, frame_of
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
@@ -24,16 +24,16 @@ FEW = 4096
 MANY = 1 << 15
 """Limit of other rows."""
 Array = np.ndarray[Any, Any]
-How = Literal["sum", "min", "max", "any"]
+MergeFunction = Literal["sum", "min", "max", "any"]
 _BEYOND = 1 << 61
 
 
-class Apart(Exception):
+class NotMergeable(Exception):
     """Only frames can merge these states."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class StateColumn:
     """A column's values. Where they are not `valid` (None: all are) they are 0.
 
     Integers and datetimes are int64, or Python integers where they are wider; `texts` is the dictionary of codes.
@@ -64,11 +64,11 @@ class States(Protocol):
     def frame(self) -> pl.DataFrame:
         """All columns as a frame."""
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> StateColumn:
         """Returns one column."""
 
 
-class WholeGroups:
+class MergedGroups:
     """The states of groups, merged by their keys k0, k1, …; without `keys`, rows of all workers in sequence.
 
     No worker has a group twice. Raises NotMergeable for states of several workers that only frames can merge.
@@ -78,17 +78,17 @@ class WholeGroups:
         self._given = [each for each in given if each.height] or given[:1]
         self.height = sum(each.height for each in self._given)
         self._order: Array | None = None
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, StateColumn] = {}
         self._integers: Array | None = None
         self._places: dict[str, int] = {}
         if keys is None or not self.several:
             return
         if self.height > (MANY if self._known(keys) else FEW):
-            raise Apart
+            raise NotMergeable
         self._join()
         columns = [self._column(f"k{number}") for number in range(keys)]
         if any(each.values.dtype.kind == "f" for each in columns):
-            raise Apart
+            raise NotMergeable
         groups = _numbered(columns, self.height)
         self._order = np.argsort(groups, kind="stable")
         ordered = groups[self._order]
@@ -102,7 +102,7 @@ class WholeGroups:
 
     def _join(self) -> None:
         """Concatenates the integers of all workers, all columns at once, and those texts that have one dictionary."""
-        given = [each for each in self._given if isinstance(each, OfLanes) and each.matrix is not None]
+        given = [each for each in self._given if isinstance(each, KernelStates) and each.matrix is not None]
         if len(given) < len(self._given):
             return
         first, *others = given
@@ -115,7 +115,7 @@ class WholeGroups:
             if all(each.texts(name) is first.texts(name) for each in others)
         }
         for name, place in self._places.items():
-            self._columns[name] = Column(self._integers[place], None, first.texts(name))
+            self._columns[name] = StateColumn(self._integers[place], None, first.texts(name))
 
     @cached_property
     def _ordered(self) -> Array:
@@ -138,12 +138,12 @@ class WholeGroups:
     def _known(self, keys: int) -> bool:
         """Returns whether all texts in keys belong to cached dictionaries."""
         return all(
-            isinstance(each, OfLanes) and ((texts := each.texts(f"k{number}")) is None or texts.kept)
+            isinstance(each, KernelStates) and ((texts := each.texts(f"k{number}")) is None or texts.kept)
             for each in self._given
             for number in range(keys)
         )
 
-    def _column(self, name: str) -> Column:
+    def _column(self, name: str) -> StateColumn:
         """Returns a column of all workers in sequence."""
         found = self._columns.get(name)
         if found is None:
@@ -151,7 +151,7 @@ class WholeGroups:
             found = self._columns[name] = parts[0] if len(parts) == 1 else _joined(parts)
         return found
 
-    def key(self, name: str) -> Column:
+    def key(self, name: str) -> StateColumn:
         """Returns a column that is equal in all states of a group."""
         found = self._column(name)
         if self._order is None:
@@ -161,47 +161,47 @@ class WholeGroups:
         firsts = self._order[self._starts]
         return replace(found, values=found.values[firsts], valid=None if found.valid is None else found.valid[firsts])
 
-    def values(self, name: str, how: How) -> Column:
+    def values(self, name: str, how: MergeFunction) -> StateColumn:
         """Returns a column of numbers or datetimes, merged by `how`."""
         found = self._column(name)
         if self._order is None:
             return found
         if how == "sum" and name in self._places and self._sums is not None:
-            return Column(self._sums[self._places[name]])
+            return StateColumn(self._sums[self._places[name]])
         values, valid = found.values, found.valid
         if how == "any" or (how != "sum" and values.dtype.kind == "f"):
-            raise Apart
+            raise NotMergeable
         values = values[self._order]
         if how == "sum":
             beyond = _BEYOND // len(values)
             if values.dtype.kind == "i" and max(-int(values.min()), int(values.max())) > beyond:
                 values = values.astype(object)
-            return Column(np.add.reduceat(values, self._starts))
+            return StateColumn(np.add.reduceat(values, self._starts))
         if values.dtype == object:
-            raise Apart
+            raise NotMergeable
         if valid is None:
-            return Column(_PICKS[how].reduceat(values, self._starts))
+            return StateColumn(_PICKS[how].reduceat(values, self._starts))
         valid = valid[self._order]
         made = _PICKS[how].reduceat(np.where(valid, values, _end(values.dtype, how)), self._starts)
         valid = np.logical_or.reduceat(valid, self._starts)
-        return Column(np.where(valid, made, np.zeros(1, made.dtype)), valid)
+        return StateColumn(np.where(valid, made, np.zeros(1, made.dtype)), valid)
 
 
-def _joined(parts: Sequence[Column]) -> Column:
+def _joined(parts: Sequence[StateColumn]) -> StateColumn:
     """Concatenates columns of workers, whose dictionaries may differ."""
     valid = None
     if any(each.valid is not None for each in parts):
         every = (np.ones(len(each.values), bool) if each.valid is None else each.valid for each in parts)
         valid = np.concatenate(list(every))
     if parts[0].texts is None:
-        return Column(np.concatenate([each.values for each in parts]), valid)
+        return StateColumn(np.concatenate([each.values for each in parts]), valid)
     texts = tuple(each.texts for each in parts if each.texts is not None)
     if all(each is texts[0] for each in texts):
-        return Column(np.concatenate([each.values for each in parts]), valid, texts[0])
+        return StateColumn(np.concatenate([each.values for each in parts]), valid, texts[0])
     size = sum(int(each.values.estimated_size()) for each in texts)
     merged, places = (_KEPT.of(texts, size) if all(each.kept for each in texts) else None) or _merged(texts)
     codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
-    return Column(np.concatenate(codes), valid, merged)
+    return StateColumn(np.concatenate(codes), valid, merged)
 
 
 def _merged(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...]]:
@@ -212,11 +212,11 @@ def _merged(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...
     return made, tuple(np.array(each, np.int64) for each in places)
 
 
-_KEPT: TextsKept[tuple[Dictionary, ...], tuple[Dictionary, tuple[Array, ...]]] = TextsKept(_merged, few=MOST_BYTES)
-"""Caches the merged dictionary of cached dictionaries (see `state_codec.taken`) with its sort order."""
+_KEPT: StringCache[tuple[Dictionary, ...], tuple[Dictionary, tuple[Array, ...]]] = StringCache(_merged, few=MOST_BYTES)
+"""Caches the merged dictionary of cached dictionaries (see `state_codec.decode_states`) with its sort order."""
 
 
-def _numbered(columns: Sequence[Column], count: int) -> Array:
+def _numbered(columns: Sequence[StateColumn], count: int) -> Array:
     """Returns a number for each row that is equal for equal keys."""
     made = np.zeros(count, np.int64)
     room = 1
@@ -237,16 +237,16 @@ def _numbered(columns: Sequence[Column], count: int) -> Array:
     return made
 
 
-def coded(texts: Sequence[str | None]) -> Column:
+def encode_texts(texts: Sequence[str | None]) -> StateColumn:
     """Returns texts as a dictionary-encoded column."""
     known: dict[str, int] = {}
     codes = np.array([0 if text is None else known.setdefault(text, len(known)) for text in texts], np.int64)
     valid = np.array([text is not None for text in texts], bool) if None in texts else None
-    return Column(codes, valid, Dictionary(pl.Series(list(known), dtype=pl.String)))
+    return StateColumn(codes, valid, Dictionary(pl.Series(list(known), dtype=pl.String)))
 
 
 @dataclass(frozen=True, slots=True)
-class OfFrame:
+class FrameStates:
     """States in a frame."""
 
     frame: pl.DataFrame
@@ -256,15 +256,14 @@ class OfFrame:
         """See `States`."""
         return self.frame.height
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> StateColumn:
         """See `States`."""
         series = self.frame[name]
-        return coded(series.to_list()) if series.dtype == pl.String else Column(*values_of(series))
+        return encode_texts(series.to_list()) if series.dtype == pl.String else StateColumn(*to_numpy(series))
 
 
-class OfLanes:
-    """States as a kernel left them on the host, or as they were decoded (see `state_codec`); at least one of `lanes`.
-    """
+class KernelStates:
+    """States as a kernel left them on the host, or as they were decoded (see `state_codec`); at least one of `lanes`."""
 
     def __init__(
         self, lanes: Sequence[Lane], matrix: Array | None = None, places: Mapping[str, int] = MappingProxyType({})
@@ -290,7 +289,7 @@ class OfLanes:
         """Returns a column's dictionary; None if it has none."""
         return self._lanes[name].dictionary
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> StateColumn:
         """See `States`."""
         lane = self._lanes[name]
         values, *more = lane.parts
@@ -303,7 +302,7 @@ class OfLanes:
         valid = lane.valid
         if valid is not None and valid.all():
             valid = None
-        return Column(
+        return StateColumn(
             values if valid is None else np.where(valid, values, values.dtype.type(0)), valid, lane.dictionary
         )
 
@@ -319,14 +318,14 @@ def _narrowed(parts: Sequence[Array]) -> Array:
 _PICKS = {"min": np.minimum, "max": np.maximum}
 
 
-def _end(kind: Any, how: How) -> Any:
+def _end(kind: Any, how: MergeFunction) -> Any:
     """Returns the value that loses against every other one."""
     if kind.kind == "b":
         return how == "min"
     return np.iinfo(kind).max if how == "min" else np.iinfo(kind).min
 
 
-def values_of(series: pl.Series) -> tuple[Array, Array | None]:
+def to_numpy(series: pl.Series) -> tuple[Array, Array | None]:
     """Returns the values of a lane of integers, floats, booleans or datetimes, and their validity (None: no NULLs).
 
     NULLs are 0. Integers are int64, or Python integers where they are wider. Series methods that are expressions

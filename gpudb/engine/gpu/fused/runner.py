@@ -18,8 +18,8 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Held
-from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.fused.codegen.kernel import generated
 from gpudb.engine.gpu.fused.cuda.compile_pool import Compiling, Jobs, Workshop
 from gpudb.engine.gpu.fused.cuda.launch import Launcher
@@ -44,7 +44,7 @@ _Key = tuple[ByIdentity[Fused], Hashable]
 """A fused part, and what its parameters, share and build sides depend on."""
 
 
-Made = pl.DataFrame | Held
+Made = pl.DataFrame | ComputedFrame
 """A part's columns: on the host, or where a kernel left many rows."""
 _REPLAYED = 8 * KEPT
 """The share of the packed columns' room that the room of one part's launches may take."""
@@ -117,8 +117,8 @@ class Twin:
     def __call__(
         self,
         node: Fused,
-        builds: Sequence[Held],
-        share: Share,
+        builds: Sequence[ComputedFrame],
+        share: Partition,
         parameters: Sequence[object],
         key: Hashable = None,
     ) -> Made | None:
@@ -167,7 +167,7 @@ class Twin:
         """Runs a part that was kept."""
         return self._frame(_current(ready), ready.table, ready.wanted)
 
-    def lanes(self, ready: Ready) -> list[Lane] | Held:
+    def lanes(self, ready: Ready) -> list[Lane] | ComputedFrame:
         """The same, of which nothing is told: columns, on the host where they are few."""
         self.ran += 1
         prepared = _current(ready)
@@ -249,7 +249,7 @@ class Twin:
         """What comes of a part that was kept, over all of its segments."""
         return self._run(prepared)
 
-    def _laid(self, prepared: Prepared, outcome: executor.Outcome) -> list[Lane] | Held:
+    def _laid(self, prepared: Prepared, outcome: executor.Outcome) -> list[Lane] | ComputedFrame:
         """A part's columns from what came of it, on the host, or where a kernel left many rows."""
         return prepared.lanes(outcome)
 
@@ -270,7 +270,7 @@ class Kernels(Twin):
     """Runs fused parts on the current GPU, where the packed columns lie; `lay` makes frames of what stays there, or
     gives None for what has to go by the host."""
 
-    def __init__(self, tables: PackedTables, lay: Callable[[Sequence[Lane]], Held | None]) -> None:
+    def __init__(self, tables: PackedTables, lay: Callable[[Sequence[Lane]], ComputedFrame | None]) -> None:
         self._launcher = Launcher()
         self._lay = lay
         super().__init__(tables, self._launcher.workshop)
@@ -306,7 +306,7 @@ class Kernels(Twin):
         for each in self._kept.values():
             each.replays.clear()
 
-    def _laid(self, prepared: Prepared, outcome: executor.Outcome) -> list[Lane] | Held:
+    def _laid(self, prepared: Prepared, outcome: executor.Outcome) -> list[Lane] | ComputedFrame:
         lanes = prepared.lanes(outcome)
         if on_host(lanes):
             return lanes

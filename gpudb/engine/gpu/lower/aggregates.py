@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.lower.arithmetic import integer
 from gpudb.engine.gpu.lower.deferred import PutOff
 from gpudb.engine.gpu.lower.error_codes import OVERFLOW, ROWS, fault
@@ -40,7 +40,7 @@ class State:
     partial: Callable[[Sequence[Value], str], list[pl.Expr]]
     merge: Callable[[str], list[pl.Expr]]
     final: Callable[[str, PutOff], Value]
-    narrow: Callable[[str, Held], Value | None] | None = None
+    narrow: Callable[[str, ComputedFrame], Value | None] | None = None
 
 
 def is_mergeable(call: bound.Aggregate) -> bool:
@@ -107,7 +107,7 @@ def may_wrap(call: bound.Aggregate | bound.Window, value: Value) -> bool:
     return most is None or most >= MOST_SUM
 
 
-def checked_sums(held: Held, names: Sequence[str]) -> None:
+def checked_sums(held: ComputedFrame, names: Sequence[str]) -> None:
     """Raises NotCarried if a sum of values of one of these columns may overflow, for any grouping."""
     for name in names:
         least, largest = held.least(name), held.largest(name)
@@ -161,7 +161,7 @@ def _summed(call: bound.Aggregate) -> State:
         others = (("s", pl.col(name + "s")),) if call.type.carried else ()
         return Value(call.type, total, None, (1 - _LIMIT, _LIMIT - 1), others)
 
-    def narrow(name: str, held: Held) -> Value | None:
+    def narrow(name: str, held: ComputedFrame) -> Value | None:
         if not held.rows or not held.narrow(name):
             return None
         counts = held.least(name + "n")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames
+from gpudb.engine.gpu.backend.base import Backend
 from gpudb.sql import bound
 
 
@@ -19,7 +19,7 @@ def counted_row(call: bound.Aggregate) -> bound.Row | None:
 
 
 def firsts(
-    lazy: pl.LazyFrame, keys: Sequence[str], fields: Sequence[str], there: str, made: str, frames: Frames
+    lazy: pl.LazyFrame, keys: Sequence[str], fields: Sequence[str], there: str, made: str, frames: Backend
 ) -> pl.LazyFrame:
     """Adds a column `made` that is true in the first of each group's rows with equal `fields`, and NULL elsewhere.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.lower.error_codes import DIVISION, fault
 from gpudb.engine.gpu.lower.host_fallback import Host, HostStep
 from gpudb.engine.gpu.lower.quotients import Quotient
@@ -55,7 +55,7 @@ class PutOff:
         del self.steps[mark[0] :]
         del self._hosted[mark[1] :]
 
-    def computed(self, lazy: pl.LazyFrame, frames: Frames) -> Held:
+    def computed(self, lazy: pl.LazyFrame, frames: Backend) -> ComputedFrame:
         """Collects the frame and adds every step's columns."""
         made = frames.held(lazy)
         for each in self.steps:

@@ -16,13 +16,12 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from gpudb.duckdb.errors import translated
-from gpudb.duckdb.expressions import Expressions as Rendering
-from gpudb.duckdb.output_casts import leaving, outside
-from gpudb.engine.cpu.engine import ENGINE_ERRORS
-from gpudb.engine.cpu.instance import Instance
-from gpudb.engine.cpu.system_catalog import SystemCatalog
-from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.duckdb.errors import ENGINE_ERRORS, translate_error
+from gpudb.duckdb.expressions import ExpressionRenderer
+from gpudb.duckdb.instance import Instance
+from gpudb.duckdb.output_casts import cast_output, output_type
+from gpudb.duckdb.system_relations import reads_system_catalog
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
 from gpudb.engine.gpu.lower.sort_keys import sort_key
 from gpudb.engine.gpu.lower.values import is_keyed, lanes
@@ -83,12 +82,12 @@ class Host:
     def _rendered(self, expr: Any, kind: SqlType) -> str:
         """Renders an expression over `f` as SQL, with one value of `SqlType.duckdb`."""
         lanes(kind)
-        rendering = Rendering(lambda each: f"f.c{each.index}", _no_query, self.parameters)
+        renderer = ExpressionRenderer(lambda each: f"f.c{each.index}", _no_query, self.parameters)
         try:
-            sql = rendering.whole(expr)
+            sql = renderer.render_packed(expr)
         except FeatureNotSupported as error:
             raise NotCarried(error.message) from error
-        if SystemCatalog.needed(leaving(sql, kind)):
+        if reads_system_catalog(cast_output(sql, kind)):
             raise NotCarried("the system catalog")
         return sql
 
@@ -120,7 +119,7 @@ def _given(frame: pl.DataFrame, columns: Columns) -> tuple[pa.Table, str]:
     arrays = {f"c{index}": column(frame, f"c{index}", kind) for index, kind in columns}
     arrays |= {f"c{index}": _copied(arrays[f"c{index}"]) for index, kind in columns if is_keyed(kind)}
     selected = [
-        f"c{index}" if outside(kind) == kind.duckdb else f"CAST(c{index} AS {kind.duckdb}) AS c{index}"
+        f"c{index}" if output_type(kind) == kind.duckdb else f"CAST(c{index} AS {kind.duckdb}) AS c{index}"
         for index, kind in columns
     ]
     # A table needs a column to have a row count.
@@ -142,7 +141,7 @@ class HostStep:
         """The columns that it adds to a frame."""
         return tuple(self.name + suffix for suffix in lanes(self.kind))
 
-    def added(self, made: Held, frames: Frames) -> Held:
+    def added(self, made: ComputedFrame, frames: Backend) -> ComputedFrame:
         """Adds the expression's physical columns to the frame; raises the errors of its rows."""
         read = [f"c{index}{suffix}" for index, kind in self.columns for suffix in lanes(kind)]
         # A table needs a column to have a row count.
@@ -230,7 +229,7 @@ def lanes_of_text(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
 
 def _copied(array: Any) -> Any:
     """Copies an array: DuckDB cannot read structs at an offset."""
-    return array.take(np.arange(len(array)))
+    return array.acquire(np.arange(len(array)))
 
 
 def _computed(
@@ -244,15 +243,15 @@ def _computed(
             value = f"(q.v{number}).v" if kind.carried else f"q.v{number}"
             outputs.append(f"(CASE WHEN {value} IS NOT NULL THEN {sort_key(value, kind)} END) AS k{number}")
     instance = _instance()
-    cursor = instance.cursors.take(timezone)
+    cursor = instance.cursors.acquire(timezone)
     try:
         cursor.register("held", held)
         made = cursor.sql(f"SELECT {', '.join(outputs)} FROM ({values}) AS q{order}").to_arrow_table()
     except ENGINE_ERRORS as error:
-        raise translated(error) from error
+        raise translate_error(error) from error
     finally:
         cursor.unregister("held")
-        instance.cursors.give(timezone, cursor)
+        instance.cursors.release(timezone, cursor)
 
     def whole(name: str) -> pa.Array:
         return made.column(name).combine_chunks()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames
+from gpudb.engine.gpu.backend.base import Backend
 from gpudb.plan.tree.nodes import JoinKind
 
 Condition = Callable[[pl.LazyFrame], pl.LazyFrame]
@@ -26,7 +26,7 @@ def key_columns(keys: Sequence[pl.Expr], kinds: Sequence[pl.DataType], prefix: s
 
 
 def joined(
-    kind: JoinKind, left: pl.LazyFrame, right: pl.LazyFrame, keys: int, condition: Condition | None, frames: Frames
+    kind: JoinKind, left: pl.LazyFrame, right: pl.LazyFrame, keys: int, condition: Condition | None, frames: Backend
 ) -> pl.LazyFrame:
     """Joins two frames by the columns k0, k1, … (left) and q0, q1, … (right), `keys` of each: their `key_columns`.
 
@@ -57,7 +57,7 @@ def _pairs(
     right: pl.LazyFrame,
     names: tuple[list[str], list[str]],
     condition: Condition | None,
-    frames: Frames,
+    frames: Backend,
 ) -> pl.LazyFrame:
     if names[0]:
         made = left.join(right, left_on=names[0], right_on=names[1], how="inner", coalesce=False)
@@ -70,7 +70,7 @@ def _pairs(
     return condition(frames.held(made).lazy if held.rows <= 1 else made)
 
 
-def not_in(left: pl.LazyFrame, right: pl.LazyFrame, frames: Frames) -> pl.LazyFrame:
+def not_in(left: pl.LazyFrame, right: pl.LazyFrame, frames: Backend) -> pl.LazyFrame:
     """The anti join of NOT IN on k0 and q0: a NULL on the right excludes all rows, one on the left its row."""
     found = frames.held(right.select("q0"))
     if not found.rows:

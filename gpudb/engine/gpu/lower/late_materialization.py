@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames
+from gpudb.engine.gpu.backend.base import Backend
 from gpudb.engine.gpu.lower.lowered_frame import Frame
 from gpudb.plan.tree.stage_nodes import Defer, Fetch
 
@@ -24,7 +24,7 @@ def deferred(frame: Frame, node: Defer) -> Frame:
     return Frame(made, tuple(None if n in node.strings else each for n, each in enumerate(frame.bounds)))
 
 
-def fetched(frame: Frame, node: Fetch, scanned: pl.LazyFrame, frames: Frames) -> Frame:
+def fetched(frame: Frame, node: Fetch, scanned: pl.LazyFrame, frames: Backend) -> Frame:
     """Gathers strings from all `scanned` rows; NULL if a join filled the position with NULL."""
     held = frames.held(frame.lazy)
     places = frames.fetched(held.lazy.select(f"c{node.at}"), "late strings")[f"c{node.at}"]

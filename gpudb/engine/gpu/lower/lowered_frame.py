@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.lower.deferred import PutOff
 from gpudb.engine.gpu.lower.error_codes import Error, raised, worst
 from gpudb.engine.gpu.lower.expressions import Expressions
@@ -24,14 +24,14 @@ class Frame:
 
     lazy: pl.LazyFrame
     bounds: tuple[Bounds, ...]
-    held: Held | None = None
+    held: ComputedFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
     """How a stage's frames are computed: `frames` computes lazy frames, `host` what has no lowering."""
 
-    frames: Frames
+    frames: Backend
     host: Host
 
     def over(self, frame: Frame) -> Expressions:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames, Held, Order
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
 from gpudb.engine.gpu.lower import late_materialization, set_functions, windows
 from gpudb.engine.gpu.lower.constants import compared_constant
 from gpudb.engine.gpu.lower.deferred import PutOff
@@ -51,7 +51,7 @@ class Lowering:
     def __init__(
         self,
         source: Callable[[nodes.Node, Lowering], Frame],
-        frames: Frames,
+        frames: Backend,
         host: Host,
         worker: int = 0,
         seen: Callable[[nodes.Node, Frame], Frame] | None = None,
@@ -230,7 +230,7 @@ class Lowering:
             return without(lazy, over.put_off)
         if 0 < first <= _FIRST:
             expr, key = told[0]
-            lazy = self._frames.first(lazy, expr, Order(key.descending, key.nulls_first), first, again=again)
+            lazy = self._frames.first(lazy, expr, SortOrder(key.descending, key.nulls_first), first, again=again)
         made = lazy.sort(
             [expr for expr, _ in told],
             descending=[key.descending for _, key in told],
@@ -404,7 +404,7 @@ class Lowering:
         names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
         bounds = tuple(map(type_bounds, node.types))
 
-        def step(rows: Held) -> Held:
+        def step(rows: ComputedFrame) -> ComputedFrame:
             self._working[node.number] = Frame(rows.lazy, bounds)
             self._kept.clear()
             return self._frames.held(self.frame(node.right).lazy.select(names))

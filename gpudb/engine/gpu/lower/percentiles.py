@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames
+from gpudb.engine.gpu.backend.base import Backend
 from gpudb.engine.gpu.lower.values import is_keyed, lanes
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
@@ -41,7 +41,7 @@ def grouped(
     shown: Sequence[pl.Expr],
     calls: Sequence[pl.Expr],
     placed: Placed,
-    frames: Frames,
+    frames: Backend,
 ) -> pl.LazyFrame:
     """Groups by the columns `names` with some aggregates, and each call's value in the column `a` and its number.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from gpudb.duckdb.udf.quotient import quotient_of
-from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.lower.exact_division import LEFT, quotients
 from gpudb.engine.gpu.lower.values import Value
 
@@ -33,7 +33,7 @@ class Quotient:
         """The columns that it adds to a frame."""
         return self.name, self.name + "s"
 
-    def added(self, made: Held, frames: Frames) -> Held:
+    def added(self, made: ComputedFrame, frames: Backend) -> ComputedFrame:
         """Adds the quotient's columns to the frame."""
         parts = made.lazy.with_columns(
             self.dividend.expr.alias("a"), self.divisor.expr.alias("b"), self.shown.cast(pl.Int32).alias("s")

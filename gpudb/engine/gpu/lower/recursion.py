@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.plan.errors import NotCarried
 
 ROUNDS, ROWS = 100_000, 20_000_000
@@ -19,7 +19,12 @@ So frames stay few, and a row is copied few times.
 
 
 def recursive(
-    first: Held, step: Callable[[Held], Held], keys: Sequence[str], frames: Frames, *, distinct: bool
+    first: ComputedFrame,
+    step: Callable[[ComputedFrame], ComputedFrame],
+    keys: Sequence[str],
+    frames: Backend,
+    *,
+    distinct: bool,
 ) -> pl.LazyFrame:
     """Returns all rows. `step` evaluates the second term; `distinct` keeps rows once, by the columns `keys`."""
 

@@ -9,7 +9,7 @@ from functools import reduce
 import polars as pl
 import pyarrow.compute as pc
 
-from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
 from gpudb.engine.gpu.lower.error_codes import STEP, Error, fault
 from gpudb.engine.gpu.lower.host_fallback import HostRows
@@ -70,7 +70,7 @@ def spread(calls: Sequence[bound.SetReturning]) -> Items | None:
     return items if isinstance(held, pl.List) and {"": held.inner} == lanes(items.kind) else None
 
 
-def exploded(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Frames, *, numbered: bool) -> pl.LazyFrame:
+def exploded(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Backend, *, numbered: bool) -> pl.LazyFrame:
     """Explodes lists into the column `item`; adds the position from 0 on as `i` if `numbered`.
 
     `empty` is the comparison key of an empty array.
@@ -122,7 +122,7 @@ def counts(found: Sequence[Set | HostSet]) -> list[pl.Expr]:
     return [each.count.cast(pl.Int64).alias(f"t{n}") for n, each in enumerate(found) if isinstance(each, Set)]
 
 
-def repeated(lazy: pl.LazyFrame, sets: int, frames: Frames, place: str) -> Held:
+def repeated(lazy: pl.LazyFrame, sets: int, frames: Backend, place: str) -> ComputedFrame:
     """Expands a frame as `expanded` does, but on the device, for `sets` sets that are all lowered."""
     known = [pl.col(f"t{n}").fill_null(0) for n in range(sets)]
     held = frames.held(lazy.with_columns(reduce(larger, known).alias("times")))

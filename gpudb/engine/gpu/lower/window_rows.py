@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames, Held
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.lower.values import larger, smaller
 from gpudb.sql import bound
 
@@ -25,7 +25,7 @@ class Rows:
 
     def __init__(
         self,
-        frames: Frames,
+        frames: Backend,
         lazy: pl.LazyFrame,
         partition: list[str],
         keys: list[str],
@@ -55,7 +55,7 @@ class Rows:
         return self.lazy
 
     @property
-    def computed(self) -> Held:
+    def computed(self) -> ComputedFrame:
         """The rows that `held` has computed."""
         return self._rows
 
@@ -69,7 +69,7 @@ class Rows:
         return self._frames.held(summed).largest("t") or 0
 
     def repeated(self, lazy: pl.LazyFrame, times: str, number: str) -> pl.LazyFrame:
-        """See `Frames.repeated`."""
+        """See `Backend.repeated`."""
         return self._frames.repeated(self._frames.held(lazy), times, number).lazy
 
 

@@ -51,9 +51,8 @@ class Cost:
         return self.seconds < SHORT_SECONDS
 
 
-def cost_of(root: Node, workers: int, *, gpu: bool = False) -> Cost:
-    """Estimates a plan's cost from the rows of its nodes, at 8 bytes per column; kernels keep none of what they read.
-    """
+def estimate_cost(root: Node, workers: int, *, gpu: bool = False) -> Cost:
+    """Estimates a plan's cost from the rows of its nodes, at 8 bytes per column; kernels keep none of what they read."""
     seconds = most = 0.0
     each, read = (_GPU_BYTES_A_SECOND, _KERNELS_BYTES_A_SECOND) if gpu else (_BYTES_A_SECOND, _BYTES_A_SECOND)
     waiting = [root]
@@ -76,10 +75,10 @@ class _Waiting:
     turn: asyncio.Future[None]
 
 
-class _Class:
+class _Queue:
     """Statements of one class: limits of their number and of their bytes; one statement alone may exceed the bytes."""
 
-    def __init__(self, statements: int, most: int, spent: Spent, clock: Callable[[], float]) -> None:
+    def __init__(self, statements: int, most: int, spent: RecentSeconds, clock: Callable[[], float]) -> None:
         self._statements, self._most = statements, most
         self._spent, self._clock = spent, clock
         self.running: list[Cost] = []
@@ -120,7 +119,7 @@ class _Class:
         return each.since + min(each.cost.seconds, _MOST_SECONDS) + min(self._spent.of(each.session), _MOST_SECONDS)
 
 
-class Spent:
+class RecentSeconds:
     """Recent seconds of sessions; they decay by half in _HALF_LIFE."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -150,9 +149,9 @@ class Admission:
         self, room: int, *, long: int = LONG, short: int = SHORT, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
-        self._spent = Spent(clock)
+        self._spent = RecentSeconds(clock)
         self._classes = {
-            is_short: _Class(n, room, self._spent, clock) for is_short, n in ((False, long), (True, short))
+            is_short: _Queue(n, room, self._spent, clock) for is_short, n in ((False, long), (True, short))
         }
 
     def count(self) -> tuple[int, int]:

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Held, HostFrames, HostHeld, Order
+from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, SortOrder
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
-from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.lower.host_fallback import Host
-from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node, Scan
+from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import rebuild
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
@@ -24,19 +24,21 @@ from gpudb.sql.traverse import walk
 _NOTHING = ResidentTables(0)
 
 
-class _Empty(HostFrames):
+class _Empty(HostBackend):
     """A backend without rows: it only computes types."""
 
-    def held(self, lazy: pl.LazyFrame) -> HostHeld:
-        return HostHeld(self.fetched(lazy, ""))
+    def held(self, lazy: pl.LazyFrame) -> HostFrame:
+        return HostFrame(self.fetched(lazy, ""))
 
     def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         return pl.DataFrame(schema=lazy.collect_schema())
 
-    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: Order, count: int, *, again: bool) -> pl.LazyFrame:
+    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
         return lazy
 
-    def split(self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False) -> list[Held]:
+    def split(
+        self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False
+    ) -> list[ComputedFrame]:
         lazy.select(key.alias(f"h{number}") for number, key in enumerate(keys)).collect_schema()
         return [self.held(lazy)]
 
@@ -45,14 +47,13 @@ _FRAMES = _Empty()
 
 
 def check_functions(query: bound.Query) -> None:
-    """Raises NotCarried for a volatile function, even in an unused column: pruning would drop its effect or its error.
-    """
+    """Raises NotCarried for a volatile function, even in an unused column: pruning would drop its effect or its error."""
     for node in walk(query):
         if isinstance(node, bound.Call | bound.SetReturning | bound.FunctionScan) and node.function.volatile:
             raise NotCarried(f"function {node.function}, whose value changes from row to row")
 
 
-def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, tuple[str, ...]]:
+def check_stages(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, tuple[str, ...]]:
     """Returns the host's functions in each stage, by the stage's number.
 
     Raises NotCarried for the first stage that no worker supports; errors of the statement itself are left to its run.
@@ -63,15 +64,15 @@ def check(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, 
             return replace(node, root=rebuild(node.root, empty))
         return replace(node, table=replace(node.table, files=())) if isinstance(node, Scan) else node
 
-    given: dict[int, list[Held]] = {}
+    given: dict[int, list[ComputedFrame]] = {}
     hosted: dict[int, tuple[str, ...]] = {}
     for stage in stages:
         dry = replace(stage, root=rebuild(stage.root, empty), narrows=())
         received = {number: given[number][:1] for number in stage.inputs}
         try:
             host = Host(parameters, dry=True)
-            task = Task(dry, Share(0, 1), parameters)
-            given[stage.number] = compute(task, _NOTHING, received, _FRAMES, asked=host)
+            task = StageTask(dry, Partition(0, 1), parameters)
+            given[stage.number] = execute_stage(task, _NOTHING, received, _FRAMES, asked=host)
             hosted[stage.number] = tuple(dict.fromkeys(host.used))
         except GpudbError:
             break

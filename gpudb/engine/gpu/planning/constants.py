@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from gpudb.engine.gpu.lower.values import is_keyed, literal
-from gpudb.engine.gpu.planning.exact import computed
+from gpudb.engine.gpu.planning.exact import evaluate_exact
 from gpudb.engine.protocol import Engine, Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
@@ -25,11 +25,11 @@ _HOSTED = {"inet", "cidr", "money", "timetz", "jsonpath"}
 """Types whose constants have another form in a query than in a column: expressions of them are not folded."""
 
 
-def evaluator(engine: Engine, request: Request) -> Evaluate:
+def make_evaluator(engine: Engine, request: Request) -> Evaluate:
     """Returns an evaluator of constant expressions under a request's settings and parameters."""
 
     def evaluate(exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
-        found = [computed(expr) for expr in exprs]
+        found = [evaluate_exact(expr) for expr in exprs]
         asked = iter(_asked(engine, request, [expr for expr, each in zip(exprs, found, strict=True) if each is None]))
         return [next(asked) if each is None else each for each in found]
 

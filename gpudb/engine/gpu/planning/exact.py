@@ -22,16 +22,16 @@ _NONE = (type(None), str)
 _INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
 
 
-def computed(expr: bound.Expr) -> bound.Constant | None:
+def evaluate_exact(expr: bound.Expr) -> bound.Constant | None:
     """Returns the value of a constant expression; None if the embedded engine must evaluate it."""
     match expr:
         case bound.Constant():
             return expr
         case bound.Cast(arg=arg, type=kind) if kind.name == "numeric" and arg.type.name in _INTEGERS:
-            value = computed(arg)
+            value = evaluate_exact(arg)
             return None if value is None else _constant(value.value, kind)
         case bound.Call(function=function, args=(_, _) as args) if function.name in _COMPUTED:
-            left, right = (computed(each) for each in args)
+            left, right = (evaluate_exact(each) for each in args)
             # Values beyond Python's calendar are texts.
             if left is None or right is None or isinstance(left.value, _NONE) or isinstance(right.value, _NONE):
                 return None

@@ -14,25 +14,26 @@ from functools import cached_property
 import pyarrow as pa
 
 from gpudb.catalog.model import Table
-from gpudb.engine.gpu.exchange.result_codec import schema_of
-from gpudb.engine.gpu.fastpath.two_phase import Scattered, scattered
+from gpudb.engine.gpu.exchange.result_codec import result_schema
+from gpudb.engine.gpu.fastpath.two_phase import TwoPhasePlan, split_phases
 from gpudb.engine.gpu.fused.planning.matching import DEVICE_GROUPS, DEVICE_ROWS, Limits, fused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
-from gpudb.engine.gpu.planning.admission import Cost, cost_of
-from gpudb.engine.gpu.planning.capability import check, check_functions
-from gpudb.engine.gpu.planning.constants import evaluator
-from gpudb.engine.gpu.worker.batching import Space, build_rows, chunks_of, kept_rows
+from gpudb.engine.gpu.planning.admission import Cost, estimate_cost
+from gpudb.engine.gpu.planning.capability import check_functions, check_stages
+from gpudb.engine.gpu.planning.constants import make_evaluator
+from gpudb.engine.gpu.worker.batching import MemorySpace, choose_chunks, max_build_rows, max_cached_build_rows
 from gpudb.engine.protocol import Engine, Request
 from gpudb.lru import LruCache
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import RULES, Rule, optimized
+from gpudb.plan.optimize.dynamic_filters import narrowed
 from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
-from gpudb.plan.physical.dynamic_filters import narrowed
+from gpudb.plan.optimize.late_strings import late_strings
 from gpudb.plan.physical.exchange_planning import Costs
-from gpudb.plan.physical.late_strings import late_strings
-from gpudb.plan.physical.stages import Stage, stages_of
+from gpudb.plan.physical.stage_cutting import stages_of
 from gpudb.plan.tree.nodes import WHOLE, Node, Plan, Scan
+from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import rebuild, walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact, Prepared
@@ -45,13 +46,13 @@ _GPU_COSTS = Costs(range=10_000_000, gathered=8_000_000, small=1_000_001)
 """A GPU sorts millions of rows, groups them, and reads a small table in less time than an exchange takes."""
 
 
-def costs_of(workers: int, *, gpu: bool) -> Costs:
+def exchange_costs(workers: int, *, gpu: bool) -> Costs:
     """Returns the costs by which exchanges are chosen among `workers`."""
     return replace(_GPU_COSTS if gpu else _COSTS, workers=workers)
 
 
 @dataclass(frozen=True)
-class Planned:
+class PhysicalPlan:
     """A plan over a snapshot, its stages, and their estimated cost."""
 
     plan: Plan
@@ -78,22 +79,22 @@ class Planned:
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema of its rows."""
-        return schema_of(tuple(column.type for column in self.plan.columns))
+        return result_schema(tuple(column.type for column in self.plan.columns))
 
     @cached_property
-    def scattered(self) -> Scattered | None:
+    def scattered(self) -> TwoPhasePlan | None:
         """The two phases of the plan; None if it cannot be split."""
-        return scattered(self.stages)
+        return split_phases(self.stages)
 
 
 @dataclass
-class _Kept:
+class _CachedPlan:
     """The plan of a query, and its latest stages with the tables that they read."""
 
     plan: Plan
     scanned: tuple[Table, ...]
     tables: tuple[Table, ...] = ()
-    planned: Planned | None = None
+    planned: PhysicalPlan | None = None
     ends: float = math.inf
     """The monotonic time at which the stages expire."""
     fused: bool = False
@@ -125,20 +126,20 @@ class Planner:
         self._costs = costs
         self._rules, self._optimize = rules, optimize
         # A query owns its plan; this only bounds how many do.
-        self._artifact = Artifact[_Kept]()
+        self._artifact = Artifact[_CachedPlan]()
         self._recent: LruCache[Prepared, Prepared] = LruCache(
             _KEPT, on_evict=lambda prepared, _: prepared.discard(self._artifact)
         )
         self._lock = threading.Lock()
 
-    def planned(self, request: Request, space: Space | None = None, chunks: int = 0) -> Planned:
+    def planned(self, request: Request, space: MemorySpace | None = None, chunks: int = 0) -> PhysicalPlan:
         """Returns the plan and its stages over the snapshot. NotCarried names what the workers do not support.
 
         Each worker's partition is cut into `chunks`, or for 0 into as many as the memory in `space` requires. The
         stages are cached while the tables have the same files, unless constants depend on the request. Stages with
         explicit `chunks` expire after CAREFUL_SECONDS.
         """
-        evaluate = evaluator(self._constants, request)
+        evaluate = make_evaluator(self._constants, request)
         kept = self._kept(request.query, evaluate)
         tables = tuple(map(request.table, kept.scanned))
         fuse = self._fuses(request)
@@ -164,20 +165,20 @@ class Planner:
         workers = self._costs.workers
         physical = fused(root, estimate, request.parameters, self._limits(space)) if fuse else root
         if not chunks:
-            chunks = chunks_of(physical, workers, space) if space is not None else 1
+            chunks = choose_chunks(physical, workers, space) if space is not None else 1
         stages = self._finished(stages_of(physical, is_mergeable, self._cut(chunks, space)))
         if fuse not in kept.hosted:
-            kept.hosted[fuse] = check(stages, request.parameters)
+            kept.hosted[fuse] = check_stages(stages, request.parameters)
         # Polars computes on the host what the GPU does not.
-        cost = cost_of(physical, workers, gpu=self._gpu and not any(kept.hosted[fuse].values()))
+        cost = estimate_cost(physical, workers, gpu=self._gpu and not any(kept.hosted[fuse].values()))
         cost = replace(cost, bytes=cost.bytes // chunks)
-        made = Planned(Plan(root, kept.plan.columns), stages, cost, chunks)
+        made = PhysicalPlan(Plan(root, kept.plan.columns), stages, cost, chunks)
         if not computed:
             with self._lock:
                 kept.tables, kept.planned, kept.ends, kept.fused = tables, made, ends, fuse
         return made
 
-    def again(self, request: Request) -> Planned | None:
+    def again(self, request: Request) -> PhysicalPlan | None:
         """Returns the cached stages of a query; None if `planned` would plan."""
         kept = request.query.prepared.get(self._artifact)
         if kept is None:
@@ -185,7 +186,7 @@ class Planner:
         self._recent.get(request.query.prepared)
         return self._current(kept, tuple(map(request.table, kept.scanned)), self._fuses(request))
 
-    def _current(self, kept: _Kept, tables: tuple[Table, ...], fuse: bool) -> Planned | None:
+    def _current(self, kept: _CachedPlan, tables: tuple[Table, ...], fuse: bool) -> PhysicalPlan | None:
         """Returns the cached stages if they read these tables."""
         with self._lock:
             if kept.planned is None or kept.fused != fuse or time.monotonic() >= kept.ends:
@@ -193,14 +194,14 @@ class Planner:
             same = all(a is b for a, b in zip(tables, kept.tables, strict=True))
             return kept.planned if same else None
 
-    def _limits(self, space: Space | None) -> Limits:
+    def _limits(self, space: MemorySpace | None) -> Limits:
         """Returns the limits of kernels for the memory in `space`."""
         costs = self._costs
         made = Limits(costs.scan, workers=costs.workers)
         if self._gpu:
             made = replace(made, build=DEVICE_ROWS, groups=DEVICE_GROUPS)
         if space is not None:
-            made = replace(made, build=min(made.build, build_rows(space)), kept=kept_rows(space))
+            made = replace(made, build=min(made.build, max_build_rows(space)), kept=max_cached_build_rows(space))
         return made
 
     def _finished(self, stages: Sequence[Stage]) -> list[Stage]:
@@ -209,7 +210,7 @@ class Planner:
         # Late strings need row numbers on the host.
         return made if self._gpu else late_strings(made)
 
-    def _cut(self, chunks: int, space: Space | None) -> Costs:
+    def _cut(self, chunks: int, space: MemorySpace | None) -> Costs:
         """Returns the exchange costs with one partition per chunk."""
         if chunks == 1:
             return self._costs
@@ -225,9 +226,9 @@ class Planner:
         kept = request.query.prepared.get(self._artifact)
         return {} if kept is None else kept.hosted.get(self._fuses(request), {})
 
-    def alone(self, request: Request, worker: int) -> Planned:
+    def alone(self, request: Request, worker: int) -> PhysicalPlan:
         """Returns the plan for one worker, over the rows of its partition."""
-        evaluate = evaluator(self._constants, request)
+        evaluate = make_evaluator(self._constants, request)
         kept = self._kept(request.query, evaluate)
 
         def own(node: Node) -> Node:
@@ -238,10 +239,10 @@ class Planner:
 
         root = rebuild(fold_constants(kept.plan.root, evaluate), own)
         stages = self._finished(stages_of(root, is_mergeable, replace(self._costs, workers=1, small=0)))
-        check(stages, request.parameters)
-        return Planned(Plan(root, kept.plan.columns), stages, cost_of(root, 1, gpu=self._gpu))
+        check_stages(stages, request.parameters)
+        return PhysicalPlan(Plan(root, kept.plan.columns), stages, estimate_cost(root, 1, gpu=self._gpu))
 
-    def _kept(self, query: bound.Query, evaluate: Evaluate) -> _Kept:
+    def _kept(self, query: bound.Query, evaluate: Evaluate) -> _CachedPlan:
         kept = query.prepared.get(self._artifact)
         if kept is not None:
             self._recent.get(query.prepared)
@@ -252,7 +253,7 @@ class Planner:
         # Includes tables whose scans the rules have removed.
         scanned = tuple(node.table for node in walk_nodes(folded) if isinstance(node, Scan))
         plan = Plan(optimized(folded, self._rules), plan.columns)
-        kept = _Kept(plan, tuple({table.oid: table for table in scanned}.values()))
+        kept = _CachedPlan(plan, tuple({table.oid: table for table in scanned}.values()))
         query.prepared.put(self._artifact, kept)
         self._recent.put(query.prepared, query.prepared)
         return kept

@@ -16,7 +16,7 @@ CONNECT_SECONDS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class IpcHandle:
     """Position of a buffer in a process's GPU memory, readable by other processes of the host.
 
     `handle` is the driver's handle of the allocation, `start` the offset in it, and `size` the buffer's size, in bytes.
@@ -28,16 +28,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class BufferReply:
     """A reply with a buffer beside it; `place` locates the buffer for a process that can map it."""
 
     answer: Any
     buffer: Any
-    place: Place | None = None
+    place: IpcHandle | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class AtDoor:
+class PendingBuffer:
     """A reply whose rows wait at the UCX server of the replying worker, under a number of the statement.
 
     `place` locates the buffer for a process that can map it, and `answer` is what decodes it.
@@ -45,7 +45,7 @@ class AtDoor:
 
     number: int
     answer: Any = None
-    place: Place | None = None
+    place: IpcHandle | None = None
 
 
 class Connections:
@@ -61,15 +61,14 @@ class Connections:
         self._starting = Status.init
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
-        """Returns a handler's reply; None if the worker has no such handler yet. Raises OSError if the worker is lost.
-        """
+        """Returns a handler's reply; None if the worker has no such handler yet. Raises OSError if the worker is lost."""
         if self._pool.status == self._starting:
             await self._pool.start()
         answer = await getattr(self._pool(address), handler)(message=pickle.dumps(arguments))
         if not isinstance(answer, dict):
             return answer
         found = pickle.loads(answer["packed"])
-        return Attached(found, answer["buffer"]) if "buffer" in answer else found
+        return BufferReply(found, answer["buffer"]) if "buffer" in answer else found
 
     def forget(self, address: str) -> None:
         """Closes the connections to a worker that is gone."""
@@ -80,13 +79,13 @@ class Connections:
         await self._pool.close()
 
 
-def handling(handler: Callable[..., Awaitable[Any]]) -> Callable[[bytes], Awaitable[Any]]:
+def wrap_handler(handler: Callable[..., Awaitable[Any]]) -> Callable[[bytes], Awaitable[Any]]:
     """Wraps a handler for `Connections.call` as Dask calls it; bytes are returned unchanged."""
     from distributed.protocol.serialize import to_serialize
 
     async def answer(message: bytes) -> Any:
         given = await handler(**pickle.loads(message))
-        if isinstance(given, Attached):
+        if isinstance(given, BufferReply):
             return {"packed": pickle.dumps(given.answer), "buffer": to_serialize(given.buffer)}  # type: ignore[no-untyped-call]
         return given if isinstance(given, bytes) else {"packed": pickle.dumps(given)}
 

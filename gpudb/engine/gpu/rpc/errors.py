@@ -14,7 +14,7 @@ from gpudb.plan.errors import NotCarried
 _LOG = logging.getLogger(__name__)
 
 
-class Lost(Exception):
+class PartitionLost(Exception):
     """A partition whose worker did not return its rows."""
 
 
@@ -22,9 +22,9 @@ class TooLarge(OutOfMemory):
     """Memory is too small for rows that one worker must hold together: smaller chunks do not help."""
 
 
-def told(error: BaseException, statement: int) -> dict[str, Any]:
+def encode_error(error: BaseException, statement: int) -> dict[str, Any]:
     """Encodes an error of a statement, or of none (0), for the coordinator."""
-    if isinstance(error, Lost):
+    if isinstance(error, PartitionLost):
         return {"lost": error.args[0]}
     if isinstance(error, GpudbError | NotCarried):
         return {"error": pickle.dumps(error)}

@@ -35,14 +35,14 @@ _FANOUT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class MemorySpace:
     """Bytes of each worker for tables' columns, and for concurrent statements."""
 
     tables: int
     statements: int
 
 
-def chunks_of(root: Node, workers: int, space: Space) -> int:
+def choose_chunks(root: Node, workers: int, space: MemorySpace) -> int:
     """Returns into how many chunks each worker's partition is cut; 1 if it fits whole."""
     scans = read = most = 0
     for node in walk_nodes(root):
@@ -62,24 +62,23 @@ def chunks_of(root: Node, workers: int, space: Space) -> int:
     return min(max(-(-needed // space.statements), 1), MOST)
 
 
-def build_rows(space: Space) -> int:
+def max_build_rows(space: MemorySpace) -> int:
     """Returns the row limit of a fused part's build side: the rows and their table stay in memory beside each chunk."""
     return space.statements // _BUILD_BYTES
 
 
-def kept_rows(space: Space) -> int:
+def max_cached_build_rows(space: MemorySpace) -> int:
     """Returns the row limit of a build side whose table is cached between runs, in its part of the table memory."""
     return space.tables // _KEPT // _TABLE_BYTES
 
 
-def finer(chunks: int) -> int | None:
+def next_chunks(chunks: int) -> int | None:
     """Returns the next number of chunks after memory ran out; None at the maximum."""
     return min(chunks * FINER, MOST) if chunks < MOST else None
 
 
 def _packed(scan: Scan) -> int:
-    """Returns a row's bytes in the packed form: integers as narrow as their values, texts as codes if few are distinct.
-    """
+    """Returns a row's bytes in the packed form: integers as narrow as their values, texts as codes if few are distinct."""
     found = 0
     for column, kind in zip(table_profile(scan.table, scan.columns).columns, scan.types, strict=True):
         if kind.name in PLAIN_TEXT and scan.table.rows >= MANY and column.distinct > DISTINCT[0] * scan.table.rows:

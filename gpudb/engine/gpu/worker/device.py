@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from gpudb.engine.gpu.backend.base import Frames, HostFrames
+from gpudb.engine.gpu.backend.base import Backend, HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
-from gpudb.engine.gpu.exchange.client import Packer
+from gpudb.engine.gpu.exchange.client import BufferPacker
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.planning.matching import MANY
 from gpudb.engine.gpu.fused.runner import Kernels, Twin
 from gpudb.engine.gpu.worker import memory_watchdog
-from gpudb.engine.gpu.worker.stage_executor import Tables
+from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.storage.lockfile import LockFile
 
 
@@ -28,26 +28,26 @@ class Device:
     caches have them.
     """
 
-    frames: Frames
-    tables: Tables
+    frames: Backend
+    tables: TableSource
     kernels: Twin | None
     space: tuple[int, int]
     failure: Callable[[], str | None] = lambda: None
-    packer: Packer | None = None
+    packer: BufferPacker | None = None
     shrink: Callable[[int], None] = lambda excess: None
 
 
-def on_host(limit: int, budget: int, fuse: bool) -> Device:
+def open_host(limit: int, budget: int, fuse: bool) -> Device:
     """Returns the host as a device; this process may use `limit` bytes of its memory, `budget` of them for tables."""
     # Columns that both readers use exist in two forms, each with half of the budget.
     room = budget // 2 if fuse else budget
     # The rest is for statements, less what the process itself takes.
-    space = budget, max(limit - budget - memory_watchdog.used(), limit // 8)
+    space = budget, max(limit - budget - memory_watchdog.used_bytes(), limit // 8)
     tables = ResidentTables(room)
-    return Device(HostFrames(), tables, Twin(PackedTables(room)) if fuse else None, space, shrink=tables.shrink)
+    return Device(HostBackend(), tables, Twin(PackedTables(room)) if fuse else None, space, shrink=tables.shrink)
 
 
-def on_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, host: int = 0) -> Device:
+def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, host: int = 0) -> Device:
     """Returns this process's GPU as a device.
 
     It may use `bound` bytes of the GPU's memory, or all that is free; tables get `budget` of them, or a default

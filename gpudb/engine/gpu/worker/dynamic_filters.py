@@ -1,6 +1,6 @@
 """Dynamic filters: narrows scans by the keys of received rows before a stage is lowered.
 
-`plan.physical.dynamic_filters` chooses the scans.
+`plan.optimize.dynamic_filters` chooses the scans.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames, Held
-from gpudb.engine.gpu.cache.host_columns import files_of
-from gpudb.engine.gpu.cache.partition import Share, read_share
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
+from gpudb.engine.gpu.cache.host_columns import pruned_files
+from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.lower.values import RANGES
 from gpudb.plan.cost.profile import ColumnProfile, number_of, table_profile
-from gpudb.plan.logical.subquery_forms import function
-from gpudb.plan.physical.dynamic_filters import LISTED
-from gpudb.plan.physical.stages import Narrowing, Stage
+from gpudb.plan.optimize.dynamic_filters import LISTED
+from gpudb.plan.tree.functions import function
 from gpudb.plan.tree.nodes import Node, Scan, column
+from gpudb.plan.tree.stages import Narrowing, Stage
 from gpudb.plan.tree.traversal import conjunction, rebuild, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
@@ -37,7 +37,7 @@ _NEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class NarrowedScan:
     """What a scan, at an index among its stage's scans, was narrowed to.
 
     The keys in words, the files that it reads and skips, the skipped rows of this partition, and whether rows are
@@ -52,13 +52,17 @@ class Narrowed:
     compared: bool
 
 
-def narrowed(
-    stage: Stage, share: Share, parameters: Sequence[object], received: Mapping[int, Sequence[Held]], frames: Frames
-) -> tuple[Node, list[Narrowed]]:
+def narrow_scans(
+    stage: Stage,
+    share: Partition,
+    parameters: Sequence[object],
+    received: Mapping[int, Sequence[ComputedFrame]],
+    frames: Backend,
+) -> tuple[Node, list[NarrowedScan]]:
     """Returns the stage's root with narrowed scans, and a description of each."""
     scans = [node for node in walk_nodes(stage.root) if isinstance(node, Scan)]
     made = dict(enumerate(scans))
-    told: list[Narrowed] = []
+    told: list[NarrowedScan] = []
     for each in stage.narrows:
         before, compares = made[each.scan], each.grouped or frames.compares
         if each.stage not in received or not (compares or _apart(before, each.column)):
@@ -85,7 +89,7 @@ class _Keys:
     values: tuple[Any, ...] | None
 
 
-def _keys(narrowing: Narrowing, received: Sequence[Held], frames: Frames) -> _Keys | None:
+def _keys(narrowing: Narrowing, received: Sequence[ComputedFrame], frames: Backend) -> _Keys | None:
     """Returns the keys; None if they are too many, or datetimes beyond Python's calendar."""
     if sum(each.rows for each in received) > ROWS:
         return None
@@ -113,8 +117,7 @@ def _keys(narrowing: Narrowing, received: Sequence[Held], frames: Frames) -> _Ke
 
 
 def _apart(scan: Scan, index: int) -> bool:
-    """Returns whether some file of a scan's table lacks a large part of a column's range, so that files can be skipped.
-    """
+    """Returns whether some file of a scan's table lacks a large part of a column's range, so that files can be skipped."""
     field = scan.table.columns[scan.columns[index]].field_id
     ends = {(file.minimums.get(field), file.maximums.get(field)) for file in scan.table.files}
     numbers = [(number_of(low), number_of(high)) for low, high in ends]
@@ -182,14 +185,16 @@ def _both(one: Any | None, other: Any) -> Any:
 
 
 def _told(
-    narrowing: Narrowing, keys: _Keys, before: Scan, after: Scan, share: Share, parameters: Sequence[object]
-) -> Narrowed:
-    there, left = files_of(before, parameters), files_of(after, parameters)
+    narrowing: Narrowing, keys: _Keys, before: Scan, after: Scan, share: Partition, parameters: Sequence[object]
+) -> NarrowedScan:
+    there, left = pruned_files(before, parameters), pruned_files(after, parameters)
     paths = {file.path for file in left}
-    own = read_share(before, share)
+    own = scan_partition(before, share)
     owned = own.rows(before.table)
     rows = sum(len(range(*owned[file.path])) for file in there if file.path not in paths)
     count = f" ({len(keys.values)} values)" if keys.values is not None else ""
     name = before.names[narrowing.column]
     words = f"{name} from {keys.least} to {keys.greatest}{count}" if keys.least is not None else f"{name}: none"
-    return Narrowed(narrowing.scan, words, len(left), len(there) - len(left), rows, after.filter is not before.filter)
+    return NarrowedScan(
+        narrowing.scan, words, len(left), len(there) - len(left), rows, after.filter is not before.filter
+    )

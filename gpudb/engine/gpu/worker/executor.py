@@ -17,29 +17,29 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gpudb.engine.gpu import limits
-from gpudb.engine.gpu.backend.base import Away, Held, HostFrames, HostHeld
-from gpudb.engine.gpu.backend.priority import Lane
-from gpudb.engine.gpu.cache.partition import Share
-from gpudb.engine.gpu.exchange.buffers import ResultRoom, SpillFile
-from gpudb.engine.gpu.exchange.result_codec import packed, to_batch
-from gpudb.engine.gpu.finalize.host import Finished
-from gpudb.engine.gpu.rpc.errors import told
+from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, Offloaded
+from gpudb.engine.gpu.backend.priority import Priority
+from gpudb.engine.gpu.cache.partition import Partition
+from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile
+from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
+from gpudb.engine.gpu.finalize.host import FinalResult
+from gpudb.engine.gpu.rpc.errors import encode_error
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.device import Device
-from gpudb.engine.gpu.worker.query_registry import Running
-from gpudb.engine.gpu.worker.stage_executor import Again, Task, compute, finished
-from gpudb.engine.gpu.worker.warmup import warm
+from gpudb.engine.gpu.worker.query_registry import RunningQuery
+from gpudb.engine.gpu.worker.stage_executor import BoundPart, StageTask, execute_stage, finish_stage
+from gpudb.engine.gpu.worker.warmup import warm_up
 from gpudb.errors import OutOfMemory, WorkerLost
-from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Scan
+from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import walk_nodes
 
 _LOG = logging.getLogger(__name__)
 
 _SPILL_BYTES = 2**16
 _SHORT_SECONDS = 1.0
-_HOST = HostFrames()
+_HOST = HostBackend()
 _FEW_ROWS = "few rows, which were on the host"
 _T = TypeVar("_T")
 _Tuples = tuple[tuple[Any, ...], ...]
@@ -51,13 +51,13 @@ INLINE_BYTES = 2**20
 """Size below which a result is part of the reply."""
 
 
-class Computing:
+class Executor:
     """A worker's device and queues. Files go to `folder`; up to `results` bytes of results stay in memory."""
 
     def __init__(self, device: Device, folder: Path, results: int, *, gpu: bool) -> None:
         self.frames, self.tables, self.kernels = device.frames, device.tables, device.kernels
         self.failure, self.gpu = device.failure, gpu
-        self.results = ResultRoom(results, folder)
+        self.results = ResultStore(results, folder)
         self._folder = folder
         self.room: Callable[[], int] = lambda: sys.maxsize
         """The free bytes of this process's memory that statements may take."""
@@ -66,9 +66,9 @@ class Computing:
         # One long stage at a time: several would compete for the same cores or GPU. Short ones run beside it.
         self.lanes = {short: self._lane("short" if short else "long") for short in (False, True)}
         if gpu:
-            self.lanes[False].submit(warm, self.frames)
+            self.lanes[False].submit(warm_up, self.frames)
 
-    def _lane(self, lane: Lane) -> ThreadPoolExecutor:
+    def _lane(self, lane: Priority) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(1, f"{lane} stage", self.frames.enter, (lane,))
 
     def close(self) -> None:
@@ -81,63 +81,67 @@ class Computing:
         """The bytes of tables' columns in both forms."""
         return self.tables.bytes + (self.kernels.bytes if self.kernels is not None else 0)
 
-    async def in_lane(self, running: Running, work: Callable[[], _T]) -> _T:
+    async def in_lane(self, running: RunningQuery, work: Callable[[], _T]) -> _T:
         """Runs work once the statement's queue is free."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.lanes[self.short(running)], self.counted, running, work)
 
-    def short(self, running: Running) -> bool:
+    def short(self, running: RunningQuery) -> bool:
         """Returns whether a statement counts as short: until it has computed for as long as long ones."""
         return running.short and running.seconds < _SHORT_SECONDS
 
-    def counted(self, running: Running, work: Callable[[], _T]) -> _T:
+    def counted(self, running: RunningQuery, work: Callable[[], _T]) -> _T:
         """Runs work in this thread; the statement counts as computing meanwhile."""
         with running.computes():
             return work()
 
-    def finished(self, task: Task, received: Mapping[int, Sequence[Held]]) -> tuple[Finished, Figures] | None:
+    def finished(
+        self, task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]
+    ) -> tuple[FinalResult, Figures] | None:
         """Returns the result if only a few groups of a kernel are left to finish; else None."""
         started = time.perf_counter()
-        made = finished(task, received)
+        made = finish_stage(task, received)
         if made is None:
             return None
         spent = 1000 * (time.perf_counter() - started)
         host = (_FEW_ROWS,) if self.gpu else ()
         return made, (task.stage.number, task.share.index, made.rows, made.bytes, 0, spent, host, (), (), ())
 
-    def _there(self, received: Mapping[int, Sequence[Held]], few: bool) -> Mapping[int, Sequence[Held]]:
+    def _there(
+        self, received: Mapping[int, Sequence[ComputedFrame]], few: bool
+    ) -> Mapping[int, Sequence[ComputedFrame]]:
         """Copies host inputs to the GPU, unless the stage runs on the host."""
         if few or not self.gpu:
             return received
         given = self.frames.given
         return {
-            number: [given(each.table) if isinstance(each, HostHeld) else each for each in parts]
+            number: [given(each.table) if isinstance(each, HostFrame) else each for each in parts]
             for number, parts in received.items()
         }
 
     def computed(
-        self, task: Task, received: Mapping[int, Sequence[Held]], *, spill: Running | None = None
-    ) -> tuple[Sequence[Held | Away], Figures]:
+        self, task: StageTask, received: Mapping[int, Sequence[ComputedFrame]], *, spill: RunningQuery | None = None
+    ) -> tuple[Sequence[ComputedFrame | Offloaded], Figures]:
         """Executes a stage in a queue's thread; more than a few rows of the statement `spill` are offloaded."""
         started = time.perf_counter()
         frames, kernels = self.frames, self.kernels
         few = self.gpu and _few(task, received)
 
-        def work() -> list[Held]:
+        def work() -> list[ComputedFrame]:
             there = self._there(received, few)
-            return compute(task, self.tables, there, _HOST if few else frames, kernels)
+            return execute_stage(task, self.tables, there, _HOST if few else frames, kernels)
 
         try:
             parts = self._with_room(work, task)
             if self.gpu and task.share.count > 1:
                 # Few rows are read on the host: one copy here, and no thread waits for it.
-                parts = [HostHeld(each.frame()) if each.bytes < limits.FEW_BYTES else each for each in parts]
+                parts = [HostFrame(each.frame()) if each.bytes < limits.FEW_BYTES else each for each in parts]
         except BaseException:
             self._told()  # the next stage of this thread would report it
             raise
         rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
         away = self._away(parts, task.share, spill) if spill is not None and size > _SPILL_BYTES else []
-        made: Sequence[Held | Away] = away or parts
+        made: Sequence[ComputedFrame | Offloaded] = away or parts
         spilled = sum(each.size for each in away)
         spent = 1000 * (time.perf_counter() - started)
         on_host, launched = self._told()
@@ -145,11 +149,10 @@ class Computing:
         seen = tuple(map(astuple, task.narrowed)), tuple(map(astuple, task.observed))
         return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, *seen)
 
-    def _away(self, parts: Sequence[Held], share: Share, statement: Running) -> list[Away]:
-        """Offloads parts until they are read: in host memory for this worker's device while it has room, or in a file.
-        """
+    def _away(self, parts: Sequence[ComputedFrame], share: Partition, statement: RunningQuery) -> list[Offloaded]:
+        """Offloads parts until they are read: in host memory for this worker's device while it has room, or in a file."""
         file: SpillFile | None = None
-        made: list[Away] = []
+        made: list[Offloaded] = []
         for place, each in enumerate(parts):
             mine = share.worker.count == 1 or (len(parts) > 1 and place // share.chunks == share.worker.index)
             kept = self.frames.put_away(each) if mine else None
@@ -159,7 +162,7 @@ class Computing:
             made.append(kept)
         return made
 
-    def _with_room(self, work: Callable[[], list[Held]], task: Task) -> list[Held]:
+    def _with_room(self, work: Callable[[], list[ComputedFrame]], task: StageTask) -> list[ComputedFrame]:
         """Executes a stage, and once more after freeing GPU memory if it was too small."""
         try:
             return work()
@@ -181,7 +184,7 @@ class Computing:
         launched = self.kernels.launched() if self.kernels is not None else ()
         return self.frames.on_host(), tuple(map(astuple, launched))
 
-    def again(self, stages: Sequence[Stage], key: Hashable) -> dict[int, Again]:
+    def again(self, stages: Sequence[Stage], key: Hashable) -> dict[int, BoundPart]:
         """Returns the fused parts of stages that are bound under a key, by the ids of their nodes."""
         kernels = self.kernels
         if kernels is None:
@@ -190,22 +193,21 @@ class Computing:
         found = {id(node): kernels.kept(node, key) for node in nodes}
         return {number: partial(kernels.again, ready) for number, ready in found.items() if ready is not None}
 
-    async def keep(self, running: Running, share: int, rows: Held) -> bytes | None:
+    async def keep(self, running: RunningQuery, share: int, rows: ComputedFrame) -> bytes | None:
         """Returns a partition of the result if it is small; else stores it and returns None."""
         if rows.bytes <= INLINE_BYTES:
             # Work on the GPU may delay the copy, and the event loop must answer.
-            away = self.gpu and not isinstance(rows, HostHeld)
+            away = self.gpu and not isinstance(rows, HostFrame)
             frame = await asyncio.to_thread(rows.frame) if away else rows.frame()
-            return packed(to_batch(frame, running.types))
+            return encode_batch(to_batch(frame, running.types))
         running.results[share] = await asyncio.to_thread(lambda: self.results.keep(rows.frame()))
         return None
 
     async def failed(self, error: Exception, statement: int) -> dict[str, Any]:
-        """Encodes an error. An error that has broken the GPU's context ends this process, and its nanny starts another.
-        """
+        """Encodes an error. An error that has broken the GPU's context ends this process, and its nanny starts another."""
         broken = await asyncio.to_thread(self.failure)
         if broken is None:
-            return told(error, statement)
+            return encode_error(error, statement)
         _LOG.critical("the GPU has failed (%s): this worker ends", broken, exc_info=error)
         # Delayed, so that the reply is still sent.
         asyncio.get_running_loop().call_later(2 * memory_watchdog.EVERY_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
@@ -214,9 +216,9 @@ class Computing:
         return {"error": pickle.dumps(WorkerLost(message, hint=hint))}
 
 
-def _few(task: Task, received: Mapping[int, Sequence[Held]]) -> bool:
+def _few(task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> bool:
     """Returns whether a stage reads only a few rows on the host, where computing them is cheapest."""
-    if not received or not all(isinstance(each, HostHeld) for parts in received.values() for each in parts):
+    if not received or not all(isinstance(each, HostFrame) for parts in received.values() for each in parts):
         return False
     # The host's hash differs from a GPU's, and equal keys need equal hashes.
     if task.share.count > 1 and task.stage.output in {"hash", "range"}:

@@ -32,7 +32,7 @@ _IDLE = ("wait", "_worker", "accept", "poll", "select", "recv", "_recv")
 """Functions in which idle threads wait."""
 
 
-class Lateness:
+class LoopWatchdog:
     """Watches loops by name, from `start` until `stop`; names without a loop are ignored."""
 
     def __init__(self, loops: Mapping[str, asyncio.AbstractEventLoop | None]) -> None:
@@ -74,7 +74,7 @@ class _Watched:
         if self._asked:
             if now - self._asked > LATE_SECONDS and not self._told:
                 self._told = True
-                _LOG.warning("%s is late by %.1f s:\n%s", self._name, now - self._asked, stacks(self._thread))
+                _LOG.warning("%s is late by %.1f s:\n%s", self._name, now - self._asked, format_stacks(self._thread))
             return
         self._asked = now
         with contextlib.suppress(RuntimeError):  # it has been closed
@@ -89,7 +89,7 @@ class _Watched:
             _LOG.warning("%s was late by %.1f s", self._name, late)
 
 
-def stacks(first: int) -> str:
+def format_stacks(first: int) -> str:
     """Formats the stack of one thread, then those of other busy threads; innermost calls last."""
     frames = sys._current_frames()
     names = {thread.ident: thread.name for thread in threading.enumerate()}

@@ -12,7 +12,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STATM = Path("/proc/self/statm")
 
 
-def used() -> int:
+def used_bytes() -> int:
     """Returns the resident memory of this process, in bytes; 0 where the system does not report it."""
     try:
         return int(_STATM.read_text().split()[1]) * _PAGE
@@ -27,8 +27,8 @@ async def watch(limit: int, shrink: Callable[[int], None], over: Callable[[int],
     """
     while True:
         await asyncio.sleep(EVERY_SECONDS)
-        excess = used() - limit
+        excess = used_bytes() - limit
         if excess > 0:
             shrink(excess)
-            if used() > limit:
-                over(used())
+            if used_bytes() > limit:
+                over(used_bytes())

@@ -11,22 +11,22 @@ from typing import Any, Literal
 
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
-from gpudb.engine.gpu.cache.partition import Share, held_share
+from gpudb.engine.gpu.cache.partition import Partition, cached_partition
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.worker import memory_watchdog
-from gpudb.engine.gpu.worker.stage_executor import Tables
+from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree.nodes import Scan
 
-Action = Literal["load", "pin", "unpin", "evict"]
-Facts = Sequence[tuple[str, str, str]]
+CacheAction = Literal["load", "pin", "unpin", "evict"]
+DeviceFacts = Sequence[tuple[str, str, str]]
 """Facts of a device: name, value and description."""
 
 
-class Holding:
+class CacheManager:
     """A worker's cached columns: those that frames read, and the packed ones that kernels read, if it runs kernels."""
 
-    def __init__(self, tables: Tables, packed: PackedTables | None) -> None:
+    def __init__(self, tables: TableSource, packed: PackedTables | None) -> None:
         self._tables, self._packed = tables, packed
 
     def _forms(self) -> list[tuple[str, ColumnCache[Any, Any]]]:
@@ -37,7 +37,7 @@ class Holding:
         """Returns the fields of `CachedColumnInfo` for each column and form."""
         return [astuple(each) for form, columns in self._forms() for each in columns.held(form)]
 
-    def act(self, table: bytes, share: Share, action: Action) -> int:
+    def act(self, table: bytes, share: Partition, action: CacheAction) -> int:
         """Loads a partition of a table (and pins it), or evicts it; returns the bytes that it takes, or those freed."""
         wanted: Table = pickle.loads(table)
         if action == "evict":
@@ -50,7 +50,7 @@ class Holding:
         every = (each for form, columns in self._forms() for each in columns.held(form))
         return sum(each.bytes for each in every if each.table == wanted.oid)
 
-    def _load(self, table: Table, share: Share) -> None:
+    def _load(self, table: Table, share: Partition) -> None:
         """Loads a table's columns, packed where kernels read them; columns of unsupported types are skipped."""
         left = list(table.columns)
         if self._packed is not None:
@@ -62,12 +62,12 @@ class Holding:
             left = [column for column in left if column.field_id in lacking]
         for column in left:
             try:
-                self._tables.frame(Scan(table, (table.columns.index(column),)), held_share(table, share), ())
+                self._tables.frame(Scan(table, (table.columns.index(column),)), cached_partition(table, share), ())
             except NotCarried:
                 continue
 
 
-def host_facts(limit: int, resident: int) -> Facts:
+def host_facts(limit: int, resident: int) -> DeviceFacts:
     """Returns the facts of a worker without a GPU; it may use `limit` bytes, `resident` of them for tables."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return (
@@ -76,6 +76,6 @@ def host_facts(limit: int, resident: int) -> Facts:
         ("DEVICE_TOTAL_MEM", str(total), "Total memory, bytes"),
         ("MEMORY_LIMIT", str(limit), "Memory that the worker may use, bytes"),
         ("RESIDENT_LIMIT", str(resident), "Memory for resident columns, bytes"),
-        ("MEMORY_USED", str(memory_watchdog.used()), "Memory that the worker uses, bytes"),
+        ("MEMORY_USED", str(memory_watchdog.used_bytes()), "Memory that the worker uses, bytes"),
         ("PROCESS_ID", str(os.getpid()), "Worker process"),
     )

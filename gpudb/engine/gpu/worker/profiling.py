@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpudb.engine.gpu.backend.base import Frames, Held
-from gpudb.engine.gpu.cache.host_columns import files_of
-from gpudb.engine.gpu.cache.partition import Share, read_share
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
+from gpudb.engine.gpu.cache.host_columns import pruned_files
+from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.lower.lowered_frame import Frame
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.stage_nodes import Defer, Final, Partial, Receive
@@ -16,7 +16,7 @@ from gpudb.plan.tree.traversal import walk_nodes
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class OperatorFigures:
     """What an operator did, by its index in its stage.
 
     Rows read (by operators that filter), rows returned, rows and bytes of its hash table, and its milliseconds.
@@ -30,23 +30,23 @@ class Observed:
     milliseconds: float
 
 
-class Observer:
+class OperatorProfiler:
     """Computes the nodes of a stage's `root` one by one, as they are lowered, and measures each."""
 
     def __init__(
         self,
         root: nodes.Node,
-        share: Share,
+        share: Partition,
         parameters: Sequence[object],
-        received: Mapping[int, Sequence[Held]],
-        frames: Frames,
+        received: Mapping[int, Sequence[ComputedFrame]],
+        frames: Backend,
     ) -> None:
-        self._places = places(root)
+        self._places = number_nodes(root)
         self._share, self._parameters = share, parameters
         self._received, self._frames = received, frames
         self._given: dict[int, tuple[int, int]] = {}
         self._last = time.perf_counter()
-        self.told: list[Observed] = []
+        self.told: list[OperatorFigures] = []
 
     def __call__(self, node: nodes.Node, frame: Frame) -> Frame:
         """Returns a node's frame, computed."""
@@ -61,18 +61,18 @@ class Observer:
         now = time.perf_counter()
         spent, self._last = 1000 * (now - self._last), now
         hashed = self._hashed(node, held)
-        self.told.append(Observed(self._places[id(node)], self._read(node), held.rows, *hashed, spent))
+        self.told.append(OperatorFigures(self._places[id(node)], self._read(node), held.rows, *hashed, spent))
         return Frame(held.lazy, frame.bounds, held)
 
     def _read(self, node: nodes.Node) -> int:
         """Returns the input rows of a filter; 0 for other operators."""
         scan = node.input if isinstance(node, Defer) else node
         if isinstance(scan, nodes.Scan) and scan.filter is not None:
-            wanted = read_share(scan, self._share).rows(scan.table)
-            return sum(len(range(*wanted[file.path])) for file in files_of(scan, self._parameters))
+            wanted = scan_partition(scan, self._share).rows(scan.table)
+            return sum(len(range(*wanted[file.path])) for file in pruned_files(scan, self._parameters))
         return self._given.get(id(node.input), (0, 0))[0] if isinstance(node, nodes.Filter) else 0
 
-    def _hashed(self, node: nodes.Node, given: Held) -> tuple[int, int]:
+    def _hashed(self, node: nodes.Node, given: ComputedFrame) -> tuple[int, int]:
         """Returns rows and bytes of a join's right side, or of an aggregate's groups."""
         if isinstance(node, nodes.Join):
             return self._given.get(id(node.right), (0, 0)) if node.keys else (0, 0)
@@ -83,6 +83,6 @@ class Observer:
         return (given.rows, given.bytes) if keyed else (0, 0)
 
 
-def places(root: nodes.Node) -> dict[int, int]:
+def number_nodes(root: nodes.Node) -> dict[int, int]:
     """Returns the index of each node of a stage, by the node's id."""
     return {id(node): place for place, node in enumerate(walk_nodes(root))}

@@ -9,28 +9,28 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from gpudb.engine.gpu.backend.base import FEW, Away, Held
-from gpudb.engine.gpu.cache.build_cache import fused_parts, needed, without
-from gpudb.engine.gpu.cache.partition import WHOLE, Share
-from gpudb.engine.gpu.exchange.buffers import Parts
-from gpudb.engine.gpu.exchange.result_codec import packed, to_batch
-from gpudb.engine.gpu.exchange.routing import givers, in_need, runners, takers
-from gpudb.engine.gpu.fastpath.server import Question
-from gpudb.engine.gpu.fastpath.single_kernel import Straight
-from gpudb.engine.gpu.finalize.host import Finished
+from gpudb.engine.gpu.backend.base import FEW, ComputedFrame, Offloaded
+from gpudb.engine.gpu.cache.build_cache import fused_parts, prune_stages, required_stages
+from gpudb.engine.gpu.cache.partition import WHOLE, Partition
+from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers
+from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
+from gpudb.engine.gpu.exchange.routing import consumers, order_by_dependents, producers, stage_partitions
+from gpudb.engine.gpu.fastpath.server import FastPathRequest
+from gpudb.engine.gpu.fastpath.single_kernel import SingleKernelPlan
+from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.fused.planning.matching import scan_of
 from gpudb.engine.gpu.fused.runner import Ready, Twin
-from gpudb.engine.gpu.rpc.errors import Lost, TooLarge, told
-from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Computing, Figures
-from gpudb.engine.gpu.worker.query_registry import Running
-from gpudb.engine.gpu.worker.stage_executor import Again, Task
-from gpudb.engine.gpu.worker.two_phase import Half, is_bound, key_of
+from gpudb.engine.gpu.rpc.errors import PartitionLost, TooLarge, encode_error
+from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor, Figures
+from gpudb.engine.gpu.worker.query_registry import RunningQuery
+from gpudb.engine.gpu.worker.stage_executor import BoundPart, StageTask
+from gpudb.engine.gpu.worker.two_phase import TwoPhaseWorker, binding_key, is_bound
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import OutOfMemory
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Join
+from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import walk_nodes
 
 _MANY = 10_000_000
@@ -40,21 +40,21 @@ _COPIES = 16
 """If memory has room for this many copies, something else exhausted it."""
 _BRIEF = 100.0
 """Milliseconds of stages above which a statement counts as long."""
-Fetch = Callable[[str, int, int, Sequence[int], int], Awaitable[Held]]
+Fetch = Callable[[str, int, int, Sequence[int], int], Awaitable[ComputedFrame]]
 """Fetches a stage's output for a partition: from a worker's address, of a statement, a stage and producing partitions.
 
 Raises PartitionLost.
 """
 
 
-class Work:
+class QueryRun:
     """The stages of one statement on this worker."""
 
     def __init__(
         self,
-        computing: Computing,
+        computing: Executor,
         fetch: Fetch,
-        running: Running,
+        running: RunningQuery,
         plan: WorkerPlan,
         peers: tuple[str, ...],
         chunks: int,
@@ -70,15 +70,17 @@ class Work:
         stages = plan.stages
         self._running, self._plan, self._peers = running, plan, peers
         self._left_out = bound
-        self._stages, self._wanted = without(stages, bound) if bound else (stages, {each.number for each in stages})
-        self._kept: dict[tuple[int, int], Mapping[int, Again]] = {}
+        self._stages, self._wanted = (
+            prune_stages(stages, bound) if bound else (stages, {each.number for each in stages})
+        )
+        self._kept: dict[tuple[int, int], Mapping[int, BoundPart]] = {}
         self._chunks, self._count = chunks, len(peers) * chunks
         self._sent, self._measure = parameters, measure
         self._parameters, self._timezone = pickle.loads(parameters)
         running.types = stages[-1].root.types
         self._measured: list[Figures] = []
         self._results: list[tuple[int, bytes | None]] = []
-        self._finished: Finished | None = None
+        self._finished: FinalResult | None = None
         self._declined: set[int] = set()
 
     async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
@@ -92,7 +94,7 @@ class Work:
                 await self._in_turn(shares)
             else:
                 async with asyncio.TaskGroup() as group:
-                    for stage in in_need(self._stages):
+                    for stage in order_by_dependents(self._stages):
                         for share in self._here(stage, shares) if stage.number in self._wanted else ():
                             group.create_task(self._stage(stage, share, {}))
         except BaseExceptionGroup as failed:
@@ -108,12 +110,12 @@ class Work:
 
     def _here(self, stage: Stage, shares: Sequence[int]) -> list[int]:
         """Returns those of the given partitions on which a stage runs."""
-        return sorted(set(shares).intersection(runners(stage, self._count)))
+        return sorted(set(shares).intersection(stage_partitions(stage, self._count)))
 
-    def _again(self, stage: Stage, share: int) -> Mapping[int, Again] | None:
+    def _again(self, stage: Stage, share: int) -> Mapping[int, BoundPart] | None:
         """Returns a stage's fused parts if all of them are bound over a partition."""
         parts = fused_parts(stage)
-        found = self._computing.again([stage], key_of(self._sent, Share(share, self._count))) if parts else {}
+        found = self._computing.again([stage], binding_key(self._sent, Partition(share, self._count))) if parts else {}
         return found if parts and all(id(part) in found for part in parts) else None
 
     def _has_bound(self, shares: Sequence[int]) -> bool:
@@ -140,24 +142,24 @@ class Work:
         return bound, loose
 
     async def _failed(self, error: BaseException) -> dict[str, Any]:
-        if not isinstance(error, Exception) or isinstance(error, Lost | NotCarried):
-            return told(error, self._running.number)
+        if not isinstance(error, Exception) or isinstance(error, PartitionLost | NotCarried):
+            return encode_error(error, self._running.number)
         return await self._computing.failed(error, self._running.number)
 
     async def _alone(self) -> None:
         """Runs all stages in sequence, without those that only build sides of bound parts read."""
-        again = self._computing.again(self._stages, key_of(self._sent, WHOLE))
-        wanted = needed(self._stages, again)
+        again = self._computing.again(self._stages, binding_key(self._sent, WHOLE))
+        wanted = required_stages(self._stages, again)
         # Columns may have to be read first, which may take long.
         self._running.short = self._running.short and all(rows < _MANY for rows in _unbound(self._stages, again))
         left = [stage for stage in self._stages if stage.number in wanted]
-        given: dict[int, list[Held]] = {}
+        given: dict[int, list[ComputedFrame]] = {}
         while left:
             left = await self._computing.in_lane(self._running, partial(self._some, left, given, again))
         for rows in given.values():
             self._results.append((0, await self._computing.keep(self._running, 0, rows[0])))
         if self._finished is not None:
-            self._results.append((0, packed(self._finished.batch)))
+            self._results.append((0, encode_batch(self._finished.batch)))
 
     def _bound(self, shares: Sequence[int]) -> bool:
         """Returns whether the fast path can answer the statement from now on.
@@ -170,16 +172,16 @@ class Work:
             return False
         if self._count > 1:
             return self._half.ready(shares, self._measured)
-        again = self._computing.again(self._stages, key_of(self._sent, WHOLE))
-        wanted = needed(self._stages, again)
+        again = self._computing.again(self._stages, binding_key(self._sent, WHOLE))
+        wanted = required_stages(self._stages, again)
         few = all(figures[2] <= FEW for figures in self._measured)
         return few and all(is_bound(stage.root, again) for stage in self._stages if stage.number in wanted)
 
     @property
-    def _half(self) -> Half:
-        return Half(self._computing, self._plan, self._count, self._sent)
+    def _half(self) -> TwoPhaseWorker:
+        return TwoPhaseWorker(self._computing, self._plan, self._count, self._sent)
 
-    def at_once(self, question: Question) -> bytes | None:
+    def at_once(self, question: FastPathRequest) -> bytes | None:
         """Answers a fast-path request about a bound statement in the caller's thread.
 
         None for many rows or unbound parts.
@@ -188,34 +190,36 @@ class Work:
             return self._half.rest(question.given) if question.given else self._half.rows(question.share)
         kernels, plain = self._computing.kernels, self._plan.single_kernel
         if kernels is not None and plain is not None:
-            ready = kernels.kept(plain.part, key_of(self._sent, WHOLE))
+            ready = kernels.kept(plain.part, binding_key(self._sent, WHOLE))
             return self._answer(plain, kernels, ready) if ready is not None else None
-        again = self._computing.again(self._stages, key_of(self._sent, WHOLE))
-        wanted = needed(self._stages, again)
+        again = self._computing.again(self._stages, binding_key(self._sent, WHOLE))
+        wanted = required_stages(self._stages, again)
         left = [stage for stage in self._stages if stage.number in wanted]
-        given: dict[int, list[Held]] = {}
+        given: dict[int, list[ComputedFrame]] = {}
         if not all(is_bound(stage.root, again) for stage in left) or self._some(left, given, again):
             return None
         if self._finished is not None:
-            return packed(self._finished.batch)
+            return encode_batch(self._finished.batch)
         ((rows,),) = given.values()
         return self._packed(rows)
 
-    def _answer(self, plain: Straight, kernels: Twin, ready: Ready) -> bytes | None:
+    def _answer(self, plain: SingleKernelPlan, kernels: Twin, ready: Ready) -> bytes | None:
         """Answers where only a kernel's groups are left to finish."""
         made = plain.answer(kernels, ready, self._parameters)
-        if isinstance(made, Finished):
-            return packed(made.batch)
-        task = Task(self._plan.stages[-1], WHOLE, self._parameters, self._timezone)
+        if isinstance(made, FinalResult):
+            return encode_batch(made.batch)
+        task = StageTask(self._plan.stages[-1], WHOLE, self._parameters, self._timezone)
         ((rows,), _) = self._computing.computed(task, {plain.number: [made]})
-        assert not isinstance(rows, Away)
+        assert not isinstance(rows, Offloaded)
         return self._packed(rows)
 
-    def _packed(self, rows: Held) -> bytes | None:
+    def _packed(self, rows: ComputedFrame) -> bytes | None:
         """Encodes a result's rows; None if they are many."""
-        return packed(to_batch(rows.frame(), self._running.types)) if rows.bytes <= INLINE_BYTES else None
+        return encode_batch(to_batch(rows.frame(), self._running.types)) if rows.bytes <= INLINE_BYTES else None
 
-    def _some(self, left: list[Stage], given: dict[int, list[Held]], again: Mapping[int, Again]) -> list[Stage]:
+    def _some(
+        self, left: list[Stage], given: dict[int, list[ComputedFrame]], again: Mapping[int, BoundPart]
+    ) -> list[Stage]:
         """Runs stages until the statement must change its queue, or ends; returns the remaining stages."""
         short = self._computing.short(self._running)
         task = self._running.task
@@ -223,7 +227,7 @@ class Work:
             if task is not None and task.cancelling():
                 return []
             stage, *left = left
-            work = self._task(stage, WHOLE, key_of(self._sent, WHOLE), again)
+            work = self._task(stage, WHOLE, binding_key(self._sent, WHOLE), again)
             received = {number: given[number] for number in stage.inputs if number in given}
             done = self._computing.finished(work, received)
             if done is not None:
@@ -231,14 +235,14 @@ class Work:
                 self._finished, figures = done
             else:
                 made, figures = self._computing.computed(work, received)
-                given[stage.number] = [each for each in made if not isinstance(each, Away)]
+                given[stage.number] = [each for each in made if not isinstance(each, Offloaded)]
             self._measured.append(figures)
             for number in given.keys() - {stage.number} - {number for each in left for number in each.inputs}:
                 del given[number]
         return left
 
-    def _task(self, stage: Stage, share: Share, key: Hashable, again: Mapping[int, Again]) -> Task:
-        return Task(
+    def _task(self, stage: Stage, share: Partition, key: Hashable, again: Mapping[int, BoundPart]) -> StageTask:
+        return StageTask(
             stage,
             share,
             self._parameters,
@@ -255,27 +259,27 @@ class Work:
         Every worker follows that order, so none waits for a worker that waits for it.
         """
         for stage in self._stages:
-            shared: dict[int, list[Held]] = {}
-            for share in sorted(set(shares).intersection(runners(stage, self._count))):
+            shared: dict[int, list[ComputedFrame]] = {}
+            for share in sorted(set(shares).intersection(stage_partitions(stage, self._count))):
                 await self._stage(stage, share, shared)
 
-    async def _stage(self, stage: Stage, share: int, shared: dict[int, list[Held]]) -> None:
+    async def _stage(self, stage: Stage, share: int, shared: dict[int, list[ComputedFrame]]) -> None:
         """Runs a stage on a partition; the partitions that run here share rows that are broadcast."""
         if stage.alone and self._chunks > 1:
             # While rows are received, memory has them twice: in parts, and concatenated.
             self._check(sum(each[3] for each in self._measured if each[0] in stage.inputs), _READ)
         received = {number: shared.get(number) or await self._received(number, share) for number in stage.inputs}
         shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
-        part = Share(share, self._count, self._chunks)
+        part = Partition(share, self._count, self._chunks)
         # A part that is bound over a chunk is read only once.
-        key = key_of(self._sent, part) if self._chunks == 1 else None
+        key = binding_key(self._sent, part) if self._chunks == 1 else None
         again = self._kept.get((stage.number, share))
         if again is None:
             again = self._computing.again([stage], key) if key is not None else {}
         if stage.alone and self._chunks > 1:
             self._check(_bytes(received), _TOGETHER)
         task = self._task(stage, part, key, again)
-        readers = takers(self._stages, stage.number, share, self._count, self._chunks)
+        readers = consumers(self._stages, stage.number, share, self._count, self._chunks)
         spill = self._running if self._chunks > 1 and readers else None
         work = partial(self._computing.computed, task, received, spill=spill)
         try:
@@ -288,10 +292,10 @@ class Work:
         self._measured.append(figures)
         if stage.output == "result":
             (rows,) = frames
-            assert not isinstance(rows, Away)
+            assert not isinstance(rows, Offloaded)
             self._results.append((share, await self._computing.keep(self._running, share, rows)))
         else:
-            self._running.parts(stage.number, share).set_result(Parts(frames, readers))
+            self._running.parts(stage.number, share).set_result(ExchangeBuffers(frames, readers))
 
     def _met(self, stage: Stage) -> bool:
         """Returns whether a stage receives the same rows however small chunks are; a join may run another way."""
@@ -305,20 +309,20 @@ class Work:
         if copies * size > room:
             raise _too_large(size, f"which has room for {max(room, 0)}")
 
-    async def _received(self, number: int, share: int) -> list[Held]:
+    async def _received(self, number: int, share: int) -> list[ComputedFrame]:
         """Receives a stage's rows for a partition: from each worker those of all its partitions at once."""
         if self._stages[number].output == "broadcast":
             share -= share % self._chunks
-        found = givers(self._stages[number], share, self._count)
+        found = producers(self._stages[number], share, self._count)
         by_peer = [tuple(group) for _, group in groupby(found, lambda giver: giver // self._chunks)]
         return list(await asyncio.gather(*(self._given(number, group, share) for group in by_peer)))
 
-    async def _given(self, stage: int, givers: tuple[int, ...], taker: int) -> Held:
+    async def _given(self, stage: int, givers: tuple[int, ...], taker: int) -> ComputedFrame:
         address = self._peers[givers[0] // self._chunks]
         return await self._fetch(address, self._running.number, stage, givers, taker)
 
 
-def _bytes(received: Mapping[int, Sequence[Held]]) -> int:
+def _bytes(received: Mapping[int, Sequence[ComputedFrame]]) -> int:
     """Returns the bytes of all rows that a stage has received."""
     return sum(each.bytes for rows in received.values() for each in rows)
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gpudb.engine.gpu.backend.base import Away, Held
-from gpudb.engine.gpu.exchange.buffers import Kept, Parts, SpillFile
-from gpudb.engine.gpu.rpc.calls import AtDoor, Attached
+from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
+from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultBuffer, SpillFile
+from gpudb.engine.gpu.rpc.calls import BufferReply, PendingBuffer
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
@@ -25,7 +25,7 @@ _GONE = 10_000
 _STRAY_SECONDS = 1.0
 
 
-class Running:
+class RunningQuery:
     """A statement on this worker."""
 
     def __init__(self, number: int) -> None:
@@ -35,11 +35,11 @@ class Running:
         self.short = False
         self._computing: dict[int, float] = {}
         self._spent = 0.0
-        self.results: dict[int, Kept] = {}
+        self.results: dict[int, ResultBuffer] = {}
         self.types: tuple[SqlType, ...] = ()
         self.ended = 0.0
-        self._parts: dict[tuple[int, int], asyncio.Future[Parts]] = {}
-        self._at_door: dict[int, Attached] = {}
+        self._parts: dict[tuple[int, int], asyncio.Future[ExchangeBuffers]] = {}
+        self._at_door: dict[int, BufferReply] = {}
         self._laid = 0
         self.sending = 0
         """The number of transfers under way: rows count as read once the other worker has them or their position."""
@@ -67,14 +67,14 @@ class Running:
             del self._computing[thread]
             self._spent += time.monotonic() - began
 
-    def parts(self, stage: int, share: int) -> asyncio.Future[Parts]:
+    def parts(self, stage: int, share: int) -> asyncio.Future[ExchangeBuffers]:
         """Returns a future of a stage's output on a partition."""
         found = self._parts.get((stage, share))
         if found is None:
             found = self._parts[stage, share] = asyncio.get_running_loop().create_future()
         return found
 
-    async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[Held | Away]:
+    async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[ComputedFrame | Offloaded]:
         """Returns a stage's output for a partition once it is available.
 
         Raises ValueError once the statement has ended.
@@ -86,13 +86,15 @@ class Running:
             found.append((await asyncio.shield(self.parts(stage, giver))).take(taker))
         return found
 
-    def laid(self, rows: Attached) -> AtDoor:
+    def laid(self, rows: BufferReply) -> PendingBuffer:
         """Holds rows until the other worker fetches them, or confirms that it has copied them."""
         self._laid += 1
         self._at_door[self._laid] = rows
-        return AtDoor(self._laid, rows.answer, rows.place) if rows.place is not None else AtDoor(self._laid)
+        return (
+            PendingBuffer(self._laid, rows.answer, rows.place) if rows.place is not None else PendingBuffer(self._laid)
+        )
 
-    def fetched(self, number: int) -> Attached | bytes:
+    def fetched(self, number: int) -> BufferReply | bytes:
         """Returns rows that wait for their consumer; empty if there are none."""
         return self._at_door.pop(number, b"")
 
@@ -141,32 +143,32 @@ class Running:
         self.results.clear()
 
 
-class Statements:
+class QueryRegistry:
     """The statements that run here, by number."""
 
     def __init__(self) -> None:
-        self._running: dict[int, Running] = {}
+        self._running: dict[int, RunningQuery] = {}
         # Ended statements, since a message for one may still arrive; and statements that continue to compute
         # regardless.
         self._gone: LruCache[int, bool] = LruCache(_GONE)
-        self._strays: list[Running] = []
+        self._strays: list[RunningQuery] = []
         self._plans: LruCache[bytes, WorkerPlan] = LruCache(_PLANS)
 
     def __len__(self) -> int:
         return len(self._running)
 
-    def get(self, number: int) -> Running | None:
+    def get(self, number: int) -> RunningQuery | None:
         """Returns a statement that runs here; None if there is none."""
         return self._running.get(number)
 
-    def known(self, number: int) -> Running:
+    def known(self, number: int) -> RunningQuery:
         """Returns a statement that runs here, and begins it at the first message about it."""
         found = self._running.get(number)
         return self.begin(number) if found is None else found
 
-    def begin(self, number: int) -> Running:
+    def begin(self, number: int) -> RunningQuery:
         """Begins a statement."""
-        made = self._running[number] = Running(number)
+        made = self._running[number] = RunningQuery(number)
         return made
 
     def ended(self, number: int) -> bool:
@@ -177,12 +179,12 @@ class Statements:
         """Forgets a statement for which no further message can arrive."""
         self._running.pop(number, None)
 
-    def forget_if_read(self, running: Running) -> None:
+    def forget_if_read(self, running: RunningQuery) -> None:
         """Ends a statement if all its output has been read."""
         if running.read and self._running.get(running.number) is running:
             self.end(running.number)
 
-    def end(self, number: int) -> Running | None:
+    def end(self, number: int) -> RunningQuery | None:
         """Ends a statement and returns it, if it ran here."""
         self._gone.put(number, True)
         running = self._running.pop(number, None)
@@ -204,7 +206,7 @@ class Statements:
         now = time.monotonic()
         return any(now - each.ended > _STRAY_SECONDS for each in self._strays)
 
-    def computing(self) -> list[Running]:
+    def computing(self) -> list[RunningQuery]:
         """Returns the statements that compute now."""
         return [each for each in list(self._running.values()) if each.computing]
 

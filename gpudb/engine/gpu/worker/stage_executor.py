@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import FEW, Frames, Held, HostFrames, HostHeld, Order
+from gpudb.engine.gpu.backend.base import FEW, Backend, ComputedFrame, HostBackend, HostFrame, SortOrder
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
-from gpudb.engine.gpu.cache.partition import Share
-from gpudb.engine.gpu.finalize.host import Finished, tail_of
-from gpudb.engine.gpu.finalize.merge import OfFrame
+from gpudb.engine.gpu.cache.partition import Partition
+from gpudb.engine.gpu.finalize.host import FinalResult, compile_final_stage
+from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.lower.arrow import column as column_of
 from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.host_fallback import Host
@@ -22,12 +22,12 @@ from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
 from gpudb.engine.gpu.lower.nodes import Lowering
 from gpudb.engine.gpu.lower.values import lanes, type_bounds
 from gpudb.engine.gpu.worker.batching import MOST
-from gpudb.engine.gpu.worker.dynamic_filters import Narrowed, narrowed
-from gpudb.engine.gpu.worker.profiling import Observed, Observer
-from gpudb.plan.physical.stages import Stage
+from gpudb.engine.gpu.worker.dynamic_filters import NarrowedScan, narrow_scans
+from gpudb.engine.gpu.worker.profiling import OperatorFigures, OperatorProfiler
 from gpudb.plan.tree.fused_nodes import Built, Fused
 from gpudb.plan.tree.nodes import Node, Scan, column
 from gpudb.plan.tree.stage_nodes import Partial, Receive
+from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import used
 from gpudb.sql import bound
 from gpudb.storage.iceberg.buckets import buckets_of
@@ -37,7 +37,7 @@ from gpudb.types import SqlType
 _LOG = logging.getLogger(__name__)
 
 
-class Tables(Protocol):
+class TableSource(Protocol):
     """Returns the frames of scans, and caches their columns."""
 
     columns: ColumnCache[Any, Any]
@@ -47,16 +47,16 @@ class Tables(Protocol):
     def bytes(self) -> int:
         """The bytes of the cached columns."""
 
-    def frame(self, scan: Scan, share: Share, parameters: Sequence[object]) -> Frame:
+    def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over a worker's partition of the table's files."""
 
 
-Again = Callable[[], pl.DataFrame | Held]
+BoundPart = Callable[[], pl.DataFrame | ComputedFrame]
 """Runs a bound fused part."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class StageTask:
     """One stage on one worker, over a partition of the tables, with the statement's parameters.
 
     `again` are its bound fused parts, by the ids of their nodes; others are bound under `key`, if there is one.
@@ -66,40 +66,42 @@ class Task:
     """
 
     stage: Stage
-    share: Share
+    share: Partition
     parameters: tuple[object, ...] = ()
     timezone: str = "UTC"
     key: Hashable = None
-    again: Mapping[int, Again] = field(default_factory=dict)
-    narrowed: list[Narrowed] = field(default_factory=list)
+    again: Mapping[int, BoundPart] = field(default_factory=dict)
+    narrowed: list[NarrowedScan] = field(default_factory=list)
     declined: set[int] = field(default_factory=set)
     measure: bool = False
-    observed: list[Observed] = field(default_factory=list)
+    observed: list[OperatorFigures] = field(default_factory=list)
 
 
-Kernels = Callable[[Fused, Sequence[Held], Share, Sequence[object], Hashable], pl.DataFrame | Held | None]
+Kernels = Callable[
+    [Fused, Sequence[ComputedFrame], Partition, Sequence[object], Hashable], pl.DataFrame | ComputedFrame | None
+]
 """Computes a fused part from its build sides' rows; None if the data do not allow it."""
 
 
-def finished(work: Task, received: Mapping[int, Sequence[Held]]) -> Finished | None:
+def finish_stage(work: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> FinalResult | None:
     """Returns the result if a kernel left its input on the host and there is one worker; else None."""
     parts = [part for each in received.values() for part in each]
     if work.measure or work.stage.output != "result" or work.share.count != 1:
         return None
-    if len(parts) != 1 or not isinstance(parts[0], HostHeld):
+    if len(parts) != 1 or not isinstance(parts[0], HostFrame):
         return None
-    tail = tail_of(work.stage.root)
-    return None if tail is None else tail.rows([OfFrame(parts[0].table)], work.parameters)
+    tail = compile_final_stage(work.stage.root)
+    return None if tail is None else tail.rows([FrameStates(parts[0].table)], work.parameters)
 
 
-def compute(
-    work: Task,
-    tables: Tables,
-    received: Mapping[int, Sequence[Held]],
-    frames: Frames,
+def execute_stage(
+    work: StageTask,
+    tables: TableSource,
+    received: Mapping[int, Sequence[ComputedFrame]],
+    frames: Backend,
     kernels: Kernels | None = None,
     asked: Host | None = None,
-) -> list[Held]:
+) -> list[ComputedFrame]:
     """Executes a stage; returns a part for each partition if it is partitioned by hash or range, else one.
 
     `asked`, a host, collects the functions that run there. Raises the statement's errors, or NotCarried for what only
@@ -111,9 +113,9 @@ def compute(
     sources = _Sources(work, tables, received, frames, host, kernels)
     root = work.stage.root
     if work.stage.narrows:
-        root, told = narrowed(work.stage, work.share, work.parameters, received, frames)
+        root, told = narrow_scans(work.stage, work.share, work.parameters, received, frames)
         work.narrowed.extend(told)
-    seen = Observer(root, work.share, work.parameters, received, frames) if work.measure else None
+    seen = OperatorProfiler(root, work.share, work.parameters, received, frames) if work.measure else None
     frame = Lowering(sources.frame, frames, host, work.share.index, seen).frame(root)
     work.observed.extend(seen.told if seen is not None else ())
     if sources.whole and (work.share.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
@@ -129,13 +131,13 @@ class _Sources:
     collection.
     """
 
-    work: Task
-    tables: Tables
-    received: Mapping[int, Sequence[Held]]
-    frames: Frames
+    work: StageTask
+    tables: TableSource
+    received: Mapping[int, Sequence[ComputedFrame]]
+    frames: Backend
     host: Host
     kernels: Kernels | None
-    whole: list[Held] = field(default_factory=list)
+    whole: list[ComputedFrame] = field(default_factory=list)
     """The stage's rows if a fused part is all of it."""
 
     def frame(self, node: Node, lowering: Lowering) -> Frame:
@@ -169,7 +171,7 @@ class _Sources:
 
         return Lowering(inside, frames, self.host, work.share.index).frame(node.root)
 
-    def _by_kernel(self, node: Fused, builds: Sequence[Held]) -> pl.DataFrame | Held | None:
+    def _by_kernel(self, node: Fused, builds: Sequence[ComputedFrame]) -> pl.DataFrame | ComputedFrame | None:
         """Returns a kernel's output; None without a kernel, or if memory is too small for its tables even after freeing
         it.
 
@@ -186,11 +188,11 @@ class _Sources:
             work.declined.add(id(node))
             return None
 
-    def _result(self, node: Fused, made: pl.DataFrame | Held) -> Frame:
-        held: Held
+    def _result(self, node: Fused, made: pl.DataFrame | ComputedFrame) -> Frame:
+        held: ComputedFrame
         if isinstance(made, pl.DataFrame):
             # Few rows stay on the host, where the remaining steps are cheapest.
-            held = HostHeld(made) if made.height <= FEW else self.frames.given(made)
+            held = HostFrame(made) if made.height <= FEW else self.frames.given(made)
         else:
             held = made
         if node is self.work.stage.root:
@@ -198,7 +200,7 @@ class _Sources:
         return Frame(held.lazy, tuple(map(type_bounds, node.types)), held)
 
 
-def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:
+def _split(work: StageTask, frame: Frame, frames: Backend, host: Host) -> list[ComputedFrame]:
     """Partitions the rows by the hash of their keys."""
     lazy = frame.lazy
     root = work.stage.root.root if isinstance(work.stage.root, Fused) else work.stage.root
@@ -217,12 +219,12 @@ def _split(work: Task, frame: Frame, frames: Frames, host: Host) -> list[Held]:
     return frames.split(lazy, keys, work.share.count, away=_to_files(work, frames))
 
 
-def _to_files(work: Task, frames: Frames) -> bool:
+def _to_files(work: StageTask, frames: Backend) -> bool:
     """Returns whether most parts pass through the host: to files, and from there to other workers."""
     return work.share.chunks > 1 and not (frames.puts_away and work.share.worker.count == 1)
 
 
-def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frames) -> list[Held]:
+def _to_buckets(work: StageTask, lazy: pl.LazyFrame, over: Expressions, frames: Backend) -> list[ComputedFrame]:
     """Partitions the rows by the buckets of their one key, as a table's files are."""
     (key,) = work.stage.keys
     columns = over.value(key).columns("k")
@@ -235,17 +237,19 @@ def _to_buckets(work: Task, lazy: pl.LazyFrame, over: Expressions, frames: Frame
     return frames.placed(placed.lazy.drop(names), "place", work.share.count, away=_to_files(work, frames))
 
 
-def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], frames: Frames, host: Host) -> list[Held]:
+def _ranges(
+    work: StageTask, frame: Frame, received: Mapping[int, Sequence[ComputedFrame]], frames: Backend, host: Host
+) -> list[ComputedFrame]:
     """Partitions the rows by the ranges of a sample, which is the same on all workers."""
     count, keys = work.share.count, work.stage.keys
     if count == 1:
         return [frames.held(frame.lazy)]
-    order = [Order(key.descending, key.nulls_first) for key in work.stage.order]
+    order = [SortOrder(key.descending, key.nulls_first) for key in work.stage.order]
     assert work.stage.sample is not None
     kinds = [key.type for key in keys]
     parts = [part.frame() for part in received[work.stage.sample]]
     sample = pl.concat(parts) if parts else _nothing(kinds).collect()
-    seen = _ordered(sample.lazy(), [column(place, kind) for place, kind in enumerate(kinds)], HostFrames(), host)
+    seen = _ordered(sample.lazy(), [column(place, kind) for place, kind in enumerate(kinds)], HostBackend(), host)
     names = [f"k{place}" for place in range(len(keys))]
     last = [not key.nulls_first for key in order]
     ordered = seen.select(names).sort(names, descending=[key.descending for key in order], nulls_last=last).collect()
@@ -257,7 +261,7 @@ def _ranges(work: Task, frame: Frame, received: Mapping[int, Sequence[Held]], fr
     return frames.ranged(placed, ends, order, count, spread=spread, away=_to_files(work, frames))
 
 
-def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Frames, host: Host) -> pl.LazyFrame:
+def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Backend, host: Host) -> pl.LazyFrame:
     """Returns a frame with its rows' sort keys in k0, k1, …"""
     over = Expressions((None,) * (max(used(tuple(keys)), default=0) + 1), host)
     values = [over.value(key) for key in keys]

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Frames
+from gpudb.engine.gpu.backend.base import Backend
 
 _LOG = logging.getLogger(__name__)
 
 
-def caches(root: Path) -> dict[str, str]:
+def kernel_cache_variables(root: Path) -> dict[str, str]:
     """Returns the environment variables for the kernel caches of CuPy, libcudf and the driver."""
     return {
         "CUPY_CACHE_DIR": str(root / "cupy"),
@@ -26,7 +26,7 @@ def caches(root: Path) -> dict[str, str]:
     }
 
 
-def warm(frames: Frames) -> int:
+def warm_up(frames: Backend) -> int:
     """Computes every common operator over a few rows; returns how many succeeded. Errors are only logged."""
     started, done = time.perf_counter(), 0
     rows = frames.given(_rows()).lazy

@@ -29,20 +29,20 @@ from typing import Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from gpudb.engine.gpu.backend.base import Held
-from gpudb.engine.gpu.cache.partition import Share
-from gpudb.engine.gpu.exchange.client import Transfers
-from gpudb.engine.gpu.exchange.result_codec import packed, to_batch
-from gpudb.engine.gpu.fastpath.server import Entry, Question, host_of
-from gpudb.engine.gpu.rpc.calls import AtDoor, Attached, handling
-from gpudb.engine.gpu.rpc.errors import Lost, told
+from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.cache.partition import Partition
+from gpudb.engine.gpu.exchange.client import ExchangeClient
+from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
+from gpudb.engine.gpu.fastpath.server import FastPathRequest, FastPathServer, remote_host
+from gpudb.engine.gpu.rpc.calls import BufferReply, PendingBuffer, wrap_handler
+from gpudb.engine.gpu.rpc.errors import PartitionLost, encode_error
 from gpudb.engine.gpu.worker import memory_watchdog
-from gpudb.engine.gpu.worker.device import on_gpu, on_host
-from gpudb.engine.gpu.worker.executor import Computing
-from gpudb.engine.gpu.worker.loop_watchdog import Lateness
-from gpudb.engine.gpu.worker.pinning import Action, Facts, Holding, host_facts
-from gpudb.engine.gpu.worker.query import Work
-from gpudb.engine.gpu.worker.query_registry import Running, Statements
+from gpudb.engine.gpu.worker.device import open_gpu, open_host
+from gpudb.engine.gpu.worker.executor import Executor
+from gpudb.engine.gpu.worker.loop_watchdog import LoopWatchdog
+from gpudb.engine.gpu.worker.pinning import CacheAction, CacheManager, DeviceFacts, host_facts
+from gpudb.engine.gpu.worker.query import QueryRun
+from gpudb.engine.gpu.worker.query_registry import QueryRegistry, RunningQuery
 from gpudb.errors import OutOfMemory
 
 _LOG = logging.getLogger(__name__)
@@ -80,29 +80,29 @@ class StageWorker(WorkerPlugin):
         self._worker = worker
         if self._gpu:
             host = int(_LOCKED * self._limit)
-            device = on_gpu(self._resident, self._fuse, peers=self._peers, bound=self._bound, host=host)
+            device = open_gpu(self._resident, self._fuse, peers=self._peers, bound=self._bound, host=host)
         else:
-            device = on_host(self._limit, self._resident, self._fuse)
-        self._transfers = Transfers(worker, device.frames, device.packer)
+            device = open_host(self._limit, self._resident, self._fuse)
+        self._transfers = ExchangeClient(worker, device.frames, device.packer)
         door = None
         if device.packer is not None:
             door = await self._transfers.open(self.at_door)
         self._space = device.space
-        self._holding = Holding(device.tables, device.kernels.tables if device.kernels is not None else None)
+        self._holding = CacheManager(device.tables, device.kernels.tables if device.kernels is not None else None)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
         folder = Path(self._folder.name)
-        self.computing = Computing(device, folder, self._results, gpu=self._gpu)
+        self.computing = Executor(device, folder, self._results, gpu=self._gpu)
         if not self._gpu:
             self.computing.room = self._room
-        self._statements = Statements()
+        self._statements = QueryRegistry()
         self._at_once = threading.Lock()
-        self._entry = Entry(folder, self.at_once, host_of(worker.address))
-        self._lateness = Lateness({"the worker's loop": asyncio.get_running_loop(), "the door's loop": door})
+        self._entry = FastPathServer(folder, self.at_once, remote_host(worker.address))
+        self._lateness = LoopWatchdog({"the worker's loop": asyncio.get_running_loop(), "the door's loop": door})
         if self._gpu:
             self._lateness.start()
         self._watch = asyncio.ensure_future(memory_watchdog.watch(self._limit, device.shrink, self._over))
         for handler in (self.run, self.part, self.copied, self.rows, self.drop, self.hold, self.told, self.ping):
-            worker.handlers[f"gpudb_{handler.__name__}"] = handling(handler)
+            worker.handlers[f"gpudb_{handler.__name__}"] = wrap_handler(handler)
         # Objects of the start-up are permanent: scanning them for cycles takes longer than most statements.
         gc.freeze()
 
@@ -148,7 +148,7 @@ class StageWorker(WorkerPlugin):
             return {"gone": True}
         running = self._statements.known(statement)
         running.short = short
-        work = Work(self.computing, self._fetch, running, plan, tuple(peers), chunks, parameters, measure, bound)
+        work = QueryRun(self.computing, self._fetch, running, plan, tuple(peers), chunks, parameters, measure, bound)
         running.task = asyncio.ensure_future(work.run(tuple(shares)))
         try:
             return await running.task
@@ -161,7 +161,7 @@ class StageWorker(WorkerPlugin):
 
     async def part(
         self, statement: int, stage: int, givers: Sequence[int], taker: int, by_door: bool = False, near: bool = False
-    ) -> bytes | AtDoor:
+    ) -> bytes | PendingBuffer:
         """Returns a stage's output for another worker; empty if the statement has ended.
 
         With `by_door` rows may wait at the UCX server; a worker that is `near`, on this host, also gets their position.
@@ -173,7 +173,7 @@ class StageWorker(WorkerPlugin):
         try:
             found = await running.taken(stage, givers, taker)
             rows = await self._transfers.sent(found, by_door=by_door, near=near)
-            return running.laid(rows) if isinstance(rows, Attached) else rows
+            return running.laid(rows) if isinstance(rows, BufferReply) else rows
         except (asyncio.CancelledError, ValueError):  # raised by a closed file
             if not running.ended:
                 raise
@@ -182,7 +182,7 @@ class StageWorker(WorkerPlugin):
             running.sending -= 1
             self._statements.forget_if_read(running)
 
-    async def at_door(self, statement: int, number: int) -> bytes | Attached:
+    async def at_door(self, statement: int, number: int) -> bytes | BufferReply:
         """Returns rows that wait at the UCX server; empty if the statement has ended."""
         running = self._statements.get(statement)
         if running is None:
@@ -203,7 +203,7 @@ class StageWorker(WorkerPlugin):
             return {"gone": True}
         types = running.types
         frame, after = await asyncio.to_thread(kept.chunk, start)
-        data = await asyncio.to_thread(lambda: packed(to_batch(frame, types)))
+        data = await asyncio.to_thread(lambda: encode_batch(to_batch(frame, types)))
         return {"data": data, "next": after}
 
     async def drop(self, statement: int, patience: float = 0.0) -> bool:
@@ -214,9 +214,9 @@ class StageWorker(WorkerPlugin):
             await asyncio.sleep(0.01)
         return running is not None and running.computing > 0
 
-    async def hold(self, table: bytes, index: int, count: int, action: Action) -> dict[str, Any]:
+    async def hold(self, table: bytes, index: int, count: int, action: CacheAction) -> dict[str, Any]:
         """See `CacheManager.act`: returns the bytes, or an error as a value."""
-        loop, share = asyncio.get_running_loop(), Share(index, count)
+        loop, share = asyncio.get_running_loop(), Partition(index, count)
         try:
             return {
                 "bytes": await loop.run_in_executor(
@@ -224,13 +224,13 @@ class StageWorker(WorkerPlugin):
                 )
             }
         except Exception as error:
-            return told(error, 0)
+            return encode_error(error, 0)
 
     async def told(self) -> dict[str, Any]:
         """Returns the cached columns and the facts of the device."""
         return {"held": self._holding.held(), "device": await asyncio.to_thread(self._device)}
 
-    def _device(self) -> Facts:
+    def _device(self) -> DeviceFacts:
         if not self._gpu:
             return host_facts(self._limit, self._resident)
         from gpudb.engine.gpu.cudf.device_memory import device_facts
@@ -245,7 +245,7 @@ class StageWorker(WorkerPlugin):
             "statements": len(self._statements),
             "results": self.computing.results.bytes,
             "resident": self.computing.resident,
-            "memory": memory_watchdog.used(),
+            "memory": memory_watchdog.used_bytes(),
             "room": self._space,
             "door": self._transfers.door,
             "entry": self._entry.places,
@@ -254,7 +254,7 @@ class StageWorker(WorkerPlugin):
 
     # ---------------------------------------------------------------------------------------- statements
 
-    def at_once(self, question: Question) -> bytes | None:
+    def at_once(self, question: FastPathRequest) -> bytes | None:
         """Answers a fast-path request in the caller's thread from bound parts, one statement at a time.
 
         None declines it, also after an error: staged execution raises the error again.
@@ -267,7 +267,7 @@ class StageWorker(WorkerPlugin):
             if plan is None:
                 return None
             peers = (self._worker.address,) * question.shares
-            work = Work(self.computing, self._fetch, running, plan, peers, 1, question.parameters)
+            work = QueryRun(self.computing, self._fetch, running, plan, peers, 1, question.parameters)
             with self._at_once:
                 self.computing.frames.enter("at once")
                 return self.computing.counted(running, lambda: work.at_once(question))
@@ -290,20 +290,22 @@ class StageWorker(WorkerPlugin):
 
     def _room(self) -> int:
         # Cached columns can be read again.
-        return self._limit - memory_watchdog.used() + self.computing.resident
+        return self._limit - memory_watchdog.used_bytes() + self.computing.resident
 
-    def _end_process(self, running: Running) -> None:
-        if running.computing and memory_watchdog.used() > self._limit:
+    def _end_process(self, running: RunningQuery) -> None:
+        if running.computing and memory_watchdog.used_bytes() > self._limit:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    async def _fetch(self, address: str, statement: int, stage: int, givers: Sequence[int], taker: int) -> Held:
+    async def _fetch(
+        self, address: str, statement: int, stage: int, givers: Sequence[int], taker: int
+    ) -> ComputedFrame:
         """Fetches a stage's output on some partitions from the worker that has run them."""
         if address == self._worker.address:
             return await self._transfers.kept(await self._statements.known(statement).taken(stage, givers, taker))
         try:
             rows = await self._transfers.fetched(address, statement=statement, stage=stage, givers=givers, taker=taker)
         except OSError as error:
-            raise Lost(givers[0]) from error
+            raise PartitionLost(givers[0]) from error
         if rows is None:
-            raise Lost(givers[0])
+            raise PartitionLost(givers[0])
         return rows

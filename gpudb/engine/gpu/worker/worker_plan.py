@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpudb.engine.gpu.fastpath.single_kernel import Straight, straight
-from gpudb.engine.gpu.fastpath.two_phase import Scattered, scattered
-from gpudb.plan.physical.stages import Stage
+from gpudb.engine.gpu.fastpath.single_kernel import SingleKernelPlan, match_single_kernel
+from gpudb.engine.gpu.fastpath.two_phase import TwoPhasePlan, split_phases
+from gpudb.plan.tree.stages import Stage
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class WorkerPlan:
     stages: Sequence[Stage]
 
     @cached_property
-    def single_kernel(self) -> Straight | None:
+    def single_kernel(self) -> SingleKernelPlan | None:
         """How one kernel answers the plan on the only worker; None where it does not."""
-        return straight(self.stages)
+        return match_single_kernel(self.stages)
 
     @cached_property
-    def two_phase(self) -> Scattered | None:
+    def two_phase(self) -> TwoPhasePlan | None:
         """The plan's two phases over several workers; None where it cannot be split."""
-        return scattered(self.stages)
+        return split_phases(self.stages)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.backend.base import FEW, HostFrames, HostHeld, Order
+from gpudb.engine.gpu.backend.base import FEW, HostBackend, HostFrame, SortOrder
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.lower.exact_division import quotients
 from gpudb.engine.gpu.lower.joins import key_columns
@@ -104,7 +104,7 @@ def test_columns_of_one_worker_go_beside_those_of_another(frames: Any) -> None:
         held = frames.held(plan(frames.given(lists).lazy))
         assert frames.on_host() == ()
         assert held.lazy.collect_schema() == held.frame().schema == wanted.schema
-        both = pl.concat([held.lazy, frames.given(held.frame()).lazy, HostHeld(held.frame()).lazy])
+        both = pl.concat([held.lazy, frames.given(held.frame()).lazy, HostFrame(held.frame()).lazy])
         assert frames.held(both).rows == 3 * wanted.height
 
 
@@ -255,14 +255,14 @@ def test_rows_go_to_their_ranges(frames: Any, spread: bool, away: bool) -> None:
             "k2": [f"t{n % 3}" for n in range(6000)],
         }
     )
-    order = [Order(True, True), Order(False, False), Order(True, False)]
+    order = [SortOrder(True, True), SortOrder(False, False), SortOrder(True, False)]
     down, last = [key.descending for key in order], [not key.nulls_first for key in order]
     names = ["k0", "k1", "k2"]
     ends = rows.select(names).gather_every(50).sort(names, descending=down, nulls_last=last).gather_every(8)
     ends = pl.concat([ends, ends[:3]]).sort(names, descending=down, nulls_last=last)
     count = ends.height + 1
     given = frames.ranged(frames.given(rows).lazy, ends, order, count, spread=spread, away=away)
-    wanted = HostFrames().ranged(rows.lazy(), ends, order, count, spread=spread, away=away)
+    wanted = HostBackend().ranged(rows.lazy(), ends, order, count, spread=spread, away=away)
     for one, other in zip(given, wanted, strict=True):
         assert_frame_equal(one.frame().sort("v"), other.frame().sort("v"))
     assert sum(part.rows for part in given) == rows.height
@@ -282,7 +282,7 @@ def test_quotients(frames: Any) -> None:
 def test_repeated_rows(frames: Any) -> None:
     rows = ROWS.with_columns(pl.Series("times", [2, 0, 1, 3, 0, 1], dtype=pl.Int64))
     made = frames.repeated(frames.given(rows), "times", "number")
-    assert_frame_equal(made.frame(), HostFrames().repeated(HostHeld(rows), "times", "number").frame())
+    assert_frame_equal(made.frame(), HostBackend().repeated(HostFrame(rows), "times", "number").frame())
     assert made.frame()["number"].to_list() == [0, 1, 0, 0, 1, 2, 0]
     assert frames.repeated(frames.given(rows.clear()), "times", "number").rows == 0
 
@@ -309,7 +309,7 @@ def test_columns_beside(frames: Any) -> None:
 )
 def test_integers_that_64_bits_hold(frames: Any, values: list[int | None], narrow: bool) -> None:
     rows = pl.DataFrame({"a": pl.Series(values, dtype=pl.Int128)}).with_columns(pl.int_range(pl.len()).alias("n"))
-    for held in (frames.given(rows), HostHeld(rows)):
+    for held in (frames.given(rows), HostFrame(rows)):
         assert held.narrow("a") == narrow
         assert held.narrow("n")
         assert held.least("n") == (0 if values else None)

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.backend.base import HostHeld
+from gpudb.engine.gpu.backend.base import HostFrame
 from gpudb.engine.gpu.cache.buffer_pool import GROUP_BYTES
-from gpudb.engine.gpu.exchange.buffers import SpillFile, read
+from gpudb.engine.gpu.exchange.buffers import SpillFile, decode_frame
 
 pytestmark = pytest.mark.gpu
 
@@ -61,8 +61,8 @@ def test_parts_come_back_as_they_were(frames: Any, count: int) -> None:
     assert sum(each.size for each in away) > 60 * count
     del parts
     assert_frame_equal(near.back(away).frame(), wanted)
-    assert_frame_equal(pl.concat([read(each.data()) for each in away]), wanted)
-    assert near.back(away[:1]).rows == read(away[0].data()).height
+    assert_frame_equal(pl.concat([decode_frame(each.data()) for each in away]), wanted)
+    assert near.back(away[:1]).rows == decode_frame(away[0].data()).height
     assert_frame_equal(wanted.sort("n"), rows.sort("n"))
 
 
@@ -86,11 +86,11 @@ def test_parts_in_other_places_stay_between_them(frames: Any, tmp_path: Path) ->
     first, second, third, fourth, last = (rows.slice(200 * part, 200) for part in range(5))
     file = SpillFile(tmp_path)
     away = [near.put_away(near.given(each)) for each in (first, last)]
-    parts = [away[0], HostHeld(second), file.write(third), near.given(fourth), away[1]]
+    parts = [away[0], HostFrame(second), file.write(third), near.given(fourth), away[1]]
     assert_frame_equal(near.back(parts).frame(), rows)
     assert near.back(parts[1:4]) is None
     assert near.put_away(near.given(rows.head(0))) is None
-    assert near.put_away(HostHeld(rows)) is None
+    assert near.put_away(HostFrame(rows)) is None
     file.close()
 
 

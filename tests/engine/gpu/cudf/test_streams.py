@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.backend.priority import Lane
+from gpudb.engine.gpu.backend.priority import Priority
 from gpudb.engine.gpu.fused.columns.packed_column import pack
 from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
 from gpudb.engine.gpu.fused.numpy_backend import executor
@@ -54,7 +54,7 @@ SCALARS: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
 """What has a scalar looked at on the host."""
 
 
-def _in_lane(lane: Lane, frames: Any, work: Callable[[], object]) -> threading.Thread:
+def _in_lane(lane: Priority, frames: Any, work: Callable[[], object]) -> threading.Thread:
     """Starts some work in a lane; what it raises is the test's."""
 
     def run() -> None:
@@ -130,7 +130,7 @@ def _fused() -> tuple[Callable[[], Any], Any]:
 
 
 @pytest.mark.parametrize("lane", ["short", "at once"])
-def test_what_is_short_does_not_wait_for_what_is_long(frames: Any, lane: Lane) -> None:
+def test_what_is_short_does_not_wait_for_what_is_long(frames: Any, lane: Priority) -> None:
     rows = pl.DataFrame({"k": np.arange(10_000) % 7, "v": np.arange(10_000)})
     wanted = rows.group_by("k").agg(pl.col("v").sum()).sort("k")
     found: list[Any] = []
@@ -154,7 +154,7 @@ def test_what_is_short_does_not_wait_for_what_is_long(frames: Any, lane: Lane) -
 
 
 @pytest.mark.parametrize("lane", ["short", "at once"])
-def test_what_is_short_is_computed_amid_kernels_that_take_all_of_the_device(frames: Any, lane: Lane) -> None:
+def test_what_is_short_is_computed_amid_kernels_that_take_all_of_the_device(frames: Any, lane: Priority) -> None:
     import cupy
 
     crowd = cupy.RawKernel(CROWD, "crowd")
@@ -264,7 +264,7 @@ def test_rows_that_go_from_lane_to_lane_are_whole(frames: Any) -> None:
     first = frames.given(rows)
     there: list[Any] = [None, None]
     meet = threading.Barrier(2)
-    lanes: tuple[Lane, Lane] = ("long", "short")
+    lanes: tuple[Priority, Priority] = ("long", "short")
     threads = [_in_lane(lane, frames, turns(there, meet, own)) for own, lane in enumerate(lanes)]
     for each in threads:
         each.join()

@@ -10,7 +10,7 @@ import pytest
 from gpudb.engine.gpu.fused.codegen.building_blocks import headers
 from gpudb.engine.gpu.fused.codegen.kernel import generated
 from gpudb.engine.gpu.fused.cuda import nvrtc
-from gpudb.engine.gpu.planning.planner import Planner, costs_of
+from gpudb.engine.gpu.planning.planner import Planner, exchange_costs
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.stage_nodes import Receive
 from gpudb.plan.tree.traversal import walk_nodes
@@ -34,7 +34,7 @@ def test_fused_parts_answer_as_the_embedded_engine(name: str, tmp_path: Path) ->
             request = lab.request(text)
             wanted = sorted_rows(embedded(lab, request))
             for workers, gpu in ((1, False), (2, True), (3, False)):
-                kernels, costs = Recording(), costs_of(workers, gpu=gpu)
+                kernels, costs = Recording(), exchange_costs(workers, gpu=gpu)
                 given = sorted_rows(local_stages.rows(request, workers, lab.database.cpu, costs, kernels=kernels))
                 if given != wanted:
                     wrong.append(f"{query} on {workers}: {given[:2]} where {wanted[:2]}")
@@ -61,7 +61,7 @@ def test_tables_that_lie_by_one_hash_are_joined_where_they_lie(tmp_path: Path) -
             request = lab.request(suite.queries[query])
             wanted = sorted_rows(embedded(lab, request))
             for workers, gpu in ((2, True), (3, False)):
-                costs = costs_of(workers, gpu=gpu)
+                costs = exchange_costs(workers, gpu=gpu)
                 planner = Planner(lab.database.cpu, costs, fuse=True)
                 nodes = (node for stage in planner.planned(request).stages for node in walk_nodes(stage.root))
                 near = [build for node in nodes if isinstance(node, Fused) for build in node.builds]

@@ -10,7 +10,7 @@ import pytest
 
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes
-from gpudb.engine.gpu.coordinator.fast_path import AtOnce
+from gpudb.engine.gpu.coordinator.fast_path import FastPath
 from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.protocol import PlanNode, Settings
 from gpudb.engine.routing import RoutedEngine
@@ -116,7 +116,7 @@ def test_build_sides_of_bound_parts_are_left_out(
 ) -> None:
     """On the usual way, which all statements go that are not answered at once; and again where a worker has let go."""
     cluster = engine._cluster
-    monkeypatch.setattr(AtOnce, "rows", lambda *_: None)
+    monkeypatch.setattr(FastPath, "rows", lambda *_: None)
     wanted = sorted(_embedded(lab, sql))
     ran = []
     for turn in range(5):

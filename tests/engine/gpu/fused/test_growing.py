@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.engine.gpu.cache.partition import WHOLE
-from gpudb.engine.gpu.fastpath.single_kernel import straight
+from gpudb.engine.gpu.fastpath.single_kernel import match_single_kernel
 from gpudb.engine.gpu.fused.packed_cache import dictionaries
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Ready, Twin
 from gpudb.engine.gpu.fused.translate.result_columns import frame_of
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
@@ -45,9 +45,9 @@ def _replaced(lab: Lab, turn: int) -> Request:
 
 def _bound(lab: Lab, request: Request, kernels: Twin, key: int) -> Ready:
     stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
-    plain = straight(stages)
+    plain = match_single_kernel(stages)
     assert plain is not None
-    compute(Task(stages[0], WHOLE, key=key), local_stages.TABLES, {}, local_stages.FRAMES, kernels)
+    execute_stage(StageTask(stages[0], WHOLE, key=key), local_stages.TABLES, {}, local_stages.FRAMES, kernels)
     ready = kernels.kept(plain.part, key)
     assert ready is not None
     return ready

@@ -9,24 +9,24 @@ from dataclasses import replace
 import pytest
 
 from gpudb.catalog.model import Table
-from gpudb.engine.gpu.explain.operators import operator
+from gpudb.engine.gpu.explain.operators import describe_operator
 from gpudb.engine.gpu.fused.planning import matching
 from gpudb.engine.gpu.fused.planning.matching import scan_of
-from gpudb.engine.gpu.planning.planner import Planner, costs_of
-from gpudb.engine.gpu.worker.batching import Space, kept_rows
+from gpudb.engine.gpu.planning.planner import Planner, exchange_costs
+from gpudb.engine.gpu.worker.batching import MemorySpace, max_cached_build_rows
 from gpudb.engine.protocol import Request
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.physical.exchange_planning import Costs
-from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.stage_nodes import Final
+from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import walk_nodes
 from tests.support.lab import Lab
 
 TIMES = 100_000
 JOIN = "SELECT g.v, count(*), sum(f.a) FROM f JOIN g ON f.k = g.k GROUP BY g.v"
 GROUPS = "SELECT k, count(*), sum(a) FROM f GROUP BY k"
-H200 = Space(70 * 10**9, 70 * 10**9)
+H200 = MemorySpace(70 * 10**9, 70 * 10**9)
 
 
 def _fused(stages: list[Stage]) -> list[Fused]:
@@ -78,8 +78,8 @@ def _enlarged(request: Request) -> Request:
     return replace(request, snapshot=replace(request.snapshot, relations={**request.snapshot.relations, **tables}))
 
 
-def _stages(large: Lab, sql: str, workers: int, space: Space | None = H200, *, gpu: bool = True) -> list[Stage]:
-    planner = Planner(large.database.cpu, costs_of(workers, gpu=gpu), fuse=True, gpu=gpu)
+def _stages(large: Lab, sql: str, workers: int, space: MemorySpace | None = H200, *, gpu: bool = True) -> list[Stage]:
+    planner = Planner(large.database.cpu, exchange_costs(workers, gpu=gpu), fuse=True, gpu=gpu)
     return planner.planned(_enlarged(large.request(sql)), space, 1).stages
 
 
@@ -98,13 +98,13 @@ def test_gpus_keep_large_build_sides_and_many_groups(large: Lab, workers: int) -
 
 
 def test_what_several_gpus_would_not_keep_goes_to_all_of_them_where_it_moves_least(large: Lab) -> None:
-    tight = Space(10**9, 70 * 10**9)
-    assert kept_rows(tight) < 500 * TIMES
+    tight = MemorySpace(10**9, 70 * 10**9)
+    assert max_cached_build_rows(tight) < 500 * TIMES
     # Of 500 million rows joined with 50: to two workers 50 million go, or half of all; to 16 of them 750 million.
     assert [bool(_fused(_stages(large, JOIN, workers, tight))) for workers in (1, 2, 16)] == [True, True, False]
     assert _fused(_stages(large, JOIN, 16))
     # Nor is there room for the rows that its table is made of.
-    assert not _fused(_stages(large, JOIN, 2, Space(70 * 10**9, 10**9)))
+    assert not _fused(_stages(large, JOIN, 2, MemorySpace(70 * 10**9, 10**9)))
 
 
 def _finals(stages: list[Stage]) -> list[Final]:
@@ -129,7 +129,11 @@ def test_a_kernel_s_groups_are_whole_where_nobody_else_has_a_part_of_them(large:
         assert _fused(stages), sql
         (final,) = _finals(stages)
         assert final.whole == whole, (sql, workers, chunks)
-        assert ("Groups", "whole: none is put together here") in operator(final)[1] or not whole or "GROUP" not in sql
+        assert (
+            ("Groups", "whole: none is put together here") in describe_operator(final)[1]
+            or not whole
+            or "GROUP" not in sql
+        )
 
 
 def test_groups_are_made_whole_on_one_gpu_where_they_are_few_enough(large: Lab) -> None:
@@ -138,7 +142,7 @@ def test_groups_are_made_whole_on_one_gpu_where_they_are_few_enough(large: Lab) 
     assert (partial.output, last.output, last.alone) == ("gather", "result", True)
     # Of 50 million groups each GPU has a part, and so it is where rows are gone through in chunks.
     assert [each.output for each in _stages(large, GROUPS, 2)] == ["hash", "result"]
-    planner = Planner(large.database.cpu, costs_of(2, gpu=True), fuse=True, gpu=True)
+    planner = Planner(large.database.cpu, exchange_costs(2, gpu=True), fuse=True, gpu=True)
     chunked = planner.planned(_enlarged(large.request(sql)), H200, 4).stages
     assert chunked[0].output == "hash"
     assert _stages(large, sql, 2, gpu=False)[0].output == "hash"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gpudb.catalog.model import Column, DataFile, Table
-from gpudb.engine.gpu.cache.build_cache import needed
+from gpudb.engine.gpu.cache.build_cache import required_stages
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.fused.columns.packed_column import DAY, PackedColumn, joined, pack
@@ -21,7 +21,7 @@ from gpudb.engine.gpu.fused.packed_cache.segments import Runs
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.fused_nodes import Fused
 from tests.support.gpu import local_stages
@@ -106,14 +106,14 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
         assert planner.planned(request) is planned
         stages = planned.stages
         (number, node), *_ = [(each.number, each.root) for each in stages if isinstance(each.root, Fused)]
-        build = compute(Task(stages[0], WHOLE), tables, {}, frames)
-        task = Task(stages[number], WHOLE, key=b"")
-        (first,) = compute(task, tables, {0: build}, frames, kernels)
+        build = execute_stage(StageTask(stages[0], WHOLE), tables, {}, frames)
+        task = StageTask(stages[number], WHOLE, key=b"")
+        (first,) = execute_stage(task, tables, {0: build}, frames, kernels)
         ready = kernels.kept(node, b"")
         assert ready is not None
-        assert needed(stages, {id(node): ready}) == set(range(number, len(stages)))
+        assert required_stages(stages, {id(node): ready}) == set(range(number, len(stages)))
         task = replace(task, again={id(node): lambda: kernels.again(ready)})
-        (second,) = compute(task, tables, {}, frames, kernels)
+        (second,) = execute_stage(task, tables, {}, frames, kernels)
         assert second.frame().equals(first.frame())
         assert [each.reused for each in kernels.launched()] == [False, True]
         # Another file's texts get further codes: the kept part's stay.

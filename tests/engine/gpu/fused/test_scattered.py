@@ -17,8 +17,8 @@ import pytest
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.fastpath.pool import Shortcuts
-from gpudb.engine.gpu.fastpath.server import Entry, Question
+from gpudb.engine.gpu.fastpath.pool import FastPathPool
+from gpudb.engine.gpu.fastpath.server import FastPathRequest, FastPathServer
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Cancel, Request
 from gpudb.engine.routing import RoutedEngine
@@ -257,13 +257,15 @@ class _Several:
 
     def __init__(self, folder: Path, letters: bytes) -> None:
         self.go_on = threading.Event()
-        self.shortcuts = Shortcuts()
-        self._entries: list[Entry] = []
+        self.shortcuts = FastPathPool()
+        self._entries: list[FastPathServer] = []
         for letter in letters:
             (folder / chr(letter)).mkdir()
-            self._entries.append(Entry(folder / chr(letter), lambda asked, own=letter: self._answer(asked, own)))
+            self._entries.append(
+                FastPathServer(folder / chr(letter), lambda asked, own=letter: self._answer(asked, own))
+            )
 
-    def _answer(self, asked: Question, letter: int) -> bytes | None:
+    def _answer(self, asked: FastPathRequest, letter: int) -> bytes | None:
         if asked.digest == b"lost" and letter == ord("b"):
             raise OSError("lost")
         if asked.digest in {b"lost", b"wait"}:
@@ -272,7 +274,7 @@ class _Several:
 
     def ask(self, digest: bytes, cancel: Cancel | None = None) -> list[bytes] | None:
         entries = [each.places[0] for each in self._entries]
-        asked = [Question(1, digest, b"", share, len(entries)) for share in range(len(entries))]
+        asked = [FastPathRequest(1, digest, b"", share, len(entries)) for share in range(len(entries))]
         return self.shortcuts.ask(entries, asked, cancel or Cancel())
 
     def close(self) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu.coordinator.coordinator import Measured
-from gpudb.engine.gpu.explain.plan import displayed
+from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
+from gpudb.engine.gpu.explain.plan import render_plan
 from gpudb.engine.gpu.fused.codegen.building_blocks import headers
 from gpudb.engine.gpu.fused.codegen.kernel import generated
 from gpudb.engine.gpu.fused.cuda import nvrtc
@@ -84,7 +84,7 @@ def test_every_shape_is_a_kernel(lab: Lab, sink: str, tmp_path: Path) -> None:
         sql = SINKS[sink].format(source=source.format(side=side), value=value)
         request = lab.request(sql)
         stages = planner.planned(request).stages
-        shown = _operators(displayed(stages, "Gpu", {}, {each.number: Measured() for each in stages}))
+        shown = _operators(render_plan(stages, "Gpu", {}, {each.number: StageMeasurements() for each in stages}))
         assert "GpuFused" in shown, f"{join}, {side}: {sql}"
         kernels = Recording()
         wanted = sorted_rows(embedded(lab, request))

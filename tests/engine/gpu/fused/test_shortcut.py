@@ -12,8 +12,8 @@ import pytest
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.engine import ClusterEngine
-from gpudb.engine.gpu.fastpath.pool import Shortcuts
-from gpudb.engine.gpu.fastpath.server import Entry, Question
+from gpudb.engine.gpu.fastpath.pool import FastPathPool
+from gpudb.engine.gpu.fastpath.server import FastPathRequest, FastPathServer
 from gpudb.engine.gpu.planning import admission
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError, QueryCanceled
@@ -89,14 +89,14 @@ def test_a_lost_worker_and_a_cancel_are_met(lab: Lab, engine: ClusterEngine) -> 
 def test_a_cancel_ends_the_wait_and_the_entry_stays_open(tmp_path: Path) -> None:
     go_on = threading.Event()
 
-    def answer(asked: Question) -> bytes | None:
+    def answer(asked: FastPathRequest) -> bytes | None:
         assert asked.statement < 9 or go_on.wait(60)
         return None if asked.digest == b"no" else asked.digest * 300_000
 
-    def ask(shortcuts: Shortcuts, number: int, digest: bytes, cancel: Cancel | None = None) -> list[bytes] | None:
-        return shortcuts.ask([entry.places[0]], [Question(number, digest, b"")], cancel or Cancel())
+    def ask(shortcuts: FastPathPool, number: int, digest: bytes, cancel: Cancel | None = None) -> list[bytes] | None:
+        return shortcuts.ask([entry.places[0]], [FastPathRequest(number, digest, b"")], cancel or Cancel())
 
-    entry, shortcuts = Entry(tmp_path, answer), Shortcuts()
+    entry, shortcuts = FastPathServer(tmp_path, answer), FastPathPool()
     try:
         assert ask(shortcuts, 1, b"no") is None
         assert ask(shortcuts, 2, b"some") == [b"some" * 300_000]
@@ -107,10 +107,10 @@ def test_a_cancel_ends_the_wait_and_the_entry_stays_open(tmp_path: Path) -> None
         go_on.set()
         assert ask(shortcuts, 3, b"some") == [b"some" * 300_000]
         entry.close()
-        assert ask(Shortcuts(), 4, b"some") is None
-        assert shortcuts.ask([str(tmp_path / ("x" * 200))], [Question(4, b"some", b"")], Cancel()) is None
+        assert ask(FastPathPool(), 4, b"some") is None
+        assert shortcuts.ask([str(tmp_path / ("x" * 200))], [FastPathRequest(4, b"some", b"")], Cancel()) is None
     finally:
         go_on.set()
         entry.close()
         shortcuts.close()
-    assert Entry(tmp_path / ("x" * 200), answer).places == ("",)
+    assert FastPathServer(tmp_path / ("x" * 200), answer).places == ("",)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import Coded, Frames, HostFrames, HostHeld
+from gpudb.engine.gpu.backend.base import Backend, DictionaryColumn, HostBackend, HostFrame
 from gpudb.engine.gpu.fused.packed_cache.column_chunks import piece_of
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
@@ -40,17 +40,17 @@ QUERIES = {
 }
 
 
-class _Coded(HostHeld):
-    def coded(self, name: str) -> Coded:
+class _Coded(HostFrame):
+    def coded(self, name: str) -> DictionaryColumn:
         piece = piece_of(self.table[name], text=True)
         assert piece.keys is not None
         return piece.values, piece.valid, piece.keys
 
 
-class _CodedFrames(HostFrames):
+class _CodedFrames(HostBackend):
     """Frames whose texts are codes, as those on a GPU."""
 
-    def held(self, lazy: pl.LazyFrame) -> HostHeld:
+    def held(self, lazy: pl.LazyFrame) -> HostFrame:
         return _Coded(super().held(lazy).table)
 
 
@@ -63,9 +63,9 @@ def lab() -> Iterator[Lab]:
 
 
 @pytest.mark.parametrize("side", ["q", "nothing"])
-@pytest.mark.parametrize("frames", [HostFrames(), _CodedFrames()])
+@pytest.mark.parametrize("frames", [HostBackend(), _CodedFrames()])
 @pytest.mark.parametrize("name", QUERIES)
-def test_joins_by_texts(lab: Lab, name: str, frames: Frames, side: str) -> None:
+def test_joins_by_texts(lab: Lab, name: str, frames: Backend, side: str) -> None:
     request = lab.request(QUERIES[name].format(side))
     kernels = Twin(PackedTables(2**30))
     given = local_stages.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
@@ -77,7 +77,7 @@ def test_many_texts_of_a_side_are_the_general_engine_s(lab: Lab, monkeypatch: py
     monkeypatch.setattr(build_sides, "MANY", 200)
     monkeypatch.setattr(build_sides, "_TEXTS", 3)
     request = lab.request(QUERIES["payload"].format("q"))
-    for frames in (HostFrames(), _CodedFrames()):
+    for frames in (HostBackend(), _CodedFrames()):
         kernels: Any = Twin(PackedTables(2**30))
         given = local_stages.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
         assert sorted_rows(given) == sorted_rows(embedded(lab, request))

@@ -9,20 +9,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import Held
-from gpudb.engine.gpu.cache.partition import WHOLE, Share
-from gpudb.engine.gpu.cache.strings import FEW_BYTES, MOST_BYTES, TextsKept
+from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.cache.partition import WHOLE, Partition
+from gpudb.engine.gpu.cache.strings import FEW_BYTES, MOST_BYTES, StringCache
 from gpudb.engine.gpu.exchange.result_codec import to_batch
-from gpudb.engine.gpu.exchange.state_codec import sent, taken
-from gpudb.engine.gpu.fastpath.single_kernel import straight
-from gpudb.engine.gpu.finalize.host import Finished
-from gpudb.engine.gpu.finalize.merge import MANY, Apart, Column, OfLanes, WholeGroups, _numbered
+from gpudb.engine.gpu.exchange.state_codec import decode_states, encode_states
+from gpudb.engine.gpu.fastpath.single_kernel import match_single_kernel
+from gpudb.engine.gpu.finalize.host import FinalResult
+from gpudb.engine.gpu.finalize.merge import MANY, KernelStates, MergedGroups, NotMergeable, StateColumn, _numbered
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.fused.translate.result_columns import Lane
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.fused.fast_path import JOIN
 from tests.support.gpu import local_stages
@@ -68,26 +68,26 @@ def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[
     """Whether a statement is finished without frames, its rows once it is bound, and those of the usual way."""
     request = lab.request(sql)
     stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
-    plain, kernels, key = straight(stages), Twin(PackedTables(2**28)), "parameters"
+    plain, kernels, key = match_single_kernel(stages), Twin(PackedTables(2**28)), "parameters"
     assert plain is not None
-    given: dict[int, list[Held]] = {}
+    given: dict[int, list[ComputedFrame]] = {}
     for stage in stages:
-        task = Task(stage, WHOLE, request.parameters, key=key)
-        given[stage.number] = compute(task, local_stages.TABLES, given, local_stages.FRAMES, kernels)
+        task = StageTask(stage, WHOLE, request.parameters, key=key)
+        given[stage.number] = execute_stage(task, local_stages.TABLES, given, local_stages.FRAMES, kernels)
     kinds = stages[-1].root.types
     (usual,) = given[stages[-1].number]
     ready = kernels.kept(plain.part, key)
     assert ready is not None
     for _ in range(2):
         made = plain.answer(kernels, ready, request.parameters)
-    if isinstance(made, Finished):
+    if isinstance(made, FinalResult):
         found = local_stages.as_text([made.batch], kinds)
     else:
-        last = Task(stages[-1], WHOLE, request.parameters)
-        (rest,) = compute(last, local_stages.TABLES, {plain.number: [made]}, local_stages.FRAMES)
+        last = StageTask(stages[-1], WHOLE, request.parameters)
+        (rest,) = execute_stage(last, local_stages.TABLES, {plain.number: [made]}, local_stages.FRAMES)
         found = local_stages.as_text([to_batch(rest.frame(), kinds)], kinds)
     assert kernels.launched()[1:] == (), "of what runs so nothing is told"
-    return isinstance(made, Finished), found, local_stages.as_text([to_batch(usual.frame(), kinds)], kinds)
+    return isinstance(made, FinalResult), found, local_stages.as_text([to_batch(usual.frame(), kinds)], kinds)
 
 
 @pytest.mark.parametrize("sql", STRAIGHT)
@@ -106,7 +106,10 @@ def test_what_takes_frames_goes_on_with_the_same_groups(table: Lab, sql: str) ->
 
 @pytest.mark.parametrize("sql", MORE)
 def test_what_is_more_than_a_kernels_groups(table: Lab, sql: str) -> None:
-    assert straight(Planner(table.database.cpu, Costs(workers=1), fuse=True).planned(table.request(sql)).stages) is None
+    assert (
+        match_single_kernel(Planner(table.database.cpu, Costs(workers=1), fuse=True).planned(table.request(sql)).stages)
+        is None
+    )
 
 
 @pytest.mark.parametrize("workers", [2, 3])
@@ -115,17 +118,17 @@ def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: 
     """Each has texts of its own, and some lack groups that others have."""
     request = table.request(sql)
     stages = Planner(table.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
-    plain, kernels = straight(stages), Twin(PackedTables(2**28))
+    plain, kernels = match_single_kernel(stages), Twin(PackedTables(2**28))
     assert plain is not None
-    given: dict[int, list[Held]] = {}
+    given: dict[int, list[ComputedFrame]] = {}
     for stage in stages[: plain.number]:
-        given[stage.number] = compute(
-            Task(stage, WHOLE, request.parameters), local_stages.TABLES, given, local_stages.FRAMES
+        given[stage.number] = execute_stage(
+            StageTask(stage, WHOLE, request.parameters), local_stages.TABLES, given, local_stages.FRAMES
         )
     found = []
-    for share in (Share(index, workers) for index in range(workers)):
-        task = Task(stages[plain.number], share, request.parameters, key=share)
-        compute(
+    for share in (Partition(index, workers) for index in range(workers)):
+        task = StageTask(stages[plain.number], share, request.parameters, key=share)
+        execute_stage(
             replace(task, stage=replace(task.stage, output="gather")),
             local_stages.TABLES,
             given,
@@ -136,7 +139,7 @@ def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: 
         assert ready is not None
         lanes = kernels.lanes(ready)
         assert isinstance(lanes, list)
-        found.append(OfLanes(*taken(pickle.loads(pickle.dumps(sent(lanes))))))
+        found.append(KernelStates(*decode_states(pickle.loads(pickle.dumps(encode_states(lanes))))))
     done = plain.tail.rows(found, request.parameters)
     assert done is not None
     kinds = stages[-1].root.types
@@ -159,7 +162,7 @@ def test_rows_have_a_number_in_common_that_have_the_same_keys(seed: int) -> None
         if draws.random() < 0.2:
             values = np.array([value << 40 for value in values.tolist()], object)
         valid = draws.random(200) < 0.7 if draws.random() < 0.5 else None
-        columns.append(Column(values if valid is None else np.where(valid, values, 0), valid))
+        columns.append(StateColumn(values if valid is None else np.where(valid, values, 0), valid))
     keys = list(zip(*(each.listed() for each in columns), strict=True)) or [()] * 200
     made = _numbered(columns, 200).tolist()
     assert len(set(made)) == len(set(keys)) == len(set(zip(made, keys, strict=True)))
@@ -181,15 +184,15 @@ def test_texts_are_ordered_and_taken_by_their_codes(monkeypatch: pytest.MonkeyPa
     assert len(none.ranks(np.zeros(2, np.int64))) == 2
 
 
-def _sent_texts(texts: list[str], codes: list[int], valid: list[bool] | None = None) -> OfLanes:
+def _sent_texts(texts: list[str], codes: list[int], valid: list[bool] | None = None) -> KernelStates:
     """A key of texts as a worker sends it, and as it is read."""
     there = None if valid is None else np.array(valid)
     lane = Lane("k0", pl.String(), (np.array(codes, np.int64),), there, Dictionary(pl.Series(texts, dtype=pl.String)))
-    return OfLanes(*taken(pickle.loads(pickle.dumps(sent([lane])))))
+    return KernelStates(*decode_states(pickle.loads(pickle.dumps(encode_states([lane])))))
 
 
-def _keys(*workers: OfLanes) -> list[str | None]:
-    return WholeGroups(workers, 1).key("k0").listed()
+def _keys(*workers: KernelStates) -> list[str | None]:
+    return MergedGroups(workers, 1).key("k0").listed()
 
 
 @pytest.mark.parametrize("long", [0, FEW_BYTES, MOST_BYTES])
@@ -197,7 +200,7 @@ def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
     """What is kept is of the same texts in the same places; long ones are from the second time on, longer ones never."""
     b, c = "b" + "x" * long, "c"
 
-    def first() -> OfLanes:
+    def first() -> KernelStates:
         return _sent_texts(["a", b, c], [1, 0])
 
     again = [first().column("k0").texts for _ in range(3)]
@@ -217,13 +220,13 @@ def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
 def test_many_groups_of_several_workers_are_put_together_where_their_texts_are_known(count: int) -> None:
     texts = [f"name {number * 7919 % count}" for number in range(count)]
 
-    def workers() -> tuple[OfLanes, OfLanes]:
+    def workers() -> tuple[KernelStates, KernelStates]:
         return _sent_texts(texts, list(range(count))), _sent_texts(texts, list(range(count - 1, -1, -1)))
 
-    with pytest.raises(Apart):  # for the first time
+    with pytest.raises(NotMergeable):  # for the first time
         _keys(*workers())
     if 2 * count > MANY:
-        with pytest.raises(Apart):
+        with pytest.raises(NotMergeable):
             _keys(*workers())
         return
     for _ in range(2):
@@ -237,7 +240,7 @@ def test_texts_are_kept_as_long_as_there_is_room() -> None:
         made.append(key)
         return key
 
-    kept = TextsKept(make, few=10, room=25)
+    kept = StringCache(make, few=10, room=25)
     assert [kept.of(key, 10) for key in "abac"] == list("abac")  # c for b
     assert [kept.of(key, 10) for key in "acb"] == list("acb")
     assert made == ["a", "b", "c", "b"]
@@ -254,13 +257,18 @@ def test_few_texts_are_sent_whole_and_integers_are_joined_as_they_are() -> None:
     lanes.append(Lane("a0", pl.Int128(), (np.array([2**60, -5]),)))
     lanes.append(Lane("a1", pl.Float64(), (np.array([0.5, 2.0]),)))
     others = [replace(lanes[0], parts=(np.array([3, 0]),)), *lanes[1:]]
-    taken_by = [OfLanes(*taken(pickle.loads(pickle.dumps(sent(each))))) for each in (lanes, others)]
+    taken_by = [
+        KernelStates(*decode_states(pickle.loads(pickle.dumps(encode_states(each))))) for each in (lanes, others)
+    ]
     assert taken_by[0].texts("k0") is taken_by[1].texts("k0")
     assert taken_by[0].places == {"k0": 0, "a0": 1}
-    states = WholeGroups(taken_by, 1)
+    states = MergedGroups(taken_by, 1)
     assert dict(zip(states.key("k0").listed(), states.values("a0", "sum").listed(), strict=True)) == {
         "t0": -5, "t3": 2**60 - 5, "t8": 2**60,
     }  # fmt: skip
     assert sorted(states.values("a1", "sum").listed()) == [0.5, 2.0, 2.5]
-    more = [OfLanes(*taken(sent([lanes[0], Lane("a0", pl.Int128(), (np.array([2**62, 2**62]),))]))) for _ in range(2)]
-    assert WholeGroups(more, 1).values("a0", "sum").listed() == [2**63, 2**63]
+    more = [
+        KernelStates(*decode_states(encode_states([lanes[0], Lane("a0", pl.Int128(), (np.array([2**62, 2**62]),))])))
+        for _ in range(2)
+    ]
+    assert MergedGroups(more, 1).values("a0", "sum").listed() == [2**63, 2**63]

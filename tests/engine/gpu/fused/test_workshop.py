@@ -10,8 +10,8 @@ import pytest
 
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
-from gpudb.engine.gpu.coordinator.coordinator import Measured
-from gpudb.engine.gpu.explain.plan import displayed
+from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
+from gpudb.engine.gpu.explain.plan import render_plan
 from gpudb.engine.gpu.fused import runner
 from gpudb.engine.gpu.fused.codegen.kernel import generated
 from gpudb.engine.gpu.fused.cuda.compile_pool import Compiling, Workshop
@@ -20,8 +20,8 @@ from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome
 from gpudb.engine.gpu.fused.planning.prepared_pipeline import Prepared
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
-from gpudb.engine.gpu.planning.planner import Planned, Planner
-from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner
+from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import PlanNode
 from gpudb.errors import InternalError
 from gpudb.plan.physical.exchange_planning import Costs
@@ -147,7 +147,7 @@ def test_what_the_data_keep_from_a_kernel_is_not_tried_again(lab: Lab, monkeypat
     kernels, tables = Twin(local_stages.PACKED), ResidentTables(2**28)
     planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(lab.request(JOIN))
     ((number, node),) = [(each.number, each.root) for each in planned.stages if isinstance(each.root, Fused)]
-    build = compute(Task(planned.stages[0], WHOLE), tables, {}, local_stages.FRAMES)
+    build = execute_stage(StageTask(planned.stages[0], WHOLE), tables, {}, local_stages.FRAMES)
     tried: list[object] = []
 
     def refuse(*given: object) -> Prepared:
@@ -156,8 +156,8 @@ def test_what_the_data_keep_from_a_kernel_is_not_tried_again(lab: Lab, monkeypat
 
     monkeypatch.setattr(runner, "prepare", refuse)
     for key in (b"1", b"1", b"2", None, None):
-        (made,) = compute(
-            Task(planned.stages[number], WHOLE, key=key), tables, {0: build}, local_stages.FRAMES, kernels
+        (made,) = execute_stage(
+            StageTask(planned.stages[number], WHOLE, key=key), tables, {0: build}, local_stages.FRAMES, kernels
         )
         assert made.rows > 0
         (told,) = kernels.launched()
@@ -170,9 +170,9 @@ def _operators(node: PlanNode) -> list[PlanNode]:
     return [node, *(each for below in node.inputs for each in _operators(below))]
 
 
-def _told(planned: Planned, number: int, kernels: Twin) -> dict[str, str]:
-    measured = {number: Measured((0,), [1], [1], [0], [1.0], [()], list(kernels.launched()))}
-    shown = _operators(displayed(planned.stages, "Gpu", {}, measured))
+def _told(planned: PhysicalPlan, number: int, kernels: Twin) -> dict[str, str]:
+    measured = {number: StageMeasurements((0,), [1], [1], [0], [1.0], [()], list(kernels.launched()))}
+    shown = _operators(render_plan(planned.stages, "Gpu", {}, measured))
     return dict(next(node for node in shown if node.operator == "GpuFused").details)
 
 
@@ -182,8 +182,10 @@ def test_a_part_is_bound_while_its_kernel_is_compiled(lab: Lab, compiler: _Compi
     planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(lab.request(JOIN))
     stages = planned.stages
     ((number, node),) = [(each.number, each.root) for each in stages if isinstance(each.root, Fused)]
-    build = compute(Task(stages[0], WHOLE), tables, {}, local_stages.FRAMES)
-    (first,) = compute(Task(stages[number], WHOLE, key=b""), tables, {0: build}, local_stages.FRAMES, kernels)
+    build = execute_stage(StageTask(stages[0], WHOLE), tables, {}, local_stages.FRAMES)
+    (first,) = execute_stage(
+        StageTask(stages[number], WHOLE, key=b""), tables, {0: build}, local_stages.FRAMES, kernels
+    )
     assert kernels.kept(node, b"") is None
     told = _told(planned, number, kernels)
     assert told["Answered By"] == "the general engine: its kernel is being compiled"

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from gpudb.engine.gpu.exchange.result_codec import packed, schema_of, to_batch, unpacked
+from gpudb.engine.gpu.exchange.result_codec import decode_batch, encode_batch, result_schema, to_batch
 from gpudb.engine.gpu.lower.arrow import column, to_lanes
 from gpudb.types import INT4, TEXT
 from tests.support.gpu.lowering import fetched
@@ -26,7 +26,9 @@ def test_arrays_taken_from_others_are_sent(name: str) -> None:
     frame = to_lanes(pa.array(values, kind.arrow), kind, keys).rename(lambda suffix: f"c0{suffix}")
     for places in ([2, 2, 2], [2, len(values) - 1], [0, 2], [len(values) - 2], [len(values) - 1]):
         batch = to_batch(frame.select(pl.all().gather(places)), (kind,))
-        assert unpacked(packed(batch), schema_of((kind,))).column(0).to_pylist() == [values[each] for each in places]
+        assert decode_batch(encode_batch(batch), result_schema((kind,))).column(0).to_pylist() == [
+            values[each] for each in places
+        ]
     assert column(frame, "c0", kind).to_pylist() == values
 
 

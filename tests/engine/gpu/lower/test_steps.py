@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostFrames
+from gpudb.engine.gpu.backend.base import HostBackend
 from gpudb.engine.gpu.lower.deferred import PutOff
 from gpudb.engine.gpu.lower.host_fallback import Host
 from gpudb.engine.gpu.lower.lowered_frame import Steps
@@ -24,7 +24,7 @@ MORE = Value(INT8, pl.col("c1") + 1)
 def test_columns_are_named_anew(values: tuple[Value, ...], rows: int) -> None:
     shown = pl.Series("c0s", range(rows), pl.Int8)
     frame = pl.DataFrame({"c0": pl.Series(range(rows), dtype=pl.Int128), "c0s": shown, "c1": range(7, 7 + rows)})
-    lazy = Steps(HostFrames(), Host((), "UTC")).named(frame.lazy(), values, PutOff())
+    lazy = Steps(HostBackend(), Host((), "UTC")).named(frame.lazy(), values, PutOff())
     made = lazy.collect()
     wanted: dict[str, pl.Series] = {}
     for place, value in enumerate(values):

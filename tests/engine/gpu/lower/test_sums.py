@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostFrames, HostHeld
-from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.backend.base import HostBackend, HostFrame
+from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.engine.gpu.worker.stage_executor import Task, compute
+from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.physical.exchange_planning import Costs
@@ -79,12 +79,12 @@ def test_sums_that_might_wrap_are_the_embedded_engine_s_to_make(lab: Lab, sql: s
             local_stages.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
 
 
-class _Counted(HostFrames):
+class _Counted(HostBackend):
     """How many frames have been computed."""
 
     count = 0
 
-    def held(self, lazy: pl.LazyFrame) -> HostHeld:
+    def held(self, lazy: pl.LazyFrame) -> HostFrame:
         self.count += 1
         return super().held(lazy)
 
@@ -96,8 +96,8 @@ def _computed(lab: Lab, sql: str) -> int:
     groups, last = stages
     assert any(isinstance(node, Final) and node.whole for node in walk_nodes(last.root))
     frames, kernels = _Counted(), Twin(local_stages.PACKED)
-    given = compute(Task(groups, Share(0, 1)), local_stages.TABLES, {}, local_stages.FRAMES, kernels)
-    compute(Task(last, Share(0, 1)), local_stages.TABLES, {groups.number: given}, frames)
+    given = execute_stage(StageTask(groups, Partition(0, 1)), local_stages.TABLES, {}, local_stages.FRAMES, kernels)
+    execute_stage(StageTask(last, Partition(0, 1)), local_stages.TABLES, {groups.number: given}, frames)
     return frames.count
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from gpudb.catalog.model import Column, DataFile
-from gpudb.engine.gpu.cache.host_columns import stored_lanes
+from gpudb.engine.gpu.cache.host_columns import read_lanes
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn, joined, pack, packed_texts
 from gpudb.engine.gpu.fused.columns.text_columns import texts_of
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT, NotFused
@@ -67,7 +67,7 @@ class HostPieces:
     def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
         """See `Pieces`."""
         found: list[Piece | NotFused] = []
-        for column, held in zip(columns, stored_lanes(file, columns, first, last), strict=True):
+        for column, held in zip(columns, read_lanes(file, columns, first, last), strict=True):
             try:
                 found.append(piece_of(held[""], text=column.type.name in TEXT))
             except NotFused as reason:
@@ -90,7 +90,7 @@ class HostPieces:
 
     def texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn:
         """See `Pieces`."""
-        (held,) = stored_lanes(file, [column], first, last)
+        (held,) = read_lanes(file, [column], first, last)
         series = held[""].cast(pl.String)
         valid = series.is_not_null().to_numpy() if series.null_count() else None
         sizes = series.str.len_bytes().fill_null(0).to_numpy().astype(np.int64)

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Sequence
 
 from gpudb.catalog.model import Column, DataFile, Table
-from gpudb.engine.gpu.cache.host_columns import files_of
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
-from gpudb.engine.gpu.cache.partition import Share, read_share
+from gpudb.engine.gpu.cache.host_columns import pruned_files
+from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 from gpudb.engine.gpu.fused.packed_cache.column_chunks import HostPieces, Piece, Pieces
@@ -44,7 +44,7 @@ class PackedTables:
         self._lock, self._loading = threading.RLock(), threading.RLock()
         self.columns: ColumnCache[_Key, PackedColumn] = ColumnCache()
         self._dictionaries = Dictionaries()
-        self._runs: dict[tuple[int, Share], Runs] = {}
+        self._runs: dict[tuple[int, Partition], Runs] = {}
         self.version = 0
         """Grows when a table's runs become others."""
 
@@ -57,11 +57,11 @@ class PackedTables:
         """An empty one of the same kind, for what is read once."""
         return PackedTables(self.budget, self._pieces, self._least)
 
-    def source(self, scan: Scan, share: Share, parameters: Sequence[object]) -> PackedSource:
+    def source(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> PackedSource:
         """The columns of a scan over this worker's share of its files; some that its filter excludes are left out."""
-        return PackedSource(self, scan, read_share(scan, share), files_of(scan, parameters))
+        return PackedSource(self, scan, scan_partition(scan, share), pruned_files(scan, parameters))
 
-    def runs(self, table: Table, share: Share, files: Sequence[DataFile]) -> list[Run]:
+    def runs(self, table: Table, share: Partition, files: Sequence[DataFile]) -> list[Run]:
         """The runs that hold some of a table's files."""
         wanted = {file.path for file in files}
         with self._lock:
@@ -80,7 +80,7 @@ class PackedTables:
             self.version += 1
             return self.columns.evict(table)
 
-    def keeps_texts(self, table: Table, column: Column, share: Share) -> bool:
+    def keeps_texts(self, table: Table, column: Column, share: Partition) -> bool:
         """Whether a column of texts lies as it is, for who can do with that: most are distinct, as far as is seen."""
         if self._least is None or not table.files or column.type.name not in PLAIN_TEXT or table.rows < self._least:
             return False
@@ -93,7 +93,7 @@ class PackedTables:
                     known = self._distinct[key] = self._mostly_distinct(table, column, share)
         return known
 
-    def _mostly_distinct(self, table: Table, column: Column, share: Share) -> bool:
+    def _mostly_distinct(self, table: Table, column: Column, share: Partition) -> bool:
         most, rows = DISTINCT
         parts = share.rows(table)
         file = max(table.files, key=lambda each: parts[each.path][1] - parts[each.path][0])
@@ -114,7 +114,7 @@ class PackedTables:
                 self.columns.forget(lambda key: key[3] is before)
             return made
 
-    def column(self, table: Table, column: Column, run: Run, share: Share, form: Form) -> PackedColumn:
+    def column(self, table: Table, column: Column, run: Run, share: Partition, form: Form) -> PackedColumn:
         """A table's column over a run of its files; NotFused for one that kernels have no form for."""
         key = (run, column.field_id, column.type, form)
         kept = self.columns.get(key)
@@ -129,7 +129,7 @@ class PackedTables:
             raise made
         return made
 
-    def load(self, table: Table, columns: Sequence[Column], run: Run, share: Share) -> list[Column]:
+    def load(self, table: Table, columns: Sequence[Column], run: Run, share: Partition) -> list[Column]:
         """Reads those of some columns that are not there yet, and gives those that kernels have no form for.
 
         Columns of fixed width are read at once; a text's dictionary is made of it alone.
@@ -148,7 +148,7 @@ class PackedTables:
         return refused
 
     def _made(
-        self, table: Table, columns: Sequence[Column], run: Run, share: Share, form: Form
+        self, table: Table, columns: Sequence[Column], run: Run, share: Partition, form: Form
     ) -> list[PackedColumn | NotFused]:
         """Columns of one form over a run, which are kept."""
         found: list[PackedColumn | NotFused] = []
@@ -167,7 +167,7 @@ class PackedTables:
         return found
 
     def _parts(
-        self, table: Table, columns: Sequence[Column], run: Run, share: Share, form: Form
+        self, table: Table, columns: Sequence[Column], run: Run, share: Partition, form: Form
     ) -> list[list[PackedColumn] | NotFused]:
         """Columns packed piece by piece, or as they are in the runs of which this one was made."""
         found: list[list[PackedColumn] | NotFused] = []
@@ -219,7 +219,7 @@ class PackedTables:
 class PackedSource:
     """A scan's packed columns, as a pipeline is made over them, and again when it runs."""
 
-    def __init__(self, tables: PackedTables, scan: Scan, share: Share, files: Sequence[DataFile]) -> None:
+    def __init__(self, tables: PackedTables, scan: Scan, share: Partition, files: Sequence[DataFile]) -> None:
         self._tables = tables
         self._table = scan.table
         self._columns = [scan.table.columns[index] for index in scan.columns]

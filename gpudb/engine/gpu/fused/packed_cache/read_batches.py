@@ -13,7 +13,7 @@ from typing import TypeVar
 import polars as pl
 
 from gpudb.catalog.model import Column, DataFile
-from gpudb.engine.gpu.cache.host_columns import pieces_of, side_by_side, stored_width
+from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows, stored_width
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT
 from gpudb.engine.gpu.lower.values import lanes
 
@@ -48,7 +48,7 @@ class Read:
             return [replace(self, columns=some) for some in (self.columns[:count], self.columns[count:])]
         if rows < _LEAST_ROWS:
             return [self]
-        pieces = pieces_of(self.file, self.first, self.last, self.last - self.first - rows)
+        pieces = split_rows(self.file, self.first, self.last, self.last - self.first - rows)
         return [replace(self, first=first, last=last) for first, last in pieces]
 
 
@@ -74,7 +74,7 @@ def planned(parts: Sequence[_Rows], columns: Sequence[Column], budget: int) -> l
     return [
         Read(file, tuple(group), *piece)
         for file, first, last in parts
-        for piece in pieces_of(file, first, last, step)
+        for piece in split_rows(file, first, last, step)
         for group in groups
     ]
 
@@ -92,7 +92,7 @@ def carried_out(read: Callable[[Read], _Made], plan: Sequence[Read]) -> Iterator
     while todo:
         done = 0
         try:
-            for made in side_by_side(read, todo, ahead):
+            for made in read_concurrently(read, todo, ahead):
                 yield todo[done], made
                 done += 1
             return

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpudb.catalog.model import DataFile, Table
-from gpudb.engine.gpu.cache.partition import Share
+from gpudb.engine.gpu.cache.partition import Partition
 
 ROWS, MOST_ROWS = 1 << 28, 1 << 30
 """A run of several files has no more rows, by how much memory there is: what is read of it is there twice at first."""
@@ -33,7 +33,7 @@ class Run:
 class Runs:
     """The runs of one table's files on one worker, whose packed columns may take `budget` bytes."""
 
-    def __init__(self, share: Share, budget: int) -> None:
+    def __init__(self, share: Partition, budget: int) -> None:
         self._share = share
         self._most = max(ROWS, min(budget // _A_ROW, MOST_ROWS))
         self._runs: list[Run] = []

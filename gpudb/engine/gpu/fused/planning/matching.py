@@ -1,8 +1,9 @@
-"""Finds the parts of a plan that one kernel computes: over a table, filters, joins with small sides, an aggregate.
+"""Finds the parts of a plan that one kernel computes: a scan, filters, joins with small build sides, an aggregate.
 
-Without an aggregate the rows that are left come out, all of them or the first by an order, if they are thought to be
-few of many. From the top down, the largest table's side of each join is the spine; the others are build sides, and have
-to be small. What translates (tried here over the tables' statistics, without their rows) becomes a Fused.
+Without an aggregate the part returns the remaining rows, all of them or the first by an order, if it is estimated to
+keep few of many. From the top down, the side of each join that reads the largest table is the spine; the others are
+build sides, and have to be small. A part that translates (tried here with the tables' statistics, without their rows)
+becomes a Fused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import HostHeld
+from gpudb.engine.gpu.backend.base import HostFrame
 from gpudb.engine.gpu.cache.host_columns import column_bounds
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.planning.prepare import prepare
@@ -32,27 +33,29 @@ from gpudb.sql import bound
 from gpudb.types import INT4, INT8, SqlType
 
 BUILD_ROWS = 16_000_000
-"""A build side may have so many rows on CPU workers: every worker has all of it."""
+"""Maximum rows of a build side on CPU workers: every worker has all of it."""
 DEVICE_ROWS = 1 << 30
-"""A build side that GPUs make a table of, where its rows lie."""
+"""Maximum rows of a build side whose lookup table a GPU builds in its own memory."""
 
 MANY, SHORT = 1_000_000, 10
-"""Of tables of more rows, texts of more characters get no dictionary for the sake of rows that come out."""
+"""For tables of more rows, a column of longer texts gets no dictionary only to output rows."""
 MOST_GROUPS, DEVICE_GROUPS = 1_000_000, 1 << 26
-"""Groups that go through the host's memory, 20 million in a second, and those that stay where a GPU made them: more of
-them are the general engine's."""
+"""Maximum groups that pass through host memory, at 20 million per second, and that stay on the GPU.
+
+The general engine computes more groups.
+"""
 _SAME = bound.Constant(0, INT4)
 MOST_FIRST = 100_000
-"""The most rows of ORDER BY … LIMIT."""
+"""Maximum rows of ORDER BY … LIMIT."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Rows of tables of less than `scan` rows are not worth a kernel; build sides have no more than `build` rows,
-    aggregates no more than so many `groups`.
+    """Limits of fused parts: the fewest rows of the scanned table, the most rows of build sides, the most groups.
 
-    All of a build side goes to each of the `workers`, once where they keep the table that they make of it: of more than
-    `kept` rows it would go there each time, unless the other side is so large that both would move no less.
+    A build side is sent whole to each of the `workers`, once if they cache the lookup table that they build from it.
+    One of more than `kept` rows is sent for each run, unless the other side is so large that repartitioning both moves
+    no less.
     """
 
     scan: int = 0
@@ -65,7 +68,7 @@ class Limits:
 def fused(
     root: Node, estimate: Callable[[Node], int], parameters: Sequence[object] = (), limits: Limits | None = None
 ) -> Node:
-    """A plan with a Fused in the place of every part that one kernel computes."""
+    """Replaces every part of a plan that one kernel computes by a Fused."""
     return _Matching(estimate, parameters, limits or Limits()).node(root)
 
 
@@ -95,16 +98,16 @@ class _Matching:
         return not node.keys or self._estimate(node) <= self._limits.groups
 
     def _is_top(self, node: nodes.Sort) -> bool:
-        """Whether a sort wants few of many rows."""
+        """Whether a sort returns few of many rows."""
         wanted = first_rows(node, self._parameters)
         if wanted is None or not node.keys or wanted > MOST_FIRST:
             return False
         return _largest(node) >= max(self._limits.scan, 1) and self._estimate(node.input) > wanted
 
     def _drops_most(self, node: Node) -> bool:
-        """Whether few of a table's many rows are left, as far as is known: a kernel that finds too many declines.
+        """Whether few of a table's many rows are estimated to remain; a kernel that finds too many declines.
 
-        Rows without columns, of which only their number is wanted, are none that it could give.
+        A kernel does not return rows without columns, of which only the number matters.
         """
         if not isinstance(node, nodes.Filter | nodes.Project | nodes.Join | nodes.Scan) or not _chooses(node):
             return False
@@ -114,7 +117,7 @@ class _Matching:
         return largest >= max(self._limits.scan, 1) and self._estimate(node) <= largest // 2
 
     def _first(self, node: nodes.Sort) -> Fused:
-        """The rows that a sort wants the first of; a kernel goes by its first key, and gives those equal by it too."""
+        """Fuses the input of a top-N sort; the kernel orders by the first key alone, and returns ties as well."""
         limit: bound.Expr | None = node.limit
         if node.offset is not None:
             if isinstance(node.limit, bound.Parameter) or isinstance(node.offset, bound.Parameter):
@@ -123,7 +126,7 @@ class _Matching:
         return self._fused(node.input, lambda below: nodes.Sort(below, node.keys, limit=limit))
 
     def _distinct(self, node: nodes.Aggregate) -> Node:
-        """Calls with DISTINCT over one value as calls over the groups of the keys and that value."""
+        """Rewrites DISTINCT calls over one value to calls over groups by the keys and that value."""
         keys = tuple(column(index, key.type) for index, key in enumerate((*node.keys, node.calls[0].args[0])))
         inner = self.node(replace(node, keys=(*node.keys, node.calls[0].args[0]), calls=()))
         if not isinstance(inner, Final):
@@ -135,16 +138,18 @@ class _Matching:
         return self._fused(node.input, lambda below: Partial(below, replace(node, input=below)))
 
     def _fused(self, node: Node, top: Callable[[Node], Node]) -> Fused:
-        """A node's rows, and what is made of them, as one kernel."""
+        """Fuses a node's rows with the operator above them into one kernel."""
         builds: list[Node] = []
         below = self._spine(node, builds)
         made = Fused(top(below), tuple(self.node(each) for each in builds))
         scan = scan_of(below)
-        bound_to = prepare(made, _Statistics(scan), [HostHeld(_empty(each.types)) for each in builds], self._parameters)
+        bound_to = prepare(
+            made, _Statistics(scan), [HostFrame(_empty(each.types)) for each in builds], self._parameters
+        )
         if not isinstance(made.root, Partial) and scan.table.rows > MANY:
             for kind in (scan.types[index] for index in bound_to.fields if index not in bound_to.texts):
                 if kind.name in TEXT and not 0 <= kind.modifier - 4 <= SHORT:
-                    # Rows are looked at once, perhaps; a dictionary of comments is not worth it.
+                    # Rows may be output only once; a dictionary of comments is not worth it.
                     raise NotFused("texts that may be as many as rows")
         return made
 
@@ -165,14 +170,14 @@ class _Matching:
         if not node.keys:
             if node.kind != "INNER" or not (_is_one(node.left) or _is_one(node.right)):
                 raise NotFused(f"a {node.kind.lower()} join without keys")
-            # The one row is every row's partner.
+            # The single row matches every row.
             node, swapped = replace(node, keys=((_SAME, _SAME),)), not _is_one(node.right)
         build, probing = (node.left, node.right) if swapped else (node.right, node.left)
         self._check(build, probing)
         build, places = _with_keys(build, [pair[0 if swapped else 1] for pair in node.keys])
         width = len((node.left if swapped else node.right).types)
         given = tuple(zip(build.names, build.types, strict=True))
-        # Built first: numbers are given from the outermost join on, and say nothing of the order.
+        # Created before the spine: numbers count from the outermost join, and imply no order.
         number = len(builds)
         builds.append(build)
         built = like(Built(number, given, self._estimate(build), int(profile(build).base)), build)
@@ -180,12 +185,12 @@ class _Matching:
         if len(given) == width:
             left, right = (built, spine) if swapped else (spine, built)
             return replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
-        # The keys that were added to the build side's columns are no columns of the join.
+        # The keys that were added to the build side are not columns of the join.
         left, right = (built, spine) if swapped else (spine, built)
         wide = replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
         if node.kind in {"SEMI", "ANTI"}:
             return wide
-        # Of a left join the condition is the partners', behind which the keys are.
+        # A left join's condition refers to the matches' columns, which the added keys follow.
         condition = None if node.kind == "LEFT" else node.condition
         wide = wide if node.kind == "LEFT" else replace(wide, condition=None)
         kept = [*range(width), *range(len(given), len(wide.types))] if swapped else list(range(len(node.types)))
@@ -193,7 +198,7 @@ class _Matching:
         return narrow if condition is None else nodes.Filter(narrow, condition)
 
     def _check(self, build: Node, probing: Node) -> None:
-        """NotFused for a build side that is too large, or goes to every worker each time for more than it is worth."""
+        """Raises NotFused for a build side that is too large, or too expensive to send to every worker for each run."""
         rows, limits = self._estimate(build), self._limits
         if rows > limits.build:
             raise NotFused("a join of two large sides")
@@ -202,7 +207,7 @@ class _Matching:
 
 
 def _is_distinct(node: nodes.Aggregate) -> bool:
-    """Whether all calls are of the distinct values of one expression."""
+    """Whether all calls aggregate the distinct values of one expression."""
     first = node.calls[0] if node.calls else None
     if first is None or not all(call.distinct and call.filter is None and len(call.args) == 1 for call in node.calls):
         return False
@@ -218,7 +223,7 @@ def _keyed(
 
 
 def _with_keys(build: Node, keys: Sequence[bound.Expr]) -> tuple[Node, list[bound.Column]]:
-    """A build side with a column for each of its keys that is computed."""
+    """Adds a column to a build side for each computed key; returns the keys as columns."""
     places: list[bound.Column] = []
     added: list[bound.Expr] = []
     for key in keys:
@@ -234,35 +239,35 @@ def _with_keys(build: Node, keys: Sequence[bound.Expr]) -> tuple[Node, list[boun
 
 
 def _is_one(node: Node) -> bool:
-    """Whether there is one row at most: a scalar subquery's."""
+    """Whether a node returns at most one row, as a scalar subquery does."""
     if isinstance(node, nodes.Project | nodes.Filter | nodes.Shared):
         return _is_one(node.input)
     return isinstance(node, nodes.Aggregate) and not node.keys
 
 
 def _chooses(node: Node) -> bool:
-    """Whether a chain down to a scan leaves rows out."""
+    """Whether a chain of operators down to a scan drops rows."""
     if isinstance(node, nodes.Project):
         return _chooses(node.input)
     return isinstance(node, nodes.Filter | nodes.Join) or (isinstance(node, nodes.Scan) and node.filter is not None)
 
 
 def _largest(node: Node) -> int:
-    """The rows of the largest table below a node."""
+    """Returns the rows of the largest table below a node."""
     if isinstance(node, nodes.Scan):
         return node.table.rows
     return max((_largest(each) for each in node.inputs), default=0)
 
 
 def scan_of(node: Node) -> nodes.Scan:
-    """The one table that a fused part reads row by row."""
+    """Returns the table scan on a fused part's spine."""
     while not isinstance(node, nodes.Scan):
         node = next(each for each in node.inputs if not isinstance(each, Built))
     return node
 
 
 class _Statistics:
-    """A scan as its table's statistics know it: enough to translate what is over it."""
+    """A scan's columns as its table's statistics describe them: enough to translate the expressions over them."""
 
     def __init__(self, scan: nodes.Scan) -> None:
         self._scan = scan

@@ -1,4 +1,4 @@
-"""A fused part of a plan bound to the columns and build sides at hand: a pipeline, its arrays, its result's frame."""
+"""Binds a fused part of a plan to packed columns and build sides: its pipeline, arrays and result columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.fused.columns.packed_column import Form
 from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
@@ -45,11 +45,11 @@ from gpudb.sql import bound
 from gpudb.types import SqlType
 
 DENSE = 1 << 24
-"""The most groups of an array of groups, where rows are as many; else 65,536."""
+"""Maximum groups of a dense array, for tables of at least as many rows; else 65,536."""
 
 
-def prepare(fused: Fused, source: Source, builds: Sequence[Held], parameters: Sequence[object]) -> Prepared:
-    """Binds a fused part; `builds` are its build sides' rows. NotFused where the data keep it from a kernel."""
+def prepare(fused: Fused, source: Source, builds: Sequence[ComputedFrame], parameters: Sequence[object]) -> Prepared:
+    """Binds a fused part; `builds` are its build sides' rows. NotFused where the data do not fit a kernel."""
     try:
         return _Preparing(fused, source, builds, parameters, texts=True).made()
     except NoDictionary:
@@ -58,7 +58,13 @@ def prepare(fused: Fused, source: Source, builds: Sequence[Held], parameters: Se
 
 class _Preparing:
     def __init__(
-        self, fused: Fused, source: Source, builds: Sequence[Held], parameters: Sequence[object], *, texts: bool
+        self,
+        fused: Fused,
+        source: Source,
+        builds: Sequence[ComputedFrame],
+        parameters: Sequence[object],
+        *,
+        texts: bool,
     ) -> None:
         self._as_texts = texts
         self._texts: list[int] = []
@@ -90,7 +96,7 @@ class _Preparing:
         made = [step if isinstance(step, Filter) else step() for step in self._steps]
         steps = ordered(made, self._passing, forms)
         tables = tuple((made.itemsize, valid is not None) for made, valid in self._tables.entries)
-        # What rows cost that come out is to write them, were they many.
+        # If many rows are output, writing them dominates the cost.
         few = few_after(steps, self._leaving, last=isinstance(sink, Rows) and top is None)
         pipeline = Pipeline(forms, steps, sink, tables, few)
         fields, arrays, entries = tuple(self._fields), tuple(self._arrays), tuple(self._tables.entries)
@@ -148,7 +154,7 @@ class _Preparing:
         own = [_held(pair[0 if left else 1]) for pair in node.keys]
         keys = [self._key(side, key, probe) for key, probe in zip(own, probes, strict=True)]
         if node.null_aware and side.rows.rows:
-            # A text that the table lacks has no code there, and is no NULL.
+            # A text that the table lacks has no code, but is not NULL.
             if side.rows.nulls(f"c{own[0].index}"):
                 self._steps.append(Filter(Literal(BOOLEAN, False, 0)))
             elif probes[0].expr.nullable:
@@ -163,7 +169,7 @@ class _Preparing:
         condition = self._condition(node.condition, joined) if halved or kind == "left" else None
         passing = len(index.rows) / max(built.base, len(index.rows), 1)
         self._passing[side.number] = 1.0 if kind == "left" else 1 - passing if kind == "anti" else passing
-        # Few rows are thought to be left only where the keys are few of those that rows can have, too.
+        # Few rows are estimated to remain only where the keys are also few of those that rows can have.
         asked = prod(high - low + 1 for low, high in (probe.bounds for probe in probes))
         unknown = kind in {"left", "anti"} or (halved and index.table is not None)
         self._leaving[side.number] = 1.0 if unknown else max(passing, len(index.rows) / asked)
@@ -186,7 +192,7 @@ class _Preparing:
         return joined
 
     def _condition(self, condition: Any | None, scope: Scope) -> Expr | None:
-        """What a partner has to fulfil; it is asked of as many as it takes, and so must not fail."""
+        """Translates a condition on matches; it must not fail, since how many matches it is evaluated for is undefined."""
         if condition is None:
             return None
         made = self._over(scope).condition(condition)
@@ -268,7 +274,7 @@ class _Preparing:
 
 
 def _held(key: bound.Expr) -> bound.Column:
-    """A build side's key, which is one of its columns."""
+    """Returns a build side's key, which must be one of its columns."""
     if not isinstance(key, bound.Column):
         raise NotFused("a key of a build side that is computed")
     return key

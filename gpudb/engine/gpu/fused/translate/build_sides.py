@@ -1,4 +1,4 @@
-"""Build sides of a fused part: which of their columns its expressions want, as payloads of the rows that are found."""
+"""Build sides of a fused part: collects the columns that its expressions read, as payloads of lookups."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Held
+from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.fused.ir.pipeline import Arithmetic, Expr, Literal, Payload
 from gpudb.engine.gpu.fused.translate import lookup_tables
 from gpudb.engine.gpu.fused.translate.typed_values import HELD, TEXT, Dictionary, NotFused, Value
 from gpudb.types import INT2, INT8, SqlType
 
 MANY, _TEXTS = 1_000_000, 1 << 17
-"""Of build sides of more rows no more texts get a dictionary."""
+"""In build sides of more than MANY rows, columns of more than this many distinct texts get no dictionary."""
 _HALF, _WIDEST = 1 << 62, 1 << 124
-"""What a numeric of more than 64 bits is divided by, and which is none that two of them hold."""
+"""Divisor that splits a numeric of more than 64 bits, and the limit beyond which two payloads cannot hold it."""
 
 
 @dataclass
 class Side:
-    """A build side while expressions over it are translated: which of its columns they want."""
+    """A build side during translation; collects the columns that expressions read."""
 
     number: int
-    rows: Held
+    rows: ComputedFrame
     types: tuple[SqlType, ...]
     kind: str
     columns: list[lookup_tables.Column] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Side:
         return Value(kind, payload, dictionary, shown)
 
     def _wide(self, name: str) -> Expr | None:
-        """A numeric of more than 64 bits as two payloads; None for one of fewer."""
+        """Splits a numeric of more than 64 bits into two payloads; None for a narrower one."""
         if name in self.places or self.rows.arrays(name) is not None:
             return None
         series = self.rows.column(name)
@@ -76,7 +76,7 @@ class Side:
         return Payload(made.bounds, nullable, self.number, place), made.dictionary
 
     def column(self, name: str, kind: SqlType) -> lookup_tables.Column:
-        """A column, where its rows lie unless they are few."""
+        """Returns a column, on the device that holds its rows unless they are few."""
         if kind.name in TEXT:
             if self.rows.rows > MANY and self.rows.distinct(name) > _TEXTS:
                 raise NotFused("many texts of a build side")
@@ -89,7 +89,7 @@ class Side:
         )
 
     def texts(self, name: str, kind: SqlType, dictionary: Dictionary | None = None) -> lookup_tables.Column:
-        """A column of texts, where its rows lie unless they are few, by a dictionary's codes or those of its own."""
+        """Returns a text column as codes of a given or a new dictionary, on the device of its rows unless they are few."""
         coded = self.rows.coded(name)
         if coded is None:
             return lookup_tables.column_of(self.rows.column(name), kind, dictionary)

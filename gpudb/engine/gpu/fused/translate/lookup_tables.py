@@ -1,13 +1,13 @@
-"""Build sides of joins as arrays that a probe reads: a direct table by the key, or a hash table; payloads beside it.
+"""Build sides of joins as arrays that kernels probe: a direct table by key, or a hash table, with payload arrays.
 
-They are made where the keys lie, by NumPy or by CuPy.
+They are built on the device that holds the keys, with NumPy or CuPy.
 
-direct, unique      a bitmap of keys that are there (`presence`), or a first payload whose 0 says "no partner"
-                    and behind all keys a place that is nobody's, where probes go that find no partner
-direct, several     `starts`: of key k the partners are the rows from starts[k] to starts[k + 1]
-hashed              `keys` by slot (EMPTY where none), open addressing; `starts` by slot where keys repeat
+direct, unique      a bitmap of existing keys (`presence`), or a first payload whose 0 means "no match";
+                    after all keys one entry that never matches, which probes without a match read
+direct, repeated    `starts`: the matches of key k are the rows from starts[k] to starts[k + 1]
+hashed              `keys` by slot (EMPTY if free), open addressing; `starts` by slot where keys repeat
 
-Payloads lie by key, slot or row, as unsigned numbers of the fewest bytes: `value - base + bias`.
+Payloads are indexed by key, slot or row, as unsigned integers of the fewest bytes: `value - base + bias`.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Arrays, Coded
+from gpudb.engine.gpu.backend.base import DeviceColumn, DictionaryColumn
 from gpudb.engine.gpu.fused.ir.pipeline import Bounds
 from gpudb.engine.gpu.fused.numpy_backend.hashing import bitmap_bytes, hash_table
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, TEXT, Dictionary, NotFused
 from gpudb.types import SqlType
 
 DIRECT, DEVICE_DIRECT = 1 << 28, 1 << 31
-"""The most entries of a direct table: of one that is made on the host, and of one that a GPU makes."""
+"""Maximum entries of a direct table that is built on the host, and of one that is built on a GPU."""
 _SPARSE = 64
-"""A direct table has at most so many entries for each row of its build side, or SMALL ones: it fits into L2 then."""
+"""Maximum entries of a direct table per row of its build side; SMALL entries are always allowed: they fit into L2."""
 _SMALL = 1 << 24
 _Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a build side: int64 or float64, which values are there (None: all), bounds, and the dictionary."""
+    """A column of a build side: int64 or float64 values, validity (None: all valid), bounds and dictionary."""
 
     values: _Array
     valid: _Array | None
@@ -48,7 +48,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A lookup table: how keys become an index, its arrays in the order that a kernel takes them."""
+    """A lookup table: how keys combine to an index, and its arrays in the order of a kernel's parameters."""
 
     lows: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -62,7 +62,7 @@ class Built:
 
 
 def column_of(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
-    """A column of a frame; text by the codes of a dictionary (NULL for what it lacks), or of one of its own."""
+    """Converts a frame's column; text to codes of a given dictionary (NULL for texts that it lacks), or of a new one."""
     if kind.name in TEXT:
         if dictionary is None:
             dictionary = Dictionary(series.drop_nulls().unique(maintain_order=True))
@@ -82,8 +82,8 @@ def column_of(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = 
     return Column(values, valid, bounds, dictionary)
 
 
-def column_at(arrays: Arrays, kind: SqlType) -> Column:
-    """A column of numbers that lies on a GPU."""
+def column_at(arrays: DeviceColumn, kind: SqlType) -> Column:
+    """Converts a column of numbers that is on a GPU."""
     given, valid = arrays
     if kind.name in FLOATS:
         reals = given.astype(np.float64)
@@ -97,8 +97,8 @@ def column_at(arrays: Arrays, kind: SqlType) -> Column:
     return Column(values, valid, (int(known.min()), int(known.max())) if len(known) else (0, 0))
 
 
-def column_by(coded: Coded, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
-    """A column of texts that lies on a GPU: see `column_of`."""
+def column_by(coded: DictionaryColumn, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
+    """Converts a column of texts that is on a GPU: see `column_of`."""
     places, valid, texts = coded
     if dictionary is None or not len(texts):
         return Column(places, valid, (0, max(len(texts) - 1, 0)), dictionary or Dictionary(texts))
@@ -112,9 +112,9 @@ def column_by(coded: Coded, kind: SqlType, dictionary: Dictionary | None = None)
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The rows of a build side by their keys: each row's `place`, below `slots`; `most` is the most rows of one key.
+    """The rows of a build side by key: each row's `place` below `slots`; `most` is the maximum number of rows per key.
 
-    Its arrays are those of `xp`: NumPy's, or CuPy's where the keys lie on a GPU.
+    The arrays belong to `xp`: NumPy, or CuPy where the keys are on a GPU.
     """
 
     lows: tuple[int, ...]
@@ -128,7 +128,7 @@ class Index:
 
 
 def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
-    """The keys of a build side in a table; `distinct` where only whether there is a partner matters."""
+    """Indexes a build side by its keys; `distinct` where only the existence of a match matters."""
     xp = _module(keys)
     values = [xp.asarray(key.values) for key in keys]
     known = [xp.asarray(key.valid) for key in keys if key.valid is not None]
@@ -153,7 +153,7 @@ def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
     there[place] = True
     several = int(there.sum()) < len(place)
     if several and distinct:
-        # Of equal keys one is enough, whichever row it is of.
+        # One of equal keys suffices, whichever row it is from.
         place = xp.flatnonzero(there)
         return Index(lows, sizes, table, place, place, slots, 1, xp)
     most = int(xp.bincount(place, minlength=slots).max()) if several else 1
@@ -161,7 +161,7 @@ def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
 
 
 def _module(keys: Sequence[Column]) -> Any:
-    """What computes with keys: CuPy if some of them lie on a GPU, else NumPy."""
+    """Returns CuPy if a key is on a GPU, else NumPy."""
     return next((found for key in keys if (found := _module_of(key.values)) is not np), np)
 
 
@@ -174,12 +174,12 @@ def _module_of(array: Any) -> Any:
 
 
 def _beside(array: Any, xp: Any) -> Any:
-    """An array of a payload where the keys lie, which may be on the host where payloads are not."""
+    """Moves a payload's array to the memory of the keys, which may be on the host while payloads are not."""
     return array.get() if xp is np and not isinstance(array, np.ndarray) else xp.asarray(array)
 
 
 def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) -> Built:
-    """A lookup table with payloads; of a `selective` one, which most rows find no partner in, they are read last."""
+    """Builds a lookup table with payloads; where it is `selective`, few rows match, and payloads are read last."""
     rows, place, xp = index.rows, index.place, index.xp
     hashed, unique = index.table is not None, index.most == 1
     slots = index.slots + (unique and not hashed)
@@ -211,7 +211,7 @@ def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) 
 
 
 def _leaves(payload: Column, others: int) -> bool:
-    """Whether integers of 64 bits have so many numbers left beside a column's, and one for its NULL."""
+    """Whether 64-bit integers have `others` unused values besides a column's and its NULL."""
     if payload.bounds is None:
         return False
     return payload.bounds[1] - payload.bounds[0] + others + (payload.valid is not None) < 2**64

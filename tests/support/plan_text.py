@@ -9,7 +9,7 @@ from gpudb.engine.gpu.explain.operators import render_expression
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.logical.planner import plan_query
-from gpudb.plan.optimize import optimized
+from gpudb.plan.optimize import optimize
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.physical.stage_cutting import stages_of
 from gpudb.plan.tree import nodes
@@ -24,7 +24,7 @@ CLOSE = Costs(exchange=0, broadcast=64, range=10, groups=10)
 
 def plan(lab: Lab, sql: str) -> Node:
     """A query's optimised plan."""
-    return optimized(plan_query(lab.request(sql).query, estimate).root)
+    return optimize(plan_query(lab.request(sql).query, estimate).root)
 
 
 def stages(lab: Lab, sql: str, costs: Costs = CLOSE) -> list[Stage]:

@@ -1,4 +1,6 @@
-"""Workers that others have started, under a scheduler of their own: found, numbered, healed, and left to others again."""
+"""Workers that others have started, under a scheduler of their own: found, numbered, healed, and left to
+others again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What workers read of tables whose columns came later than some of their files, and how files are read side by side."""
+"""What workers read of tables whose columns came later than some of their files, and how files are read
+side by side.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.engine.gpu.explain.plan import render_plan
 from gpudb.engine.protocol import PlanNode
-from gpudb.plan.optimize.late_strings import late_strings
+from gpudb.plan.optimize.defer_strings import defer_strings
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, sorted_rows
@@ -125,9 +125,9 @@ def lab() -> Iterator[Lab]:
 
 
 @pytest.mark.parametrize("name", FIXTURES)
-def test_late_strings(lab: Lab, name: str, snapshot: Check) -> None:
+def test_defer_strings(lab: Lab, name: str, snapshot: Check) -> None:
     sql, _ = FIXTURES[name]
-    snapshot(shapes(late_strings(stages(lab, sql, Costs(workers=2)))))
+    snapshot(shapes(defer_strings(stages(lab, sql, Costs(workers=2)))))
 
 
 @pytest.mark.parametrize("sql", [*(sql for sql, _ in FIXTURES.values()), *MORE])
@@ -145,5 +145,5 @@ def test_explain_tells_of_them(lab: Lab) -> None:
         own = [(node.operator, dict(node.details)["Columns"])] if node.operator in {"Defer", "Fetch"} else []
         return own + [each for below in node.inputs for each in told(below)]
 
-    plan = render_plan(late_strings(stages(lab, sql, Costs(workers=2))), "", {})
+    plan = render_plan(defer_strings(stages(lab, sql, Costs(workers=2))), "", {})
     assert told(plan) == [("Fetch", "s, t"), ("Defer", "s, t")]

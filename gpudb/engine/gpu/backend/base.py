@@ -41,7 +41,8 @@ DeviceColumn = tuple[Any, Any | None]
 
 
 DictionaryColumn = tuple[Any, Any | None, pl.Series]
-"""A dictionary-encoded text column: codes and validity (None: no NULLs) in GPU memory, and the dictionary on the host.
+"""A dictionary-encoded text column: codes and validity (None: no NULLs) in GPU memory, and the dictionary
+on the host.
 """
 
 

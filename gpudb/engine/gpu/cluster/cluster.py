@@ -117,7 +117,10 @@ class Cluster:
     # ---------------------------------------------------------------------------------------- calls
 
     async def peers(self, within: float = RETURN_SECONDS) -> tuple[str, ...]:
-        """Returns the address of each partition's worker. Raises 58000 if no worker is ready within `within` seconds."""
+        """Returns the address of each partition's worker.
+
+        Raises 58000 if no worker is ready within `within` seconds.
+        """
         ends = time.monotonic() + within
         while len(self._ready) < self.size:
             now = time.monotonic()

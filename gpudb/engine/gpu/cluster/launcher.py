@@ -240,7 +240,10 @@ def has_address(nanny: Any, address: str) -> bool:
 
 
 def is_runnable(nanny: Any) -> bool:
-    """Returns whether a nanny's worker exists and is neither stopped nor ending; True if the system does not report it."""
+    """Returns whether a nanny's worker exists and is neither stopped nor ending.
+
+    True if the system does not report it.
+    """
     if nanny.process is None or nanny.process.pid is None:
         return False
     try:

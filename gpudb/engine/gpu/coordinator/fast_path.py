@@ -41,7 +41,10 @@ class FastPath:
         return "no: a part is none of a kernel that is bound, or gives many rows"
 
     def rows(self, planned: PhysicalPlan, request: Request, parameters: bytes) -> pa.RecordBatch | None:
-        """Returns a statement's rows; None falls back to staged execution. Raises 57014 if the statement is cancelled."""
+        """Returns a statement's rows; None falls back to staged execution.
+
+        Raises 57014 if the statement is cancelled.
+        """
         if planned.chunks > 1 or not self._shortcuts.knows(planned.digest, parameters):
             return None
         halves = planned.scattered if self._cluster.size > 1 else None

@@ -91,7 +91,10 @@ class SpilledFrame(Offloaded):
 
 
 class ExchangeBuffers:
-    """A stage's output on one partition: a frame for each consumer, or one for all; `takers` are the pending consumers."""
+    """A stage's output on one partition: a frame for each consumer, or one for all.
+
+    `takers` are the pending consumers.
+    """
 
     def __init__(self, frames: Sequence[ComputedFrame | Offloaded], takers: Sequence[int]) -> None:
         self._frames: list[ComputedFrame | Offloaded | None] = list(frames)

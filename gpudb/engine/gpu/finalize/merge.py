@@ -263,7 +263,10 @@ class FrameStates:
 
 
 class KernelStates:
-    """States as a kernel left them on the host, or as they were decoded (see `state_codec`); at least one of `lanes`."""
+    """States as a kernel left them on the host, or as they were decoded (see `state_codec`).
+
+    At least one of `lanes`.
+    """
 
     def __init__(
         self, lanes: Sequence[Lane], matrix: Array | None = None, places: Mapping[str, int] = MappingProxyType({})

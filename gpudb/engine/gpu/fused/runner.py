@@ -1,8 +1,8 @@
-"""Runs the fused parts of stages on a worker: bound to its packed columns, by NumPy or by a kernel.
+"""Runs the fused parts of stages on a worker, over its packed columns, with NumPy or a kernel.
 
-A part that has been bound is kept under a key of its caller's: run again, it is a launch. It holds its build sides as
-arrays; the table's columns are asked for anew, since what was not used for long may have gone. One whose kernels are
-still being compiled is kept, too, and runs as soon as they are made.
+A prepared part is cached under the caller's key; run again, it is a launch. It holds its build sides as arrays, but
+looks up the table's columns for each run, since they may have been evicted. A part whose kernels are still being
+compiled is cached, too, and runs once they are ready.
 """
 
 from __future__ import annotations
@@ -45,19 +45,21 @@ _Key = tuple[ByIdentity[Fused], Hashable]
 
 
 Made = pl.DataFrame | ComputedFrame
-"""A part's columns: on the host, or where a kernel left many rows."""
+"""A part's columns: on the host, or on the GPU where a kernel left many rows there."""
 _REPLAYED = 8 * KEPT
-"""The share of the packed columns' room that the room of one part's launches may take."""
+"""Divisor of the packed columns' budget; the quotient is the maximum size of one part's replay buffers."""
 GENERAL_ROWS = 2 * 10**8
-"""Rows a second of the general engine, about, with all that it does for the first time."""
+"""Rough rows per second of the general engine, including its first-run costs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """What EXPLAIN ANALYZE tells of a fused part: its table, the bytes that were read, in how many launches, how many
-    rows were left out by their zones, milliseconds, registers; of the `rows` that the table has here those that
-    `passed` its filters and joins (None: nobody knows), and the bytes of its hash tables; or why it was `declined`, so
-    that the general engine answered."""
+    """What EXPLAIN ANALYZE reports of a fused part.
+
+    The table, the bytes read, launches, rows skipped by zones, milliseconds, registers; of the `rows` of the table on this
+    worker those that `passed` filters and joins (None: unknown); the bytes of its hash tables; or why it was `declined`, so
+    that the general engine answered.
+    """
 
     table: str
     bytes: int
@@ -74,8 +76,10 @@ class Launched:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ready:
-    """A part of a plan that is bound; it can run once all `jobs` are done. Of its `replays`, one or none, the thread
-    that takes one out has it."""
+    """A prepared part of a plan; it can run once all `jobs` are done.
+
+    `replays` has at most one; a thread takes it out while it uses it.
+    """
 
     node: Fused
     prepared: Prepared
@@ -93,9 +97,9 @@ class _Told(threading.local):
 
 
 class Twin:
-    """Runs fused parts with NumPy. `declined` tells why the last part ran as the general engine's, if it did.
+    """Runs fused parts with NumPy. `declined` is the reason why the last part fell back to the general engine, if it did.
 
-    With a `workshop` they run once it has compiled their kernels.
+    With a `workshop`, parts run once it has compiled their kernels.
     """
 
     def __init__(self, tables: PackedTables, workshop: Workshop | None = None) -> None:
@@ -109,7 +113,7 @@ class Twin:
 
     @property
     def bytes(self) -> int:
-        """What is held: packed columns, and build sides of parts that are kept."""
+        """Bytes of the packed columns, and of the build sides of cached parts."""
         kept = self._kept.values()
         rooms = sum(replay.bytes for each in kept for replay in tuple(each.replays))
         return self.tables.bytes + sum(each.bytes for each in kept) + rooms
@@ -122,10 +126,10 @@ class Twin:
         parameters: Sequence[object],
         key: Hashable = None,
     ) -> Made | None:
-        """A fused part's columns over a worker's share; None where the data keep it from a kernel.
+        """Runs a fused part over a worker's share and returns its columns; None where the data do not fit a kernel.
 
-        With a `key`, which stands for parameters, share and all that build sides depend on, the part is kept, or that
-        the data keep it from a kernel: then it is not tried again.
+        With a `key`, which identifies parameters, share and build sides, the part is cached; or the refusal is, so that the
+        part is not tried again.
         """
         scan = scan_of(node.root)
         refused = self._refused.get((ByIdentity(node), key))
@@ -157,18 +161,18 @@ class Twin:
         return made
 
     def kept(self, node: Fused, key: Hashable) -> Ready | None:
-        """A part that was bound before under a key."""
+        """Returns the part that is cached under a key."""
         found = self._kept.get((ByIdentity(node), key))
         if found is not None and not all(job.done() and job.exception() is None for job in found.jobs):
             return None
         return found
 
     def again(self, ready: Ready) -> Made:
-        """Runs a part that was kept."""
+        """Runs a cached part."""
         return self._frame(_current(ready), ready.table, ready.wanted)
 
     def lanes(self, ready: Ready) -> list[Lane] | ComputedFrame:
-        """The same, of which nothing is told: columns, on the host where they are few."""
+        """Runs a cached part without reporting it; returns columns, on the host where they are few."""
         self.ran += 1
         prepared = _current(ready)
 
@@ -182,12 +186,12 @@ class Twin:
         return self._laid(prepared, prepared.outcome(run))
 
     def launched(self) -> tuple[Launched, ...]:
-        """What this thread has run since it asked last."""
+        """Returns the reports of this thread's runs since the last call."""
         told, self._told.launched = tuple(self._told.launched), []
         return told
 
     def _refuse(self, node: Fused, key: Hashable, reason: str) -> None:
-        """Remembers what its data keep from a kernel: they stay what they are under its key."""
+        """Remembers that a kernel cannot compute a part: its data do not change under its key."""
         if key is not None:
             self._refused.put((ByIdentity(node), key), reason)
 
@@ -198,14 +202,14 @@ class Twin:
         self._kept.put((ByIdentity(ready.node), key), ready)
 
     def _await_kernels(self, prepared: Prepared) -> None:
-        """Returns once the kernels of a part can run; Compiling where that takes too long."""
+        """Waits until the kernels of a part can run; raises Compiling where that takes too long."""
         if self._workshop is not None:
             pairs = [(pipeline, segment) for pipeline in prepared.pipelines for segment in prepared.segments]
             sources = [generated(each).source for each in {in_forms(*pair): None for pair in pairs}]
             self._workshop.wait(sources, sum(segment.rows for segment in prepared.segments) / GENERAL_ROWS)
 
     def _frame(self, prepared: Prepared, table: str, wanted: Wanted | None = None) -> Made:
-        """A part's columns; it is known what is `wanted` of the segments of one that runs again."""
+        """Runs a part and reports it; a cached part passes the pruning that it has `wanted` before."""
         self.ran += 1
         known = wanted or Wanted()
         started = time.perf_counter()
@@ -239,22 +243,22 @@ class Twin:
         return frame_of(made) if isinstance(made, list) else made
 
     def _placed(self, prepared: Prepared) -> Prepared:
-        """A bound part with its build sides where it runs, for any thread that runs it."""
+        """Copies a prepared part's build sides to the memory where it runs, for any thread."""
         return prepared
 
     def _run(self, prepared: Prepared) -> executor.Outcome:
         return executor.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
 
     def _rerun(self, ready: Ready, prepared: Prepared) -> executor.Outcome:
-        """What comes of a part that was kept, over all of its segments."""
+        """Runs a cached part over all of its segments."""
         return self._run(prepared)
 
     def _laid(self, prepared: Prepared, outcome: executor.Outcome) -> list[Lane] | ComputedFrame:
-        """A part's columns from what came of it, on the host, or where a kernel left many rows."""
+        """Converts a part's outcome to columns, on the host, or on the GPU where a kernel left many rows there."""
         return prepared.lanes(outcome)
 
     def _spent(self, waited: float) -> float:
-        """The milliseconds of what ran last, of those that were waited for it."""
+        """Returns the milliseconds of the last run, given those waited for it."""
         return waited
 
     def _registers(self, prepared: Prepared) -> int:
@@ -262,13 +266,15 @@ class Twin:
 
 
 def _current(ready: Ready) -> Prepared:
-    """A part over the segments that there are now."""
+    """Returns a cached part over the current segments."""
     return replace(ready.prepared, segments=ready.source.segments(ready.prepared.fields, ready.prepared.texts))
 
 
 class Kernels(Twin):
-    """Runs fused parts on the current GPU, where the packed columns lie; `lay` makes frames of what stays there, or
-    gives None for what has to go by the host."""
+    """Runs fused parts on the current GPU, which holds the packed columns.
+
+    `lay` turns columns that stay there into a frame, or returns None for those that must pass through the host.
+    """
 
     def __init__(self, tables: PackedTables, lay: Callable[[Sequence[Lane]], ComputedFrame | None]) -> None:
         self._launcher = Launcher()
@@ -302,7 +308,7 @@ class Kernels(Twin):
         return outcome
 
     def make_room(self) -> None:
-        """Lets go of what can be made again."""
+        """Frees the buffers of replays, which can be allocated again."""
         for each in self._kept.values():
             each.replays.clear()
 

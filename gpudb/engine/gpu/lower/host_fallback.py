@@ -238,7 +238,7 @@ def _computed(
     """Evaluates a SELECT of columns v0, v1, …, each of `SqlType.duckdb`, as physical columns; `held` is its input."""
     outputs: list[str] = []
     for number, kind in enumerate(kinds):
-        outputs.append(f"{leaving(f'q.v{number}', kind)} AS v{number}")
+        outputs.append(f"{cast_output(f'q.v{number}', kind)} AS v{number}")
         if is_keyed(kind):
             value = f"(q.v{number}).v" if kind.carried else f"q.v{number}"
             outputs.append(f"(CASE WHEN {value} IS NOT NULL THEN {sort_key(value, kind)} END) AS k{number}")

@@ -52,7 +52,10 @@ class Cost:
 
 
 def estimate_cost(root: Node, workers: int, *, gpu: bool = False) -> Cost:
-    """Estimates a plan's cost from the rows of its nodes, at 8 bytes per column; kernels keep none of what they read."""
+    """Estimates a plan's cost from the rows of its nodes, at 8 bytes per column.
+
+    Kernels keep none of what they read.
+    """
     seconds = most = 0.0
     each, read = (_GPU_BYTES_A_SECOND, _KERNELS_BYTES_A_SECOND) if gpu else (_BYTES_A_SECOND, _BYTES_A_SECOND)
     waiting = [root]

@@ -47,7 +47,9 @@ _FRAMES = _Empty()
 
 
 def check_functions(query: bound.Query) -> None:
-    """Raises NotCarried for a volatile function, even in an unused column: pruning would drop its effect or its error."""
+    """Raises NotCarried for a volatile function, even in an unused column: pruning would drop its effect
+    or its error.
+    """
     for node in walk(query):
         if isinstance(node, bound.Call | bound.SetReturning | bound.FunctionScan) and node.function.volatile:
             raise NotCarried(f"function {node.function}, whose value changes from row to row")

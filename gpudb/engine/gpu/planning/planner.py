@@ -26,10 +26,8 @@ from gpudb.engine.protocol import Engine, Request
 from gpudb.lru import LruCache
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.logical.planner import plan_query
-from gpudb.plan.optimize import RULES, Rule, optimized
-from gpudb.plan.optimize.dynamic_filters import narrowed
-from gpudb.plan.optimize.fold_constants import Evaluate, fold_constants
-from gpudb.plan.optimize.late_strings import late_strings
+from gpudb.plan.optimize import RULES, Rule, optimize, optimize_request, optimize_stages
+from gpudb.plan.optimize.fold_constants import Evaluate
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.physical.stage_cutting import stages_of
 from gpudb.plan.tree.nodes import WHOLE, Node, Plan, Scan
@@ -161,7 +159,7 @@ class Planner:
             table = request.table(node.table)
             return node if table is node.table else replace(node, table=table)
 
-        root = rebuild(fold_constants(kept.plan.root, counted), current)
+        root = rebuild(optimize_request(kept.plan.root, counted, rules=self._rules), current)
         workers = self._costs.workers
         physical = fused(root, estimate, request.parameters, self._limits(space)) if fuse else root
         if not chunks:
@@ -206,9 +204,7 @@ class Planner:
 
     def _finished(self, stages: Sequence[Stage]) -> list[Stage]:
         """Applies the rules for stages."""
-        made = narrowed(stages)
-        # Late strings need row numbers on the host.
-        return made if self._gpu else late_strings(made)
+        return optimize_stages(stages, gpu=self._gpu, rules=self._rules)
 
     def _cut(self, chunks: int, space: MemorySpace | None) -> Costs:
         """Returns the exchange costs with one partition per chunk."""
@@ -237,7 +233,7 @@ class Planner:
             table = request.table(node.table)
             return replace(node, table=table, part=WHOLE if table.replicated else (worker, self._costs.workers))
 
-        root = rebuild(fold_constants(kept.plan.root, evaluate), own)
+        root = rebuild(optimize_request(kept.plan.root, evaluate, rules=self._rules), own)
         stages = self._finished(stages_of(root, is_mergeable, replace(self._costs, workers=1, small=0)))
         check_stages(stages, request.parameters)
         return PhysicalPlan(Plan(root, kept.plan.columns), stages, estimate_cost(root, 1, gpu=self._gpu))
@@ -249,10 +245,9 @@ class Planner:
             return kept
         check_functions(query)
         plan = plan_query(query, estimate, optimize=self._optimize)
-        folded = fold_constants(plan.root, evaluate, immutable=True)
         # Includes tables whose scans the rules have removed.
-        scanned = tuple(node.table for node in walk_nodes(folded) if isinstance(node, Scan))
-        plan = Plan(optimized(folded, self._rules), plan.columns)
+        scanned = tuple(node.table for node in walk_nodes(plan.root) if isinstance(node, Scan))
+        plan = Plan(optimize(plan.root, evaluate, rules=self._rules), plan.columns)
         kept = _CachedPlan(plan, tuple({table.oid: table for table in scanned}.values()))
         query.prepared.put(self._artifact, kept)
         self._recent.put(query.prepared, query.prepared)

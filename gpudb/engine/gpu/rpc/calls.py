@@ -61,7 +61,10 @@ class Connections:
         self._starting = Status.init
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
-        """Returns a handler's reply; None if the worker has no such handler yet. Raises OSError if the worker is lost."""
+        """Returns a handler's reply; None if the worker has no such handler yet.
+
+        Raises OSError if the worker is lost.
+        """
         if self._pool.status == self._starting:
             await self._pool.start()
         answer = await getattr(self._pool(address), handler)(message=pickle.dumps(arguments))

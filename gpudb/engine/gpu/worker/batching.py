@@ -78,7 +78,9 @@ def next_chunks(chunks: int) -> int | None:
 
 
 def _packed(scan: Scan) -> int:
-    """Returns a row's bytes in the packed form: integers as narrow as their values, texts as codes if few are distinct."""
+    """Returns a row's bytes in the packed form: integers as narrow as their values, texts as codes if few
+    are distinct.
+    """
     found = 0
     for column, kind in zip(table_profile(scan.table, scan.columns).columns, scan.types, strict=True):
         if kind.name in PLAIN_TEXT and scan.table.rows >= MANY and column.distinct > DISTINCT[0] * scan.table.rows:

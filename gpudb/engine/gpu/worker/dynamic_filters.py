@@ -117,7 +117,9 @@ def _keys(narrowing: Narrowing, received: Sequence[ComputedFrame], frames: Backe
 
 
 def _apart(scan: Scan, index: int) -> bool:
-    """Returns whether some file of a scan's table lacks a large part of a column's range, so that files can be skipped."""
+    """Returns whether some file of a scan's table lacks a large part of a column's range, so that files
+    can be skipped.
+    """
     field = scan.table.columns[scan.columns[index]].field_id
     ends = {(file.minimums.get(field), file.maximums.get(field)) for file in scan.table.files}
     numbers = [(number_of(low), number_of(high)) for low, high in ends]

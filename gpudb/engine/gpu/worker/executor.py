@@ -150,7 +150,9 @@ class Executor:
         return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, *seen)
 
     def _away(self, parts: Sequence[ComputedFrame], share: Partition, statement: RunningQuery) -> list[Offloaded]:
-        """Offloads parts until they are read: in host memory for this worker's device while it has room, or in a file."""
+        """Offloads parts until they are read: in host memory for this worker's device while it has room,
+        or in a file.
+        """
         file: SpillFile | None = None
         made: list[Offloaded] = []
         for place, each in enumerate(parts):
@@ -204,7 +206,10 @@ class Executor:
         return None
 
     async def failed(self, error: Exception, statement: int) -> dict[str, Any]:
-        """Encodes an error. An error that has broken the GPU's context ends this process, and its nanny starts another."""
+        """Encodes an error.
+
+        An error that has broken the GPU's context ends this process, and its nanny starts another.
+        """
         broken = await asyncio.to_thread(self.failure)
         if broken is None:
             return encode_error(error, statement)

@@ -197,7 +197,10 @@ def _keys(*workers: KernelStates) -> list[str | None]:
 
 @pytest.mark.parametrize("long", [0, FEW_BYTES, MOST_BYTES])
 def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
-    """What is kept is of the same texts in the same places; long ones are from the second time on, longer ones never."""
+    """What is kept is of the same texts in the same places.
+
+    Long ones are from the second time on, longer ones never.
+    """
     b, c = "b" + "x" * long, "c"
 
     def first() -> KernelStates:

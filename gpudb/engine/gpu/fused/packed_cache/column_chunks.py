@@ -1,6 +1,6 @@
-"""Pieces of tables' columns as packed columns are made of them: rows of a file, as integers, floats or texts' places.
+"""Chunks of table columns, as packing reads them: rows of a file as integers, floats or indexes of distinct texts.
 
-`HostPieces` reads them as CPU workers do; `cudf.pieces` has libcudf decode them into the GPU's memory.
+`HostPieces` reads them on CPU workers; `cudf.column_chunks` decodes them with libcudf into the GPU's memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpudb.engine.gpu.fused.translate.typed_values import TEXT, NotFused
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """Which rows are there, by bits, the least significant of a byte first; the one of number `first` is the first."""
+    """A validity bitmap, least significant bit first; bit `first` belongs to the first row."""
 
     data: Any
     first: int
@@ -29,11 +29,11 @@ class Bits:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows of a column, as integers, or float32 or float64; `valid` says which are there (None: none is NULL).
+    """Rows of a column as integers, float32 or float64; `valid` is their validity (None: none is NULL).
 
-    On the host integers are int64, and `valid` is a mask of booleans; on a GPU integers are of any width, those of 128
-    bits as two of 64 bits a row, the low one first, and `valid` is Bits. Values of text are places among `keys`. NULLs
-    have any value, of text a place that may be beyond them.
+    On the host integers are int64, and `valid` is a boolean mask. On a GPU integers have any width, those of 128 bits are
+    two of 64 bits per row, the low one first, and `valid` is Bits. Texts are indexes into `keys`. A NULL has any value,
+    possibly an index beyond the keys.
     """
 
     values: Any
@@ -42,27 +42,29 @@ class Piece:
 
 
 class Pieces(Protocol):
-    """What reads pieces, and packs them."""
+    """Reads chunks and packs them."""
 
     def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
-        """Rows `first` to `last` of some of a file's columns, read at once; NotFused in the place of one that needs
-        more than 64 bits a value."""
+        """Reads rows `first` to `last` of several columns of a file at once.
+
+        A column that needs more than 64 bits per value yields NotFused in its place.
+        """
 
     def texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn:
-        """Rows `first` to `last` of a file's column of text, as they are, to be joined; NotFused if they cannot be."""
+        """Reads rows `first` to `last` of a text column as raw text, to be concatenated; raises NotFused if it cannot be."""
 
     def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
-        """Pieces packed, not of text; NotFused in the place of one that needs more than 64 bits a value."""
+        """Packs chunks other than text; one that needs more than 64 bits per value yields NotFused in its place."""
 
     def coded(self, piece: Piece, codes: np.ndarray[Any, Any]) -> PackedColumn:
-        """A piece of text packed, by its keys' codes (int64)."""
+        """Packs a chunk of text by its keys' codes (int64)."""
 
     def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
-        """The rows of several packed columns of one type, one after the other, as one column."""
+        """Concatenates packed columns of one type."""
 
 
 class HostPieces:
-    """Reads pieces into this process's memory, and packs them there."""
+    """Reads and packs chunks in this process's memory."""
 
     def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
         """See `Pieces`."""
@@ -99,7 +101,7 @@ class HostPieces:
 
 
 def piece_of(series: pl.Series, *, text: bool = False) -> Piece:
-    """A column's lane as a piece."""
+    """Converts a physical column to a chunk."""
     valid = series.is_not_null().to_numpy() if series.null_count() else None
     if text:
         keys = series.drop_nulls().unique(maintain_order=True)

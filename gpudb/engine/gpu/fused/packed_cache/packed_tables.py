@@ -1,4 +1,4 @@
-"""A worker's packed columns: made of a table's files when first asked for, the longest unused go first."""
+"""A worker's cache of packed columns: read from a table's files on first use, evicted by least recent use."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from gpudb.plan.tree.nodes import Scan
 from gpudb.types import SqlType
 
 DISTINCT = 0.5, 1 << 18
-"""Where more than this share of so many texts are distinct, texts may lie as they are."""
+"""A column may be raw text if more than this share of so many sampled texts are distinct."""
 
 Form = Growing | bool
-"""In which a column is packed: by a dictionary, as the texts that it has (True), or as it is."""
+"""How a column is packed: by a dictionary, as raw text (True), or as numbers (False)."""
 _Key = tuple[Run, int, SqlType, Form]
 """A run, a column's field id and type, and its form."""
 
 
 class PackedTables:
-    """The packed columns that a worker holds, at most `budget` bytes of them; `pieces` say where they lie.
+    """Caches at most `budget` bytes of packed columns; `pieces` reads and packs them, on the host or a GPU.
 
-    One thread at a time reads what is not there yet; who wants what is there does not wait for it.
+    One thread at a time reads missing columns; threads that find theirs cached do not wait for it.
 
-    Of tables of at least `texts` rows columns of mostly distinct texts lie as they are; None is that none does.
+    In tables of at least `texts` rows, columns of mostly distinct texts may be raw text (None: never).
     """
 
     def __init__(self, budget: int, pieces: Pieces | HostPieces | None = None, texts: int | None = None) -> None:
@@ -46,23 +46,23 @@ class PackedTables:
         self._dictionaries = Dictionaries()
         self._runs: dict[tuple[int, Partition], Runs] = {}
         self.version = 0
-        """Grows when a table's runs become others."""
+        """Increases when a table's runs change."""
 
     @property
     def bytes(self) -> int:
-        """What the columns take."""
+        """Bytes of the cached columns."""
         return self.columns.bytes
 
     def apart(self) -> PackedTables:
-        """An empty one of the same kind, for what is read once."""
+        """Returns an empty cache of the same configuration, for columns that are read once."""
         return PackedTables(self.budget, self._pieces, self._least)
 
     def source(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> PackedSource:
-        """The columns of a scan over this worker's share of its files; some that its filter excludes are left out."""
+        """Returns the columns of a scan over this worker's share of its files, without files that the filter excludes."""
         return PackedSource(self, scan, scan_partition(scan, share), pruned_files(scan, parameters))
 
     def runs(self, table: Table, share: Partition, files: Sequence[DataFile]) -> list[Run]:
-        """The runs that hold some of a table's files."""
+        """Returns the runs that contain some of a table's files."""
         wanted = {file.path for file in files}
         with self._lock:
             known = self._runs.setdefault((table.oid, share), Runs(share, self.budget))
@@ -72,7 +72,7 @@ class PackedTables:
         return [run for run in found if run.rows and any(file.path in wanted for file in run.files)]
 
     def evict(self, table: int) -> int:
-        """Lets go of a table's columns and of what is known of it; how many bytes the columns took."""
+        """Evicts a table's columns and metadata; returns the bytes of the columns."""
         with self._loading, self._lock:
             self._dictionaries.leave(table)
             self._runs = {key: runs for key, runs in self._runs.items() if key[0] != table}
@@ -81,13 +81,13 @@ class PackedTables:
             return self.columns.evict(table)
 
     def keeps_texts(self, table: Table, column: Column, share: Partition) -> bool:
-        """Whether a column of texts lies as it is, for who can do with that: most are distinct, as far as is seen."""
+        """Whether a text column is available as raw text: most of its sampled texts are distinct."""
         if self._least is None or not table.files or column.type.name not in PLAIN_TEXT or table.rows < self._least:
             return False
         key = (table.oid, column.field_id)
         known = self._distinct.get(key)
         if known is None:
-            with self._loading:  # not the lock: who reads what is there would wait for a file
+            with self._loading:  # not _lock: readers of cached columns would wait for a file
                 known = self._distinct.get(key)
                 if known is None:
                     known = self._distinct[key] = self._mostly_distinct(table, column, share)
@@ -103,7 +103,7 @@ class PackedTables:
         return keys is not None and len(keys) > most * (min(first + rows, last) - first)
 
     def form(self, table: Table, column: Column, *, texts: bool = False) -> Form:
-        """In which a column is packed now, one of `texts` perhaps as they are."""
+        """Returns how a column is packed now; `texts` selects raw text."""
         if column.type.name not in TEXT:
             return False
         if texts:
@@ -115,7 +115,7 @@ class PackedTables:
             return made
 
     def column(self, table: Table, column: Column, run: Run, share: Partition, form: Form) -> PackedColumn:
-        """A table's column over a run of its files; NotFused for one that kernels have no form for."""
+        """Returns a table's column over a run of its files; NotFused for one that cannot be packed."""
         key = (run, column.field_id, column.type, form)
         kept = self.columns.get(key)
         if kept is not None:
@@ -130,9 +130,9 @@ class PackedTables:
         return made
 
     def load(self, table: Table, columns: Sequence[Column], run: Run, share: Partition) -> list[Column]:
-        """Reads those of some columns that are not there yet, and gives those that kernels have no form for.
+        """Reads the columns that are not cached, and returns those that cannot be packed.
 
-        Columns of fixed width are read at once; a text's dictionary is made of it alone.
+        Fixed-width columns are read together; a text column is read alone, for its dictionary.
         """
         refused: list[Column] = []
         forms = {each.field_id: self.form(table, each, texts=self.keeps_texts(table, each, share)) for each in columns}
@@ -150,7 +150,7 @@ class PackedTables:
     def _made(
         self, table: Table, columns: Sequence[Column], run: Run, share: Partition, form: Form
     ) -> list[PackedColumn | NotFused]:
-        """Columns of one form over a run, which are kept."""
+        """Packs columns of one form over a run, and caches them."""
         found: list[PackedColumn | NotFused] = []
         for column, parts in zip(columns, self._parts(table, columns, run, share, form), strict=True):
             if isinstance(parts, NotFused):
@@ -169,7 +169,7 @@ class PackedTables:
     def _parts(
         self, table: Table, columns: Sequence[Column], run: Run, share: Partition, form: Form
     ) -> list[list[PackedColumn] | NotFused]:
-        """Columns packed piece by piece, or as they are in the runs of which this one was made."""
+        """Returns columns packed chunk by chunk, or as cached for the runs that this one was merged from."""
         found: list[list[PackedColumn] | NotFused] = []
         missing: list[int] = []
         for place, column in enumerate(columns):
@@ -187,7 +187,7 @@ class PackedTables:
             if form is True:
                 return [self._texts(one.file, column, one.first, one.last) for column in some]
             pieces = self._pieces.pieces(one.file, some, one.first, one.last)
-            # A dictionary grows in the order of the files: texts wait.
+            # A dictionary grows in the order of the files: texts are packed later.
             fixed = [each for each in pieces if not isinstance(each, NotFused) and each.keys is None]
             made = iter(self._pieces.packed(fixed))
             return [each if isinstance(each, NotFused) or each.keys is not None else next(made) for each in pieces]
@@ -203,21 +203,21 @@ class PackedTables:
         return found
 
     def _texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn | NotFused:
-        """A piece of texts as they are."""
+        """Reads a chunk of raw text."""
         try:
             return self._pieces.texts(file, column, first, last)
         except NotFused as reason:
             return reason
 
     def _packed(self, form: Form, piece: Piece) -> PackedColumn:
-        """A piece of texts packed by a dictionary."""
+        """Packs a chunk of text by a dictionary."""
         assert piece.keys is not None
         assert isinstance(form, Growing)
         return self._pieces.coded(piece, form.codes(piece.keys))
 
 
 class PackedSource:
-    """A scan's packed columns, as a pipeline is made over them, and again when it runs."""
+    """A scan's packed columns, used when a pipeline is prepared and each time it runs."""
 
     def __init__(self, tables: PackedTables, scan: Scan, share: Partition, files: Sequence[DataFile]) -> None:
         self._tables = tables
@@ -230,18 +230,18 @@ class PackedSource:
         self._loaded = False
 
     def _runs(self) -> list[Run]:
-        version = self._tables.version  # as it is before: what another thread changes meanwhile is seen next time
+        version = self._tables.version  # read first: a concurrent change is detected next time
         if self._found is None or self._found[0] != version:
             self._found = version, self._tables.runs(self._table, self._share, self._files)
         return self._found[1]
 
     @property
     def rows(self) -> int:
-        """How many rows a pipeline reads."""
+        """Number of rows that a pipeline reads."""
         return sum(run.rows for run in self._runs())
 
     def _form(self, column: int, *, texts: bool = False) -> Form:
-        """The one that a column has here from the first time on: codes are those of one dictionary."""
+        """Returns the form of a column's first use here, so that its codes are those of one dictionary."""
         if texts:
             return True
         if column not in self._forms:
@@ -250,12 +250,12 @@ class PackedSource:
 
     @property
     def left(self) -> bool:
-        """Whether its table's texts are packed by another dictionary now."""
+        """Whether another dictionary has replaced one of the scan's."""
         return any(form.left for form in self._forms.values() if isinstance(form, Growing))
 
     def _column(self, column: int, *, texts: bool = False) -> list[PackedColumn]:
         if not self._loaded:
-            # One by one they would each be waited for.
+            # Reading them one by one would wait for each.
             for run in self._runs():
                 fixed = [each for each in self._columns if each.type.name not in TEXT]
                 self._tables.load(self._table, fixed, run, self._share)
@@ -264,7 +264,7 @@ class PackedSource:
         return [self._tables.column(self._table, declared, run, self._share, form) for run in self._runs()]
 
     def known(self, column: int, *, texts: bool = False) -> Known:
-        """What its segments tell of a column, which may be one of `texts` as they are."""
+        """Returns the facts about a column from its segments; `texts` allows raw text."""
         declared = self._columns[column]
         if texts and self._tables.keeps_texts(self._table, declared, self._share):
             held = self._column(column, texts=True)
@@ -284,7 +284,7 @@ class PackedSource:
         return Known(bounds, nullable)
 
     def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[Segment]:
-        """The rows, run by run."""
+        """Returns a segment per run."""
         runs = self._runs()
         forms = [self._form(column, texts=column in texts) for column in columns]
         parts = [

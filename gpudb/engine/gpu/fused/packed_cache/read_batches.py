@@ -1,7 +1,7 @@
-"""What is read of files at once for packed columns: as many columns and rows together as a bound on their bytes allows.
+"""Plans reads of files for packed columns: batches of columns and rows within a limit on their bytes.
 
-A file's pages are found for each read anew, so few reads of many columns take less than many of few. Some are under way
-at once; where memory is full they go on one by one, then with half as many columns, at last with half as many rows.
+Each read locates a file's pages again, so a few reads of many columns are faster than many reads of few. Several run
+concurrently. Where memory is short they run one by one, then with half as many columns, at last with half as many rows.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from gpudb.engine.gpu.fused.translate.typed_values import TEXT
 from gpudb.engine.gpu.lower.values import lanes
 
 BYTES = 1 << 29
-"""Of decoded values that are read at once, at most."""
+"""Maximum bytes of decoded values per read."""
 FEWEST = 1 << 22
-"""Rows of them at least, of as many columns as that leaves: with fewer a GPU has too little to do."""
+"""Minimum rows of a read, of as many columns as that allows: fewer rows underuse a GPU."""
 AHEAD = 4
-"""So many reads are under way at once."""
+"""Number of concurrent reads."""
 _LEAST_BYTES, _LEAST_ROWS = 1 << 24, 1 << 16
-"""Reads are made no smaller than that."""
+"""Minimum size of a read."""
 _WIDTH = 8
-"""Bytes of a value of fixed width, as it is counted."""
+"""Assumed bytes of a fixed-width value."""
 _Rows = tuple[DataFile, int, int]
-"""Of a file: the first row, and the one after the last."""
+"""A file, its first row, and the row after the last."""
 _Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Rows `first` to `last` of some columns of a file, by their places among those that are wanted."""
+    """Reads rows `first` to `last` of some columns of a file, given by their indexes among the requested ones."""
 
     file: DataFile
     columns: tuple[int, ...]
@@ -42,7 +42,7 @@ class Read:
     last: int
 
     def halves(self) -> list[Read]:
-        """The same as two reads, of fewer columns or of fewer rows; as itself where it is small."""
+        """Splits the read in two, by columns or by rows; returns itself where it is small."""
         count, rows = len(self.columns) // 2, (self.last - self.first) // 2
         if count:
             return [replace(self, columns=some) for some in (self.columns[:count], self.columns[count:])]
@@ -53,8 +53,10 @@ class Read:
 
 
 def planned(parts: Sequence[_Rows], columns: Sequence[Column], budget: int) -> list[Read]:
-    """The reads of some columns over rows of files, in the files' order; what is under way takes half of a `budget` of
-    bytes at most."""
+    """Plans the reads of columns over rows of files, in the files' order.
+
+    Concurrent reads take at most half of a `budget` of bytes.
+    """
     bound = min(BYTES, max(budget // (2 * AHEAD), _LEAST_BYTES))
     files = [file for file, first, last in parts if last > first]
     if not files:
@@ -80,14 +82,17 @@ def planned(parts: Sequence[_Rows], columns: Sequence[Column], budget: int) -> l
 
 
 def _width(file: DataFile, column: Column) -> int:
-    """The bytes of a column's value, of a text about."""
+    """Returns the bytes of a column's value; estimated for texts."""
     if column.type.name in TEXT:
         return max(_WIDTH, _WIDTH // 2 + round(stored_width(file, column)))
     return sum(2 * _WIDTH if kind == pl.Int128 else _WIDTH for kind in lanes(column.type).values())
 
 
 def carried_out(read: Callable[[Read], _Made], plan: Sequence[Read]) -> Iterator[tuple[Read, _Made]]:
-    """What reads give, in their order; MemoryError where there is too little for the smallest ones, one by one."""
+    """Runs reads, and yields their results in order.
+
+    Raises MemoryError where even the smallest reads, one by one, need too much memory.
+    """
     todo, ahead = [*plan], AHEAD
     while todo:
         done = 0

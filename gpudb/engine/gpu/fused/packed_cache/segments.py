@@ -1,7 +1,7 @@
-"""Which files of a table lie together: each run of them is one segment of packed columns, so one launch of a kernel.
+"""Groups a table's files into runs: each run is one segment of packed columns, and one kernel launch.
 
-A run keeps its files while they are the table's, whatever comes and goes beside it: so a new file costs its own rows
-alone. Of small runs the smallest are put together, so that a table has few.
+A run keeps its files as long as they belong to the table, whatever else changes: so a new file costs only its own rows.
+The smallest of many small runs are merged, so that a table has few.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from gpudb.catalog.model import DataFile, Table
 from gpudb.engine.gpu.cache.partition import Partition
 
 ROWS, MOST_ROWS = 1 << 28, 1 << 30
-"""A run of several files has no more rows, by how much memory there is: what is read of it is there twice at first."""
+"""Bounds of the maximum rows of a run of several files, which depends on memory: packing needs its columns twice."""
 _A_ROW = 64
-"""Bytes for each row of a run."""
+"""Assumed bytes per row of a run."""
 _MOST = 16
-"""So many runs of fewer rows are left as they are; of more, _TOGETHER at a time become one."""
+"""Maximum number of small runs; of more, _TOGETHER at a time are merged."""
 _TOGETHER = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Files whose shares' `rows` lie one after the other; `parts` are the runs that it was made of, if any."""
+    """Files whose shares' `rows` are stored consecutively; `parts` are the runs that it was merged from, if any."""
 
     files: tuple[DataFile, ...]
     rows: int
@@ -38,10 +38,10 @@ class Runs:
         self._most = max(ROWS, min(budget // _A_ROW, MOST_ROWS))
         self._runs: list[Run] = []
         self.changed = False
-        """Whether the last snapshot had runs that those before it had not."""
+        """Whether the last snapshot added or removed runs."""
 
     def cover(self, table: Table) -> tuple[list[Run], list[Run]]:
-        """Runs of exactly a snapshot's files, and those that are wanted no more."""
+        """Returns runs that cover exactly a snapshot's files, and those to evict."""
         left = {file.path: file for file in table.files}
         used: list[Run] = []
         for run in reversed(self._runs):
@@ -52,7 +52,7 @@ class Runs:
         used.reverse()
         used += self._new(table, [file for file in table.files if file.path in left])
         used = self._few(used)
-        # Those of other snapshots stay for a while: a transaction may still read one.
+        # Runs of other snapshots are kept for a while: a transaction may still read one.
         others = [run for run in self._runs if run not in used]
         room = sum(run.rows for run in used)
         kept: list[Run] = []

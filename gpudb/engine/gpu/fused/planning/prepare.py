@@ -192,7 +192,10 @@ class _Preparing:
         return joined
 
     def _condition(self, condition: Any | None, scope: Scope) -> Expr | None:
-        """Translates a condition on matches; it must not fail, since how many matches it is evaluated for is undefined."""
+        """Translates a condition on matches.
+
+        It must not fail, since how many matches it is evaluated for is undefined.
+        """
         if condition is None:
             return None
         made = self._over(scope).condition(condition)

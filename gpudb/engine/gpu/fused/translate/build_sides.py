@@ -89,7 +89,9 @@ class Side:
         )
 
     def texts(self, name: str, kind: SqlType, dictionary: Dictionary | None = None) -> lookup_tables.Column:
-        """Returns a text column as codes of a given or a new dictionary, on the device of its rows unless they are few."""
+        """Returns a text column as codes of a given or a new dictionary, on the device of its rows unless
+        they are few.
+        """
         coded = self.rows.coded(name)
         if coded is None:
             return lookup_tables.column_of(self.rows.column(name), kind, dictionary)

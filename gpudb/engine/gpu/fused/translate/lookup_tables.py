@@ -62,7 +62,9 @@ class Built:
 
 
 def column_of(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
-    """Converts a frame's column; text to codes of a given dictionary (NULL for texts that it lacks), or of a new one."""
+    """Converts a frame's column; text to codes of a given dictionary (NULL for texts that it lacks), or of
+    a new one.
+    """
     if kind.name in TEXT:
         if dictionary is None:
             dictionary = Dictionary(series.drop_nulls().unique(maintain_order=True))

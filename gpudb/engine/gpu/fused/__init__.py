@@ -1,6 +1,14 @@
-"""Fused pipelines: the part of a plan that one kernel computes in a single pass over a table's packed columns.
+"""Fused pipelines: the part of a plan that one kernel computes in a single pass over packed columns.
 
-`match` finds such parts in a plan, `prepare` binds one to the columns and build sides that a worker holds, as a
-`pipeline` of integers and floats; `generate` writes that as CUDA C++, `nvrtc` compiles it, `launch` runs it. `twin`
-runs the same pipeline with NumPy, which proves all but the kernels where there is no GPU.
+    planning/        finds such parts in a plan and binds them to columns and build sides
+    translate/       translates their expressions, aggregates and build sides
+    ir/              the result: a typed, immutable pipeline of expressions, steps and a sink
+    codegen/         generates the pipeline's kernel as CUDA C++
+    cuda/            compiles the kernel with NVRTC and launches it with CuPy
+    numpy_backend/   runs the same pipeline with NumPy, on CPU workers and as the kernels' reference
+    columns/         the packed columns that both read
+    packed_cache/    a worker's cache of packed columns
+    runner           runs fused parts on a worker
+
+The layers are linted (pyproject.toml); only `cuda` and `runner.Kernels` need a GPU.
 """

@@ -56,9 +56,9 @@ GENERAL_ROWS = 2 * 10**8
 class Launched:
     """What EXPLAIN ANALYZE reports of a fused part.
 
-    The table, the bytes read, launches, rows skipped by zones, milliseconds, registers; of the `rows` of the table on this
-    worker those that `passed` filters and joins (None: unknown); the bytes of its hash tables; or why it was `declined`, so
-    that the general engine answered.
+    The table, the bytes read, launches, rows skipped by zones, milliseconds, registers; of the `rows` of the table on
+    this worker those that `passed` filters and joins (None: unknown); the bytes of its hash tables; or why it was
+    `declined`, so that the general engine answered.
     """
 
     table: str
@@ -97,7 +97,8 @@ class _Told(threading.local):
 
 
 class Twin:
-    """Runs fused parts with NumPy. `declined` is the reason why the last part fell back to the general engine, if it did.
+    """Runs fused parts with NumPy. `declined` is the reason why the last part fell back to the general engine, if it
+    did.
 
     With a `workshop`, parts run once it has compiled their kernels.
     """
@@ -128,8 +129,8 @@ class Twin:
     ) -> Made | None:
         """Runs a fused part over a worker's share and returns its columns; None where the data do not fit a kernel.
 
-        With a `key`, which identifies parameters, share and build sides, the part is cached; or the refusal is, so that the
-        part is not tried again.
+        With a `key`, which identifies parameters, share and build sides, the part is cached; or the refusal is, so that
+        the part is not tried again.
         """
         scan = scan_of(node.root)
         refused = self._refused.get((ByIdentity(node), key))

@@ -1,7 +1,7 @@
-"""What keeps a part of a plan, or the data, from a kernel."""
+"""The exception for plans and data that a kernel does not support."""
 
 from __future__ import annotations
 
 
 class NotFused(Exception):
-    """What keeps a part of a plan from being one kernel: it runs as the general engine's."""
+    """The reason why a part of a plan cannot run as one kernel; the general engine runs it instead."""

@@ -1,4 +1,4 @@
-"""Fields of dates and timestamps as CUDA C++ of one row; of a packed column in 32 bits."""
+"""Emits fields of dates and timestamps as CUDA C++ for one row; packed columns use 32-bit arithmetic."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gpudb.engine.gpu.fused.numpy_backend.calendar import first_day
 from gpudb.values.calendar import DAY
 
 YEARS = 12
-"""Of so many years the one of a date is found by comparing it with where each begins."""
+"""Where a column spans fewer years, the year is found by comparison with the first day of each."""
 
 
 def calendar(out: Statements, expr: Calendar, value_of: Callable[[Expr], Code]) -> Code:
-    """A field of a date or timestamp."""
+    """Emits a field of a date or timestamp; `value_of` emits its argument."""
     arg = expr.arg
     form = out.forms[arg.column] if isinstance(arg, Field) else None
     packed = expr.micros and form is not None and form.width <= 4 and form.unit >= 1_000_000
@@ -25,7 +25,7 @@ def calendar(out: Statements, expr: Calendar, value_of: Callable[[Expr], Code]) 
     if packed:
         assert isinstance(arg, Field)
         assert form is not None
-        # Packed from a midnight on, in steps that a day is a multiple of: all in 32 bits.
+        # Packed from a midnight on, in units that divide a day: 32 bits suffice.
         a_day = DAY // form.unit
         raw = f"f{arg.column}[v]"
         days = f"(int)(base{arg.column} / {DAY}LL) + (int)({raw} / {a_day}u)"
@@ -47,7 +47,7 @@ def calendar(out: Statements, expr: Calendar, value_of: Callable[[Expr], Code]) 
 
 
 def _year(out: Statements, expr: Calendar, value_of: Callable[[Expr], Code], packed: bool) -> Code:
-    """A year of few: the first, and one more for each other that has begun."""
+    """Emits a year of a short range: the first year, plus one for each later year that has begun."""
     assert expr.bounds is not None
     first, last = expr.bounds
     begins = [first_day(year) for year in range(first + 1, last + 1)]
@@ -59,7 +59,7 @@ def _year(out: Statements, expr: Calendar, value_of: Callable[[Expr], Code], pac
         for begin in begins:
             name = out.name("year")
             distance = f"({begin * DAY}LL - base{column}) / {unit}LL"
-            # No value is the greatest that its bytes hold: what begins later than all is that.
+            # No stored value is the maximum of its width: a year that begins after all values gets that.
             out.prologue.append(
                 f"const u32 {name} = {begin * DAY}LL <= base{column} ? 0u : (u32)min({distance}, 0xffffffffLL);"
             )

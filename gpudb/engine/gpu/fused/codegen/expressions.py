@@ -1,4 +1,4 @@
-"""Expressions of a pipeline as CUDA C++ of one row: each computed once, errors only where a row reaches them."""
+"""Emits a pipeline's expressions as CUDA C++ for one row: each evaluated once, errors only where a row reaches them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ from gpudb.engine.gpu.fused.ir.traversal import can_fail, is_long
 
 
 class Emitter(Statements):
-    """Writes expressions: they become variables of the scope that they are first used in."""
+    """Emits expressions as variables of the scope in which they are first used."""
 
     def distance(self, expr: Expr, low: int, kind: str) -> Code:
-        """How far an integer is above `low`, in u32 or u64: what lies below is far above all, modulo 2³² or 2⁶⁴."""
+        """Emits an integer's distance from `low` as u32 or u64; smaller values wrap to large distances (modulo 2³² or
+        2⁶⁴).
+        """
         if kind == "u32" and c_type(expr.bounds) == "int" and -(2**31) <= low < 2**31:
             given = self.given(low % 2**32, "u32")
             packed = stored_columns.above(self, expr, given)
@@ -44,18 +46,18 @@ class Emitter(Statements):
         return f"({kind})((i64){value} - {self.given(low, 'i64')})", valid
 
     def true(self, expr: Expr) -> str:
-        """Whether a boolean is true."""
+        """Emits whether a boolean is true."""
         value, valid = self.value(expr)
         return value if valid is None else f"({value} & {valid})"
 
     def value(self, expr: Expr) -> Code:
-        """An expression's value, of `c_type` of its bounds."""
+        """Emits an expression; its C++ type is `c_type` of its bounds."""
         for memo in reversed(self._memo):
             if expr in memo:
                 return memo[expr]
         made = self._value(expr)
         if isinstance(expr, Literal):
-            # Each is a parameter of its own, so that which of them are equal makes no other kernel.
+            # Each constant is a separate parameter, so that equal constants do not yield another kernel.
             return made
         self._memo[-1][expr] = made
         return made
@@ -148,7 +150,7 @@ class Emitter(Statements):
             return self.kept("double", array), hit
         raw = first if column == 0 and first is not None else self.kept("u64", array)
         bias, base = step.biases[column], step.bases[column]
-        # Distances from the base may have all of 64 bits.
+        # Distances from the base may need all 64 bits.
         made = self.kept(kind, f"({kind})(i64)((u64){raw} + {self.given((base - bias) % 2**64, 'u64')})")
         direct = column == 0 and step.unique and not step.hashed and not step.presence
         valid = hit
@@ -219,7 +221,7 @@ class Emitter(Statements):
         stops = expr.op == "OR"
         if not any(can_fail(each) or is_long(each) for each in expr.args[1:]):
             codes = [self.value(each) for each in expr.args]
-            # Known to be what decides, or known at all.
+            # The result is known if an operand decides it, or if all are valid.
             decided = [
                 (value if stops else f"!{value}")
                 if valid is None

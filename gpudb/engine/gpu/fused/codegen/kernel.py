@@ -1,9 +1,9 @@
-"""A pipeline as CUDA C++: one kernel, which reads V rows a thread at once, drops them step by step, and adds them up.
+"""Generates a pipeline's kernel as CUDA C++: a thread reads V rows at once, filters them step by step, and aggregates.
 
-Steps up to the first lookup whose keys repeat run for all rows of a thread together, so that their loads overlap; what
-comes after runs row by row, and where few rows are left for these alone. Columns are loaded when a step first needs
-them, if a row of the thread is left. What changes with a statement's constants, and with the ranges of build sides, are
-parameters: a kernel's source is the same.
+Steps before the first lookup with repeated keys run for all rows of a thread together, so that their loads overlap;
+later steps run row by row, and where few rows remain, for these alone. A column is loaded when a step first needs it,
+if a row of the thread remains. A statement's constants and the ranges of build sides are parameters, so that the
+kernel's source does not depend on them.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from gpudb.engine.gpu.fused.ir.traversal import can_fail, exprs_in, exprs_of, fi
 
 BLOCK = 256
 LARGE_SHARED = 31 * 1024
-"""Shared memory of a large block, so that two of them leave three quarters of it to the L1 cache."""
+"""Shared memory of a large block: two blocks leave three quarters of the memory to the L1 cache."""
 _CACHED = 92 * 1024
-"""Bytes of a multiprocessor that are L1 cache beside four blocks of 40 KiB of shared memory."""
+"""Bytes of L1 cache per multiprocessor besides four blocks of 40 KiB of shared memory."""
 _GROUP_BITS = GROUP.bit_length() - 1
 _MUCH = 40
-"""Of so much weight, in expressions, a thread has 4 rows: SSB's heaviest query weighs 30 and compiles in 270 ms."""
+"""Weight of expressions above which a thread has 4 rows; SSB's heaviest query weighs 30 and compiles in 270 ms."""
 _LITTLE = 6
-"""Of so much at most it has 16: it counts rows, or adds up one column, by one key."""
+"""Weight up to which a thread has 16 rows: a count, or a sum of one column, by one key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a kernel is made: rows a thread has at once, whether all columns are loaded first, whether rows that are left
-    are done `together` even where these are few, or few ones' partners are `kept` in registers, not looked for again.
+    """Code generation options.
 
-    With `large` blocks of the most threads, and few copies of groups, bitmaps are in a multiprocessor's shared memory
-    twice at most: what they do not take of it is L1 cache, for the lookups that do not fit into it.
+    `rows` per thread; `eager` loads all columns first; `together` processes the rows of a thread together even where
+    few remain; `kept` keeps few rows' matches in registers instead of probing again. `large` blocks have the most
+    threads and few copies of groups, so that a multiprocessor's shared memory has bitmaps at most twice; the rest of it
+    is L1 cache, for lookups that do not fit into shared memory.
     """
 
     rows: int = 8
@@ -51,11 +52,12 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel's source, the parameters it takes in order, threads a block, shared memory, in bytes, and the most rows
-    that a block may have (None: however many).
+    """A kernel's source, its parameters in order, threads per block, bytes of shared memory, and maximum rows per
+    block.
 
     A parameter is ("data", column), ("valid", column), ("base", column), ("array", lookup, which), …, or ("constant",
-    which) for one of `constants`, which are of this pipeline: other pipelines of the same source have others.
+    which) for one of `constants`. The constants are this pipeline's; pipelines that share the source have others.
+    `most` is None where the rows per block are unlimited.
     """
 
     name: str
@@ -68,9 +70,10 @@ class Kernel:
 
 
 def options_for(pipeline: Pipeline) -> Options:
-    """How a pipeline's kernel is made: narrow columns more rows at once, so that loads are wide.
+    """Chooses a pipeline's options: more rows per thread for narrow columns, so that loads are wide.
 
-    What is done with a row is compiled once for each: where that is much, or is done row by row, they are fewer.
+    The code for a row is compiled once per row of a thread: where it is long, or runs row by row, a thread has fewer
+    rows.
     """
     widest = max((form.width for form in pipeline.columns), default=1)
     sink = pipeline.sink
@@ -87,13 +90,13 @@ def options_for(pipeline: Pipeline) -> Options:
 
 
 def _most_bytes(step: Lookup) -> float:
-    """Bytes of the largest array that a lookup reads at random."""
+    """Returns the bytes of the largest array that a lookup reads at random."""
     widths = [width or 8 for width in step.payloads] + [8] * step.hashed + [1 / 8] * step.presence
     return prod(step.sizes) * max(widths, default=0)
 
 
 def generated(pipeline: Pipeline, options: Options | None = None) -> Kernel:
-    """The kernel of a pipeline; the same text for the same pipeline, always."""
+    """Generates a pipeline's kernel; deterministic."""
     return _Generator(pipeline, options or options_for(pipeline)).made()
 
 
@@ -177,7 +180,7 @@ class _Generator:
         self._probes.copy(self._sink.shared)
         if self._shared:
             out.line("__syncthreads();")
-        # So many groups of V rows, of which the last may have fewer.
+        # Groups of V rows; the last may have fewer.
         out.line(f"const u32 groups = (u32)((rows + {v - 1}) / {v}), whole = (u32)(rows / {v});")
         with out.block(
             f"for (u32 group = blockIdx.x * {self._block} + threadIdx.x; group < groups; "
@@ -190,7 +193,7 @@ class _Generator:
         self._sink.end()
 
     def _rows(self) -> None:
-        """What is done with a thread's rows."""
+        """Emits the processing of a thread's rows."""
         out, v = self._out, self._v
         if not self._filtered:
             self._every_row()
@@ -229,8 +232,10 @@ class _Generator:
         self._sink.after(v)
 
     def _every_row(self) -> None:
-        """The sink, where no step drops a row: all rows of a thread are there, but at the table's end, whose rows come
-        one by one, each as the thread's first."""
+        """Emits the sink of a pipeline whose steps drop no row.
+
+        All V rows of a thread exist, except at the table's end, whose rows are processed one by one.
+        """
         out, v = self._out, self._v
         with out.block("if (group < whole)"):
             self._load(set(range(len(self._pipeline.columns))))
@@ -251,7 +256,7 @@ class _Generator:
                 self._sink.after(1)
 
     def _load(self, columns: set[int]) -> None:
-        """Loads columns that are not yet, if a row is left."""
+        """Emits the loads of columns that are not loaded yet, if a row remains."""
         new = sorted(columns - self._loaded)
         if not new:
             return
@@ -287,7 +292,7 @@ class _Generator:
             out.line("alive &= ~((u32)!kept << v);")
 
     def _rest(self, steps: tuple[Filter | Lookup, ...]) -> None:
-        """The steps row by row, and the sink."""
+        """Emits the remaining steps row by row, and the sink."""
         if self._left is not None:
             self._left.ready(exprs_of(steps[0]) if steps else exprs_in(self._pipeline.sink))
         if not steps:

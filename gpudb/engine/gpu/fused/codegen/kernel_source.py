@@ -1,4 +1,4 @@
-"""A kernel as it is written: blocks, names, constants that are parameters, what is computed before the rows."""
+"""Builds a kernel's source: blocks, variable names, parameters for constants, and a prologue before the row loop."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from gpudb.engine.gpu.fused.columns.packed_column import Form
 from gpudb.engine.gpu.fused.ir.pipeline import Bounds, Expr, Lookup
 
 Code = tuple[str, str | None]
-"""A value, and what says whether it is there (None: always)."""
+"""C++ expressions of a value and of its validity (None: always valid)."""
 Constant = tuple[str, int | float]
-"""What a kernel takes as a parameter, since it is not what the kernel is made for: its type and value."""
+"""Type and value of a constant that is a kernel parameter."""
 
 
 def c_type(bounds: Bounds) -> str:
-    """The type that holds an integer within bounds, or a float."""
+    """Returns the C++ type of an integer within bounds, or of a float."""
     if bounds is None:
         return "double"
     size = max(-bounds[0] - 1, bounds[1])
@@ -23,7 +23,7 @@ def c_type(bounds: Bounds) -> str:
 
 
 def number(value: int | float, kind: str) -> str:
-    """A constant of a type."""
+    """Returns a C++ literal of a type."""
     if isinstance(value, float):
         if value != value or value in {float("inf"), float("-inf")}:
             bits = {"inf": "0x7ff0000000000000", "-inf": "0xfff0000000000000", "nan": "0x7ff8000000000000"}[str(value)]
@@ -40,7 +40,9 @@ def number(value: int | float, kind: str) -> str:
 
 
 class Statements:
-    """Writes statements, for rows of columns in packed `forms`; what a kernel is not made for becomes a parameter."""
+    """Emits statements, for rows of columns in packed `forms`; constants that should not specialize the kernel are
+    parameters.
+    """
 
     def __init__(self, forms: tuple[Form, ...]) -> None:
         self.lines: list[str] = []
@@ -50,16 +52,17 @@ class Statements:
         self._depth = 1
         self._memo: list[dict[Expr, Code]] = [{}]
         self._names = 0
-        # By lookup: its step, the place of the row's partner, what says that there is one, the first payload as read.
+        # By lookup: its step, the index of the row's match, its validity, and the first payload if it is already
+        # loaded.
         self.partners: dict[int, tuple[Lookup, str, str | None, str | None]] = {}
 
     def line(self, text: str) -> None:
-        """One line of the kernel."""
+        """Emits a line."""
         self.lines.append("    " * self._depth + text)
 
     @contextmanager
     def block(self, head: str = "") -> Iterator[None]:
-        """Braces, in which variables are their own."""
+        """Emits a block, whose variables are local."""
         self.line(f"{head} {{" if head else "{")
         self._depth += 1
         self._memo.append({})
@@ -69,12 +72,12 @@ class Statements:
         self.line("}")
 
     def name(self, prefix: str = "t") -> str:
-        """A new variable's name."""
+        """Returns an unused variable name."""
         self._names += 1
         return f"{prefix}{self._names}"
 
     def given(self, value: int | float, kind: str) -> str:
-        """A constant that the kernel is not made for: the name of a parameter; 128 bits go as two halves."""
+        """Adds a parameter for a constant and returns its name; 128 bits are passed as two halves."""
         if kind == "i128":
             assert isinstance(value, int)
             high, low = self.given(value >> 64, "i64"), self.given(value & (2**64 - 1), "u64")
@@ -83,17 +86,17 @@ class Statements:
         return f"c{len(self.constants) - 1}"
 
     def kept(self, kind: str, text: str) -> str:
-        """A new variable of a value."""
+        """Emits a new variable for a value and returns its name."""
         made = self.name()
         self.line(f"const {kind} {made} = {text};")
         return made
 
     def before(self, kind: str, text: str) -> str:
-        """A new variable that is computed once, before the rows."""
+        """Emits a new variable that is computed once, before the row loop."""
         made = self.name("once")
         self.prologue.append(f"const {kind} {made} = {f'hidden({text})' if kind == 'u32' else text};")
         return made
 
     def fail(self, condition: str, code: int) -> None:
-        """An error of the row, where a condition is true."""
+        """Emits an error of the row where a condition is true."""
         self.line(f"if ({condition}) error = max(error, {code});")

@@ -1,4 +1,4 @@
-"""Lookups of build sides as CUDA C++: for all rows of a thread at once, or row by row where partners are several."""
+"""Emits lookups as CUDA C++: for all rows of a thread together, or row by row where keys repeat."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from gpudb.engine.gpu.fused.ir.pipeline import Expr, Filter, Lookup, Pipeline
 from gpudb.engine.gpu.fused.numpy_backend.hashing import bitmap_bytes
 
 BITMAPS = 180 * 1024
-"""Of a block's shared memory what lookups' bitmaps may take."""
+"""Bytes of a block's shared memory that lookups' bitmaps may use."""
 _ROLLED = "#pragma unroll 1"
-"""Each of a thread's rows has the loop over its partners: unrolled it would be compiled several times for each."""
+"""Each of a thread's rows has the loop over its matches; unrolling would compile it several times for each."""
 Taken = list[tuple[str, str, tuple[str, ...]]]
-"""Parameters: the type, the name, and what `launch` gives for it."""
+"""Parameters: type, name, and the key of the argument that `launch` passes."""
 
 
 def alone(step: Filter | Lookup) -> bool:
-    """Whether a step is done row by row, since a row can have several partners, or is to be asked of its one."""
+    """Whether a step runs row by row, since a row can have several matches, or its match has to fulfil a condition."""
     return isinstance(step, Lookup) and (not step.unique or step.condition is not None)
 
 
 def parameters(step: Lookup) -> Taken:
-    """The arrays of a lookup, in the order in which `lookups.build` makes them."""
+    """Returns the parameters for a lookup's arrays, in the order of `lookup_tables.build`."""
     n = step.number
     found: Taken = []
     places = iter(range(len(step.payloads) + 2))
@@ -45,11 +45,11 @@ def parameters(step: Lookup) -> Taken:
 
 
 class Probes:
-    """Writes the lookups of a pipeline, of which a thread has `v` rows at once.
+    """Emits the lookups of a pipeline whose threads have `v` rows each.
 
-    `together` are the steps that are done for all of them; `few`: they leave few, done one by one from there.
-    `near` are the lookups whose bitmaps every block has in shared memory, the first ones that fit; `bytes` is what
-    these take. Few rows' partners are `kept`, or looked for again.
+    `together` are the steps that run for all rows of a thread; with `few`, they leave few rows, which are processed one
+    by one. `near` are the first lookups whose bitmaps fit into every block's shared memory; `bytes` is their size
+    there. Few rows' matches are `kept` in registers, or probed again.
     """
 
     def __init__(self, pipeline: Pipeline, out: Emitter, v: int, *, together: bool, kept: bool) -> None:
@@ -72,7 +72,7 @@ class Probes:
                     self.bytes += size
 
     def copy(self, first: int) -> None:
-        """Bitmaps into shared memory, from byte `first` of it on."""
+        """Emits the copies of bitmaps into shared memory, from byte `first` on."""
         for step in self.near:
             n, size = step.number, bitmap_bytes(prod(step.sizes) + 1)
             place = self._out.given(first, "int")
@@ -82,7 +82,7 @@ class Probes:
             first += size
 
     def _index(self, step: Lookup) -> tuple[str, str, str]:
-        """The keys as one integer, its type, and what says that each is within its range ("" for always)."""
+        """Emits the keys combined to one integer, its type, and the condition that each is in range ("" for always)."""
         out = self._out
         terms, inside = "", []
         kind = "u32" if prod(step.sizes) < 2**32 else "u64"
@@ -99,7 +99,7 @@ class Probes:
         return terms, kind, " & ".join(inside)
 
     def _place(self, step: Lookup) -> str:
-        """The place of a row's partner in a direct table; where it can have none the last one, which is nobody's."""
+        """Emits a row's index in a direct table; the last entry, which never matches, for keys out of range."""
         out = self._out
         nobody = out.given(prod(step.sizes), "u32")
         if len(step.keys) > 1:
@@ -112,8 +112,10 @@ class Probes:
         return place if valid is None else f"{valid} ? {place} : {nobody}"
 
     def all_rows(self, step: Lookup, *, first: bool) -> None:
-        """A lookup for all rows of the thread: first every load, then what came of them. Before the `first` step all
-        rows are there, but at the table's end."""
+        """Emits a lookup for all rows of the thread: first all loads, then their evaluation.
+
+        Before the `first` step all rows exist, except at the table's end.
+        """
         out, n, v = self._out, step.number, self._v
         biased = not step.hashed and not step.presence
         near = step in self.near
@@ -150,8 +152,10 @@ class Probes:
         out.partners[n] = step, f"p{n}[v]", hit, f"r{n}[v]" if biased else None
 
     def again(self, step: Lookup, at: str) -> None:
-        """The partner, which was found before, of the thread's row number `at`: without the places of all its rows,
-        unless they are kept."""
+        """Emits the match, found before, of the thread's row number `at`.
+
+        The row is probed again, which saves registers for the indexes of all rows, unless these are kept.
+        """
         out, n = self._out, step.number
         place, first = f"place{n}", None
         if self.kept:
@@ -168,7 +172,7 @@ class Probes:
         out.partners[n] = step, place, f"(hit{n} >> {at} & 1u)" if step.kind == "left" else None, first
 
     def one_row(self, step: Lookup, rest: Callable[[], None]) -> None:
-        """A lookup for one row; `rest` writes what is done with each of its partners."""
+        """Emits a lookup for one row; `rest` emits the processing of each match."""
         out, n = self._out, step.number
         place, found = f"y{n}", f"e{n}"
         if step.hashed:
@@ -236,13 +240,13 @@ class Probes:
             rest()
 
     def _partners_or_none(self, step: Lookup, rest: Callable[[], None]) -> None:
-        """The partners of a left lookup for which its condition is true; without one the row beside nothing."""
+        """Emits a left lookup's matches for which its condition is true; without one the row with NULLs."""
         out, n = self._out, step.number
         assert step.condition is not None
         hit, met = f"hit{n}", f"met{n}"
         out.line(f"bool {met} = false;")
         out.line(_ROLLED)
-        # Once more than there are partners.
+        # One iteration more than matches.
         with out.block(f"for (u32 g{n} = begin{n}; g{n} <= end{n}; ++g{n})"):
             out.line(f"const bool {hit} = g{n} < end{n};")
             out.line(f"if (!{hit} && {met}) break;")
@@ -256,7 +260,7 @@ class Probes:
             rest()
 
     def _asked(self, step: Lookup, each: str, leave: str, rest: Callable[[], None]) -> None:
-        """A semi or anti lookup by the condition on its partners."""
+        """Emits a semi or anti lookup with a condition on its matches."""
         out, met = self._out, f"met{step.number}"
         assert step.condition is not None
         out.line(f"bool {met} = false;")
@@ -271,6 +275,8 @@ class Probes:
 
 
 def _is_narrow(key: Expr, low: int, size: int) -> bool:
-    """Whether a key's distance from the least one of a build side is of 32 bits: modulo 2³² none is taken for another
-    only if the table's keys are of 32 bits as well, and not all of these."""
+    """Whether a key's distance from the build side's least key fits 32 bits.
+
+    Modulo 2³² no distance equals another only if the table's keys have 32 bits as well, and do not span all of them.
+    """
     return c_type(key.bounds) == "int" and low >= -(2**31) and low + size <= 2**31 and size < 2**32

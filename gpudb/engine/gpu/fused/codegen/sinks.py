@@ -1,9 +1,9 @@
-"""What becomes of the rows that are left, as CUDA C++: words of groups, or their values.
+"""Emits a pipeline's sink as CUDA C++: accumulation into groups, or output of the remaining rows.
 
-Words of one group are kept in registers; those of few groups in shared memory, several copies of them, so that lanes
-seldom meet; those of many in the GPU's memory, where lanes of a warp that have one group put theirs together. What
-bounds few groups is instructions, not bytes: sums are of distances from a least value, so that nothing is carried, or
-after all rows of a thread.
+The words of a single group are in registers. Few groups are in shared memory, in several copies, so that lanes seldom
+collide. Many groups are in global memory, where the lanes of a warp that share a group combine their values first. Few
+groups are bound by instructions, not by bytes: sums add distances from a least value, so that no carry is needed, or
+carries are added after all rows of a thread.
 """
 
 from __future__ import annotations
@@ -14,21 +14,24 @@ from gpudb.engine.gpu.fused.codegen.probes import Taken
 from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Expr, Groups, IsNull, Key, Limb, Literal, Rows
 
 SHARED = 24 * 1024
-"""Shared memory of a block that leaves room for eight of them on a multiprocessor."""
+"""Shared memory per block that allows eight blocks per multiprocessor."""
 SHARED_MOST = 200 * 1024
-"""What one block can have for itself."""
+"""Maximum shared memory of one block."""
 _SHORT, _LONG = 2**16, 2**32
-"""Distances that one cell of 32 bits adds up so many of that a block need not end soon, and those that two add up."""
+"""Limits of distances that a 32-bit cell sums without ending a block early, and that two cells sum."""
 _COPIES = 4
-"""With so many copies at least, a block has enough rows before one of its cells could overflow."""
+"""With at least this many copies, a block processes enough rows before a cell could overflow."""
 _OPS = {"add": "Add", "fadd": "Real", "min": "Least", "max": "Most"}
 _WORDS = {"add": "u64", "fadd": "double"}
 _STARTS = {"add": "0ull", "fadd": "0.0", "min": "0x7FFFFFFFFFFFFFFFLL", "max": "(-0x7FFFFFFFFFFFFFFFLL - 1)"}
 
 
 def cell_of(each: Accumulator, counted: bool, few: bool, often: bool) -> str:
-    """What an accumulator is in shared memory, where the hardware has atomics of 32 bits. `counted`: it is known of how
-    many values a sum is; `few`: a cell has few of a block's rows; `often`: rows are many that are put."""
+    """Chooses the type of an accumulator in shared memory, where the hardware has 32-bit atomics.
+
+    `counted`: the number of summed values is known; `few`: a cell gets few of a block's rows; `often`: many rows reach
+    it.
+    """
     bounds = each.value.bounds
     if each.op == "add":
         if bounds in {(0, 1), (1, 1)}:
@@ -45,12 +48,12 @@ def cell_of(each: Accumulator, counted: bool, few: bool, often: bool) -> str:
 
 
 def _bytes(cell: str) -> int:
-    """Bytes of a cell of shared memory."""
+    """Returns the bytes of a cell in shared memory."""
     return 4 if cell in {"Counts", "Distances<1>", "Leasts32", "Mosts32"} else 8
 
 
 def _counts(sink: Groups, value: Expr) -> int | None:
-    """Which accumulator counts the values of an expression that are not NULL, if one does."""
+    """Returns the accumulator that counts an expression's values that are not NULL, if there is one."""
     if not value.nullable:
         return 0
     of = value.arg if isinstance(value, Limb) else value
@@ -61,7 +64,7 @@ def _counts(sink: Groups, value: Expr) -> int | None:
 
 
 class RowValues:
-    """Writes the values of every row that is left to the next place of an output."""
+    """Emits the output of every remaining row at the next index of the output arrays."""
 
     def __init__(self, sink: Rows, out: Emitter) -> None:
         self._sink, self._out = sink, out
@@ -70,7 +73,7 @@ class RowValues:
 
     @property
     def parameters(self) -> Taken:
-        """The cursor, the places that there are, and an array a value."""
+        """The cursor, the capacity, and an output array per value."""
         found: Taken = [("u64*", "cursor", ("cursor",)), ("const i64", "room", ("room",))]
         for number, value in enumerate(self._sink.values):
             kind = {"int": "int", "i64": "i64", "double": "double", "i128": "i64"}[c_type(value.bounds)]
@@ -80,16 +83,16 @@ class RowValues:
         return found
 
     def start(self) -> None:
-        """Nothing before the rows."""
+        """No-op: nothing precedes the rows."""
 
     def before(self, rows: int) -> None:
-        """Nothing before a thread's rows."""
+        """No-op: nothing precedes a thread's rows."""
 
     def after(self, rows: int) -> None:
-        """Nothing after them."""
+        """No-op: nothing follows a thread's rows."""
 
     def put(self) -> None:
-        """A row's values."""
+        """Emits a row's values."""
         out = self._out
         codes = [out.value(each) for each in self._sink.values]
         out.line("const u64 place = next_place(cursor);")
@@ -103,12 +106,15 @@ class RowValues:
                     out.line(f"q{number}[place] = {valid or 'true'};")
 
     def end(self) -> None:
-        """Nothing after the rows."""
+        """No-op: nothing follows the rows."""
 
 
 class GroupWords:
-    """Writes the words of groups; `reserved` bytes of shared memory are another's. `once`: a row comes once at most;
-    `often`: many do. Groups are there once, and more often while their copies take no more than `room` bytes."""
+    """Emits accumulation into groups. Lookups use `reserved` bytes of shared memory.
+
+    `once`: a row arrives at most once; `often`: many rows arrive. Groups have further copies as long as these fit into
+    `room` bytes.
+    """
 
     def __init__(
         self, sink: Groups, out: Emitter, reserved: int, *, once: bool, often: bool, room: int = SHARED
@@ -126,7 +132,7 @@ class GroupWords:
                 self._plan(reserved, few=False)
 
     def _plan(self, reserved: int, *, few: bool) -> None:
-        """Whether groups' words fit into shared memory, and how many copies of them."""
+        """Decides whether groups' words fit into shared memory, and the number of copies."""
         sink = self._sink
         self._cells = [
             cell_of(each, counted, few, self._often)
@@ -140,7 +146,7 @@ class GroupWords:
         self._copies = 1
         while self._copies < 32 and size * self._copies * 2 <= self._room:
             self._copies *= 2
-        # A copy more would take a block's place: large tables have one large block.
+        # Another copy would displace a block: large tables have one large block.
         if size * self._copies > SHARED:
             self.block = 512 if (size + reserved) * 2 <= SHARED_MOST else 1024
         place = 0
@@ -151,9 +157,9 @@ class GroupWords:
 
     @property
     def most(self) -> int | None:
-        """How many rows a block may have, that none of its cells overflows; None: however many.
+        """Maximum rows of a block for which none of its cells overflows; None: unlimited.
 
-        A cell is that of each lane, or of every second, fourth, … lane of the block's warps.
+        A cell belongs to each lane, or to every second, fourth, … lane of the block's warps.
         """
         if not self._copies:
             return None
@@ -166,14 +172,14 @@ class GroupWords:
 
     @property
     def parameters(self) -> Taken:
-        """The words' array and, of a hash table, its keys."""
+        """The array of words and, for a hash table, its keys."""
         found: Taken = [("u64*", "words", ("words",))]
         if self._sink.form == "hash":
             found += [("i64*", "group_keys", ("keys",)), ("const i64", "group_mask", ("mask of groups",))]
         return found
 
     def start(self) -> None:
-        """Registers or shared memory as they are before the first row."""
+        """Emits the initialization of registers or shared memory, before the first row."""
         out, sink = self._out, self._sink
         if sink.form == "one":
             for number, each in enumerate(sink.accumulators):
@@ -192,13 +198,13 @@ class GroupWords:
         return [n for n, cell in enumerate(self._cells) if self._copies and cell == "Distances<2>"]
 
     def before(self, rows: int) -> None:
-        """What a thread keeps of so many rows until it has put them all: their cells, and which sums have wrapped."""
+        """Emits what a thread keeps until its rows are accumulated: their cells, and which sums have wrapped."""
         wrapping = self._wrapping()
         if wrapping:
             self._out.line(f"u32 {', '.join(f'wrapped_{number} = 0' for number in wrapping)}, cell_of[{rows}];")
 
     def after(self, rows: int) -> None:
-        """What is done once a thread has put its rows."""
+        """Emits the carries of a thread's rows, after all are accumulated."""
         out = self._out
         for number in self._wrapping():
             with out.block(f"if (wrapped_{number})"):
@@ -207,7 +213,7 @@ class GroupWords:
                     out.line(f"if (wrapped_{number} >> v & 1u) atomicAdd(g_{number} + cells + cell_of[v], 1u);")
 
     def put(self) -> None:
-        """A row into its group."""
+        """Emits the accumulation of a row into its group."""
         out, sink = self._out, self._sink
         if sink.form == "one":
             for number, each in enumerate(sink.accumulators):
@@ -226,7 +232,7 @@ class GroupWords:
             self._put_dense()
 
     def _number(self, keys: tuple[Key, ...], kind: str) -> str:
-        """Keys' distances from their lows as one number."""
+        """Emits the keys' distances from their lows, combined to one integer."""
         out = self._out
         terms = ""
         for key in keys:
@@ -283,7 +289,7 @@ class GroupWords:
                 out.line(f"{guard}{name}::put({at}, {value});")
 
     def _put_words(self, slot: str, stride: str) -> None:
-        """Words in the GPU's memory: one atomic for the lanes of a warp that have the same slot."""
+        """Emits the update of words in global memory: one atomic for the lanes of a warp that share a slot."""
         out, sink = self._out, self._sink
         codes = [out.value(each.value) for each in sink.accumulators]
         out.line(f"const u32 same = lanes_with({slot});")
@@ -294,7 +300,7 @@ class GroupWords:
             out.line(f"{_OPS[each.op]}::together(words + {number}ull * {stride} + {slot}, {given}, same);")
 
     def end(self) -> None:
-        """What a block has gathered goes to the GPU's memory."""
+        """Emits the transfer of a block's groups to global memory."""
         out, sink = self._out, self._sink
         if sink.form == "one":
             out.line("__shared__ u64 warps[32];")

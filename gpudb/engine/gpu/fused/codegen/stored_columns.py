@@ -1,7 +1,7 @@
-"""Columns as they are stored, in a kernel: their values, and what is asked of them without making these.
+"""Emits reads of packed columns, and comparisons that do not decode them.
 
-What a field is compared with is turned into what is stored, once and before the rows: then a row's comparison is one of
-32 bits, whatever the type is. It stays right for any base and constant, which are parameters.
+The constant that a column is compared with is encoded once, before the row loop; then a row's comparison takes 32 bits,
+whatever the type. That holds for any base and constant, which are parameters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def field(out: Statements, column: int, kind: str) -> Code:
-    """A field of the row, of a type."""
+    """Emits the value of a row's column in a C++ type."""
     form, raw = out.forms[column], f"f{column}[v]"
     valid = _valid(out, column)
     if form.text:
@@ -30,7 +30,7 @@ def field(out: Statements, column: int, kind: str) -> Code:
 
 
 def text(out: Statements, column: int) -> tuple[str, str]:
-    """Where the row's text begins, and its length."""
+    """Emits the start and the length of the row's text."""
     begin = out.kept("u32", f"v ? f{column}[v ? v - 1 : 0] : before{column}")
     return f"at{column} + {begin}", f"f{column}[v] - {begin}"
 
@@ -40,7 +40,7 @@ def _valid(out: Statements, column: int) -> str | None:
 
 
 def compared(out: Statements, op: str, left: Expr, right: Expr) -> Code | None:
-    """A packed field beside a constant, by an order; None for other comparisons."""
+    """Emits an inequality of a packed column and a constant; None for other comparisons."""
     if op not in _FLIPPED:
         return None
     if isinstance(left, Literal):
@@ -57,7 +57,7 @@ def compared(out: Statements, op: str, left: Expr, right: Expr) -> Code | None:
 
 
 def above(out: Statements, expr: Expr, low: str) -> Code | None:
-    """How far a packed field of 32 bits is above a low, modulo 2³²; None for other expressions."""
+    """Emits the distance of a packed 32-bit column from a low, modulo 2³²; None for other expressions."""
     if not isinstance(expr, Field):
         return None
     form = out.forms[expr.column]

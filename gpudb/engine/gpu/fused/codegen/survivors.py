@@ -1,7 +1,7 @@
-"""The rows that are left where these are few, as CUDA C++: one after the other, each as if it were its thread's first.
+"""Emits the processing of remaining rows where they are few: one by one, each as if it were its thread's first.
 
-So what comes after the steps that leave few is not done for the places of all rows of a thread, of which a warp's lanes
-have one or two. Columns and partners are read again, or for the first time, when a row first needs them.
+So the steps that follow do not run for all row positions of a thread, while a warp's lanes have one or two rows each.
+Columns and matches are read again, or for the first time, when a row needs them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpudb.engine.gpu.fused.ir.traversal import fields_of, lookups_of
 
 
 class RowsLeft:
-    """Writes what a row needs: columns, and the partners that steps before have found."""
+    """Emits the reads of a row: columns, and the matches that earlier steps found."""
 
     def __init__(self, probes: Probes, out: Emitter) -> None:
         self._probes, self._out = probes, out
@@ -24,17 +24,17 @@ class RowsLeft:
         self._again: set[int] = set()
 
     def begin(self) -> None:
-        """The next row of the thread's, of which some are left."""
+        """Emits the step to the thread's next remaining row."""
         self._out.line("const int at = __ffs(alive) - 1, v = 0;")
         self._out.line("const i64 row = first + at;")
         self._out.line("alive &= alive - 1;")
 
     def ready(self, exprs: Iterable[Expr]) -> None:
-        """All that some expressions of the row read."""
+        """Emits the reads that expressions of the row need."""
         exprs = list(exprs)
         wanted = {number for each in exprs for number in lookups_of(each)}
         again: list[Lookup] = []
-        # The keys of a lookup may be payloads of ones before it.
+        # A lookup's keys may be payloads of earlier lookups.
         for step in reversed(self._probes.together):
             if isinstance(step, Lookup) and step.number in wanted - self._again:
                 again.insert(0, step)
@@ -50,7 +50,7 @@ class RowsLeft:
 
 
 def load_row(out: Emitter, columns: Iterable[int]) -> None:
-    """Columns of one row, as the thread's first."""
+    """Emits the loads of columns of one row, as the thread's first."""
     for column in sorted(columns):
         form = out.forms[column]
         out.line(f"{word_of(form)} f{column}[1];")
@@ -60,5 +60,5 @@ def load_row(out: Emitter, columns: Iterable[int]) -> None:
 
 
 def word_of(form: Form) -> str:
-    """The type that holds a value as it is stored."""
+    """Returns the C++ type of a stored value."""
     return "u64" if form.width == 8 else "u32"

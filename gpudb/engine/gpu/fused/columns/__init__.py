@@ -1,4 +1,4 @@
-"""Packed columns: values as byte-aligned distances from a base, UTF-8 texts, zones of minima and maxima.
+"""Packed columns: values as byte-aligned distances from a base, raw text, zones of minima and maxima.
 
-The layout that kernels and NumPy both read. Imports NumPy and `values.calendar` alone.
+Kernels and NumPy read the same layout. Imports NumPy and `values.calendar` alone, besides `unsupported`.
 """

@@ -1,9 +1,9 @@
-"""Packed columns: a column's values as bytes of their range, aligned for a kernel's loads; the same on host and GPU.
+"""Packed columns: values as byte-aligned distances from a base, the same layout on host and GPU.
 
-A value is `base + unit * stored`, where `stored` is an unsigned number of 1, 2, 3, 4 or 8 bytes, little-endian; a float
-lies as it is. Text is a code of a dictionary, or lies as it is (see `texts`). A bitmap, least significant bit first,
-has a 1 for each value that is not NULL. Rows are padded to a multiple of 64, so that a thread may load a group's at
-once.
+A value is `base + unit * stored`, where `stored` is an unsigned little-endian integer of 1, 2, 3, 4 or 8 bytes. Floats
+are stored unchanged. Text is stored as dictionary codes, or as raw text (see `text_columns`). A validity bitmap, least
+significant bit first, has a 1 for each value that is not NULL. Rows are padded to a multiple of 64, so that a thread
+loads a whole group of rows at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpudb.engine.gpu.fused.columns.zones import Zones, together, zones_of
 from gpudb.values.calendar import DAY
 
 ROWS = 64
-"""What a column's rows are padded to."""
+"""A column is padded to a multiple of this many rows."""
 UNITS = (DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 100, 10)
 _SAMPLE = 4096
 _AT_ONCE = 1 << 26
@@ -28,8 +28,10 @@ _AT_ONCE = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a kernel is made for: bytes a value, the step between values, whether floats, whether some are NULL, and
-    whether texts as they are, whose values are where they end."""
+    """A column's encoding, which a kernel is specialized for.
+
+    Bytes per value, the unit between values, and flags: floats, NULLs, raw text (whose values are end offsets).
+    """
 
     width: int
     unit: int = 1
@@ -40,10 +42,11 @@ class Form:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class PackedColumn:
-    """A column of `rows` values. `data` and `valid` are bytes in NumPy's or CuPy's arrays; bounds are the values'.
+    """A column of `rows` values. `data` and `valid` are byte arrays of NumPy or CuPy; `low` and `high` bound the
+    values.
 
-    `low` and `high` are None for floats and where there is no value; floats have no `zones` either. Of texts as they
-    are `data` is None.
+    `low` and `high` are None for floats and where no value is valid. Floats have no `zones`. `data` is None for raw
+    text.
     """
 
     form: Form
@@ -58,18 +61,18 @@ class PackedColumn:
 
     @property
     def bytes(self) -> int:
-        """What a kernel reads of it; of some rows' texts the share that rows have of all."""
+        """Bytes that a kernel reads; for a slice of raw text a share proportional to its rows."""
         size = self.rows * self.form.width + (self.rows // 8 if self.form.nullable else 0)
         return size + (self.texts.size * self.rows // max(len(self.texts.ends), 1) if self.texts is not None else 0)
 
     def on(self, xp: Any) -> PackedColumn:
-        """The same on the GPU (`cupy`) or the host (`numpy`)."""
+        """Returns the column in memory of the GPU (`cupy`) or the host (`numpy`)."""
         moved = (None if each is None else xp.asarray(each) for each in (self.data, self.valid))
         data, valid = moved
         return replace(self, data=data, valid=valid, texts=None if self.texts is None else self.texts.on(xp))
 
     def values(self, first: int = 0, last: int | None = None, xp: Any = np) -> tuple[Any, Any]:
-        """Values as int64 or float64, and which of them are there (None: all); NULLs have any value."""
+        """Decodes values to int64 or float64, with their validity mask (None: all valid); NULLs decode to any value."""
         last = self.rows if last is None else last
         width, form = self.form.width, self.form
         there = None if self.valid is None else _bits(self.valid, first, last, xp)
@@ -88,7 +91,7 @@ class PackedColumn:
 
 
 def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = None) -> PackedColumn:
-    """Packs int64, float32 or float64 values; `valid` is a mask of booleans, or None where none is NULL.
+    """Packs int64, float32 or float64 values; `valid` is a boolean mask, or None where none is NULL.
 
     Source of the idea: frame of reference with a common divisor, byte-aligned (Lemire, Boytsov 2015).
     """
@@ -118,14 +121,14 @@ def pack(values: Any, valid: Any = None, xp: Any = np, *, width: int | None = No
 
 
 def packed_texts(made: Texts, rows: int, valid: Any = None, xp: Any = np) -> PackedColumn:
-    """Texts as they are as a column; `valid` is a mask of booleans, or None where none is NULL."""
+    """Wraps raw text as a column; `valid` is a boolean mask, or None where none is NULL."""
     nullable = valid is not None and not bool(valid.all())
     bitmap = _bitmap(valid, xp) if nullable else None
     return PackedColumn(Form(4, 1, False, nullable, True), 0, rows, None, bitmap, None, None, None, made)
 
 
 def joined(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
-    """The rows of several columns of one type, one after the other, as one column."""
+    """Concatenates columns of one type."""
     if len(parts) == 1:
         return parts[0]
     rows, nullable = sum(part.rows for part in parts), any(part.form.nullable for part in parts)
@@ -157,8 +160,10 @@ def joined(parts: Sequence[PackedColumn], xp: Any = np) -> PackedColumn:
 
 
 def form_of_all(parts: Sequence[PackedColumn]) -> tuple[Form, int, int | None, int | None]:
-    """What the rows of several columns of one type lie as together: their form, from what values are counted, and the
-    least and greatest of them. (Not of texts as they are.)"""
+    """Returns the encoding, base, least and greatest value of several columns concatenated.
+
+    The columns have one type, and are not raw text.
+    """
     known = [(part, part.low, part.high) for part in parts if part.low is not None and part.high is not None]
     real, nullable = bool(parts) and parts[0].form.real, any(part.form.nullable for part in parts)
     low = min((low for _, low, _ in known), default=None)
@@ -177,9 +182,9 @@ def form_of_all(parts: Sequence[PackedColumn]) -> tuple[Form, int, int | None, i
 
 
 def stored_as(low: int, high: int, divides: Callable[[int, int], bool]) -> tuple[int, int, int]:
-    """From what values between two are counted, in which steps, and in how many bytes.
+    """Chooses base, unit and width for values between two bounds.
 
-    `divides` tells whether all of them are whole numbers of steps from something.
+    `divides` says whether all values are a whole number of units away from a base.
     """
     steps = ((base, unit) for base, unit in _candidates(low, high) if divides(base, unit))
     base, unit = next(steps, (low, 1)) if high - low >= 256 else (low, 1)
@@ -188,9 +193,9 @@ def stored_as(low: int, high: int, divides: Callable[[int, int], bool]) -> tuple
 
 
 def _candidates(low: int, high: int) -> Iterator[tuple[int, int]]:
-    """What values may be counted from, and in which steps, where 64 bits hold the distances.
+    """Yields candidate bases and units whose distances fit 64 bits.
 
-    Timestamps count from a midnight, so that their days need no 64 bits.
+    Timestamps count from a midnight, so that computing their days needs no 64-bit arithmetic.
     """
     for unit in UNITS:
         base = low // DAY * DAY if unit >= 1_000_000 else low

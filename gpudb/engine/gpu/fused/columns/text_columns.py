@@ -1,6 +1,6 @@
-"""Texts as they are, packed: UTF-8 bytes one after the other, and where each ends. For columns whose texts differ.
+"""Raw text columns: concatenated UTF-8 bytes and end offsets, for columns of mostly distinct texts.
 
-An end is a number of 32 bits, counted from where its group of GROUP rows begins; `starts` has that for each group. A
+An end offset has 32 bits and counts from the start of its group of GROUP rows; `starts` holds the groups' offsets. A
 NULL has no bytes. The bytes are padded, so that a kernel may load eight at once.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from gpudb.engine.gpu.fused.unsupported import NotFused
 
 GROUP = 1 << 16
-"""Rows whose texts' ends are counted from one place."""
+"""Rows per group of 32-bit end offsets."""
 TOO_LONG = "texts of more than 4 GiB in 65,536 rows"
 _PADDING = 16
 _AT_ONCE = 1 << 24
@@ -24,10 +24,10 @@ _AT_ONCE = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Bytes of some rows: `ends` are u32, `starts` int64; `size` bytes are texts', all of them `ascii` or not.
+    """Text bytes and offsets: `ends` are uint32, `starts` int64, `size` the bytes of text; `ascii` if all are ASCII.
 
-    The row of number `skip` is the first. Of a part that is to be joined yet `starts` is None, and `ends`, of 32 or 64
-    bits, are counted from its first byte; whether it is ASCII is not known.
+    Row `skip` is the first. In a chunk that is still to be concatenated, `starts` is None, `ends` (of 32 or 64 bits)
+    count from its first byte, and whether it is ASCII is unknown.
     """
 
     ends: Any
@@ -38,19 +38,19 @@ class Texts:
     skip: int = 0
 
     def on(self, xp: Any) -> Texts:
-        """The same on the GPU (`cupy`) or the host (`numpy`)."""
+        """Returns the texts in memory of the GPU (`cupy`) or the host (`numpy`)."""
         ends, starts, data = (xp.asarray(each) for each in (self.ends, self.starts, self.data))
         return Texts(ends, starts, data, self.size, self.ascii, self.skip)
 
     def between(self, first: int, last: int, xp: Any = np) -> Any:
-        """Where the texts of some rows begin and end, as int64: one more than there are rows."""
+        """Returns the offsets that delimit the texts of some rows as int64, one more than rows."""
         first, last = first + self.skip, last + self.skip
         rows = xp.arange(first - 1, last)
         found = xp.where(rows < 0, 0, self.starts[xp.maximum(rows, 0) // GROUP] + self.ends[xp.maximum(rows, 0)])
         return found.astype(np.int64)
 
     def bytes(self, first: int, last: int) -> list[bytes]:
-        """The texts of some rows; on the host."""
+        """Returns the texts of some rows, on the host."""
         places = self.between(first, last)
         start = int(places[0]) if len(places) else 0
         held = self.data[start : int(places[-1])].tobytes() if len(places) else b""
@@ -59,7 +59,7 @@ class Texts:
 
 
 def texts_of(ends: Any, data: Any, xp: Any = np) -> Texts:
-    """Texts of the bytes `data`, by their ends as int64."""
+    """Builds texts from the bytes `data` and their int64 end offsets."""
     rows, size = len(ends), int(ends[-1]) if len(ends) else 0
     starts = xp.zeros(rows // GROUP + 1, np.int64)
     starts[1:] = ends[GROUP - 1 :: GROUP][: len(starts) - 1]
@@ -79,12 +79,12 @@ def texts_of(ends: Any, data: Any, xp: Any = np) -> Texts:
 
 
 def length_of(size: int) -> int:
-    """The bytes that lie there for so many of texts."""
+    """Returns the padded length of `size` bytes of text."""
     return -(-size // _PADDING) * _PADDING + _PADDING
 
 
 def together(parts: Sequence[tuple[int, Texts]], xp: Any = np) -> Texts:
-    """The texts of parts of so many rows each, one after the other."""
+    """Concatenates the texts of parts, each with its number of rows."""
     before, ends, data = 0, [], []
     for rows, part in parts:
         ends.append(part.between(0, rows, xp)[1:] + before)

@@ -1,7 +1,7 @@
-"""Groups out of an array or a hash table that is mostly empty: those that rows have made, one after the other.
+"""Compacts sparse arrays and hash tables of groups to the groups that exist.
 
-They leave the GPU so: of 1.75 million slots that a statement's keys allow, the 800 that are groups. kernels/compact.cu
-writes them in any order; `compacted` is its twin, and `grouped` makes groups of either's rows.
+So few groups leave the GPU: the 800 that exist of 1.75 million slots that a statement's keys allow. kernels/compact.cu
+writes them in any order; `compacted` does the same with NumPy, and `grouped` converts the rows of either to groups.
 """
 
 from __future__ import annotations
@@ -15,31 +15,33 @@ from gpudb.engine.gpu.fused.ir.pipeline import Groups
 from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped
 
 ROOM = 1 << 16
-"""So many groups at most."""
+"""Maximum number of compacted groups."""
 BLOCK = 256
 Array = np.ndarray[Any, Any]
 
 
 def source() -> str:
-    """The kernel."""
+    """Returns the kernel's source."""
     return building_block("compact.cu")
 
 
 def width(sink: Groups) -> int:
-    """The words of a row: those of a group's keys, and its accumulators'."""
+    """Returns the words of a row: a group's key words, and its accumulators'."""
     return len(sink.words) + len(sink.accumulators)
 
 
 def compacted(keys: Array | None, words: Array) -> Array:
-    """What the kernel writes, in the slots' order: a row a group. `keys` (words of a key, slots) are a hash table's,
-    `words` (accumulators, slots) the groups'."""
+    """Computes the kernel's output in slot order: a row per group.
+
+    `keys` (words of a key, slots) belong to a hash table, `words` (accumulators, slots) to the groups.
+    """
     place = np.flatnonzero(words[0] if keys is None else keys[0] != -1)
     first = place[None] if keys is None else keys[:, place]
     return np.concatenate([first, words[:, place]]).T
 
 
 def grouped(sink: Groups, rows: Array) -> Grouped:
-    """Rows as groups, by their keys."""
+    """Converts rows to groups, sorted by key."""
     count = len(sink.words)
     columns = np.ascontiguousarray(rows.T)
     keys = columns[:count]

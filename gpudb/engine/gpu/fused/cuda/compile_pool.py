@@ -1,11 +1,11 @@
-"""Compiles kernels in threads of its own, so that no statement waits long for one.
+"""Compiles kernels in background threads, so that no statement waits long for one.
 
-Whoever asks first for a kernel that nobody has compiled waits for it up to `patience` seconds; others, and later runs,
-do not: what is not there yet is Compiling, and the general engine answers meanwhile. Over so many rows that it would
-take longer all of them wait.
+The first request for a kernel waits for it up to `patience` seconds; others, and later runs, do not: they raise
+Compiling, and the general engine runs the part meanwhile. Over so many rows that the general engine would take longer,
+all requests wait.
 
-    asked first ──> compiling ──> made      (the next run launches it)
-                        └───────> failed    (the general engine answers from then on; the log says why)
+    requested ──> compiling ──> compiled    (the next run launches it)
+                      └───────> failed      (the general engine runs the part from then on; the log has the reason)
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PATIENCE = 0.3
 """Seconds that a first run waits for its kernels."""
 _THREADS = 4
 _KEPT = 4096
-"""So many sources are known."""
+"""Maximum number of cached sources."""
 
 Jobs = tuple[Future[Compiled], ...]
 
 
 class Compiling(NotFused):
-    """Kernels that are being compiled; `jobs` are done when they can run."""
+    """Kernels are being compiled; they can run when all `jobs` are done."""
 
     def __init__(self, jobs: Jobs) -> None:
         super().__init__("its kernel is being compiled")
@@ -43,7 +43,7 @@ class Compiling(NotFused):
 
 
 class Workshop:
-    """Kernels by their sources: `find` gives quickly what was compiled before, `make` compiles."""
+    """Kernels by source: `find` returns cached ones quickly, `make` compiles."""
 
     def __init__(
         self, find: Callable[[str], Compiled | None], make: Callable[[str], Compiled], patience: float = PATIENCE
@@ -54,10 +54,10 @@ class Workshop:
         self._pool = ThreadPoolExecutor(_THREADS, "compile")
 
     def wait(self, sources: Sequence[str], least: float = 0.0) -> None:
-        """Returns once all of some kernels can run.
+        """Returns once all kernels can run.
 
-        Compiling if that takes longer than the patience of who asks first, and than `least` seconds, which the general
-        engine would take; NotFused for one that does not compile.
+        Raises Compiling if that takes longer than the patience of a first request, and than `least` seconds, which the
+        general engine would take; NotFused for a kernel that does not compile.
         """
         asked = [self._job(source) for source in dict.fromkeys(sources)]
         jobs = tuple(job for job, _ in asked)
@@ -70,11 +70,11 @@ class Workshop:
                 raise NotFused("its kernel does not compile")
 
     def made(self, source: str) -> Compiled:
-        """A kernel, however long it takes; raises what the compiler did."""
+        """Waits for a kernel without a limit; raises the compiler's exception."""
         return self._job(source)[0].result()
 
     def _job(self, source: str) -> tuple[Future[Compiled], bool]:
-        """What compiles a source, and whether it begins only now."""
+        """Returns the job of a source, and whether it starts only now."""
         with self._lock:
             job = self._jobs.get(source)
             if job is not None:
@@ -105,6 +105,6 @@ class Workshop:
 
 
 def by_nvrtc(architecture: str) -> Workshop:
-    """What compiles for an architecture (`sm_90`)."""
+    """Returns a pool that compiles for an architecture (`sm_90`)."""
     given = {"headers": headers(), "architecture": architecture}
     return Workshop(partial(nvrtc.found, **given), partial(nvrtc.compiled, **given))  # type: ignore[arg-type]

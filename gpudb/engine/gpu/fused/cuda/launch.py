@@ -1,4 +1,4 @@
-"""Launches fused kernels on a GPU by CuPy: packed columns that lie there, lookups' arrays, one word for errors."""
+"""Launches fused kernels with CuPy over packed columns in the GPU's memory."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from gpudb.engine.gpu.fused.numpy_backend.row_block import Table
 from gpudb.lru import ByIdentity, LruCache
 
 _KEPT = 4096
-"""So many pipelines' kernels are found at once, by the pipeline; of others the source is made again."""
+"""Maximum pipelines whose loaded kernels are cached; for others the source is generated again."""
 _MOST, _MOST_KEPT = 1 << 26, 1 << 30
-"""So many rows may come out: over the host, and where they stay on the device."""
+"""Maximum output rows that are copied to the host, and that stay on the device."""
 _ROWS = 1 << 33
-"""So many rows of a segment, of which a thread has four at once at least, have numbers of 32 bits by groups."""
+"""Maximum rows of a segment: kernels number groups of at least four rows with 32 bits."""
 _FIRST = 1 << 22
-"""A hash table of groups begins with so many slots at most."""
+"""Maximum initial slots of a hash table of groups."""
 _OVER = 1024
-"""So many pipelines' kernels are found without their digests."""
+"""Maximum pipelines whose kernels are cached by identity, without their digests."""
 _THREADS = 2048
-"""Of a multiprocessor."""
+"""Threads of a multiprocessor."""
 _SHARED, _REGISTERS = 8, 4
-"""The driver's numbers of a function's attributes."""
+"""The driver's numbers of function attributes."""
 _NO_MEMORY = 2
-"""The number that the driver and the runtime have for an allocation that failed."""
+"""Error number of a failed allocation, in the driver and the runtime."""
 _SCALARS: dict[str, Any] = {
     "int": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "double": np.float64,
 }  # fmt: skip
@@ -45,7 +45,7 @@ _SCALARS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A kernel on the device: its function, and what it needs."""
+    """A kernel that is loaded on the device: its function and resources."""
 
     kernel: Kernel
     options: Options
@@ -79,7 +79,7 @@ class Launcher:
         self.workshop = by_nvrtc(f"sm_{device.compute_capability}")
 
     def loaded(self, pipeline: Pipeline, options: Options | None = None) -> Loaded:
-        """A pipeline's kernel, compiled and loaded."""
+        """Returns a pipeline's kernel, compiled and loaded."""
         options = options or options_for(pipeline)
         key = pipeline.digest, options
         found = self._loaded.get(key)
@@ -109,7 +109,7 @@ class Launcher:
         return self._functions[kernel.source]
 
     def gather(self, target: Target) -> None:
-        """Starts writing a target's groups one after the other."""
+        """Starts the compaction of a target's groups."""
         if self._compact is None:
             module = self._cupy.cuda.function.Module()
             module.load(self.workshop.made(compaction.source()).cubin)
@@ -118,7 +118,7 @@ class Launcher:
         self._compact((grid,), (compaction.BLOCK,), target.to_gather())
 
     def over(self, pipeline: Pipeline, segment: Segment) -> Loaded:
-        """The kernel of a pipeline for a segment's columns."""
+        """Returns a pipeline's kernel for the encodings of a segment's columns."""
         key = ByIdentity(pipeline), tuple(column.form for column in segment.columns)
         found = self._over.get(key)
         if found is None:
@@ -127,15 +127,15 @@ class Launcher:
         return found
 
     def placed(self, array: Any) -> Any:
-        """An array on the device; None stays."""
+        """Copies an array to the device; None stays None."""
         return None if array is None else self._cupy.asarray(array)
 
     def complete(self) -> None:
-        """Until all that the calling thread has begun on the device is done."""
+        """Waits until all work that the calling thread has queued on the device is done."""
         self._cupy.cuda.get_current_stream().synchronize()
 
     def all_loaded(self) -> list[Loaded]:
-        """The kernels of the last pipelines."""
+        """Returns the kernels of the cached pipelines."""
         return list(self._loaded.values())
 
     def run(
@@ -147,17 +147,17 @@ class Launcher:
         *,
         keep: bool = False,
     ) -> Outcome:
-        """A pipeline over segments, which lie on the device; the other arrays may lie on the host.
+        """Runs a pipeline over segments, which are on the device; the other arrays may be on the host.
 
-        What comes of it is copied to the host, but with `keep` stays on the device where it is much, in any order.
-        MemoryError where the device has no room for that, or for the kernel.
+        The outcome is copied to the host; with `keep` a large outcome stays on the device, in any order. Raises
+        MemoryError where the device has too little memory for the outcome, or for the kernel.
         """
         with self._told_of_memory():
             return self._run(pipeline, segments, lookups, tables, keep)
 
     @contextmanager
     def _told_of_memory(self) -> Iterator[None]:
-        """What the device has no room for is a MemoryError."""
+        """Raises MemoryError where an allocation on the device fails."""
         cuda = self._cupy.cuda
         try:
             yield
@@ -201,7 +201,7 @@ class Launcher:
                 raise NotFused("more rows than should go over the host")
 
     def _capacity(self, pipeline: Pipeline, segments: Sequence[Segment]) -> int:
-        """The slots of a hash table of groups, or how many rows may come out, at first."""
+        """Returns the initial slots of a hash table of groups, or the initial capacity for output rows."""
         capacity, rows = _FIRST, sum(segment.rows for segment in segments)
         while capacity > 2 * max(rows, 8):
             capacity //= 2
@@ -216,8 +216,11 @@ class Launcher:
         tables: Sequence[Table],
         most: int,
     ) -> Replay | None:
-        """The same launches time and again, of a pipeline that has run: see `run`. All arrays lie on the device, and
-        must stay. None for what is no groups, or takes more than `most` bytes, or for which there is no memory."""
+        """Prepares a pipeline that has run for repeated launches: see `run`.
+
+        All arrays are on the device, and must stay there. None where the sink is not groups, needs more than `most`
+        bytes, or memory is short.
+        """
         capacity = self._capacity(pipeline, segments)
         if not isinstance(pipeline.sink, Groups) or room_of(pipeline.sink, capacity) > most:
             return None
@@ -235,7 +238,7 @@ class Launcher:
 
     @property
     def milliseconds(self) -> float:
-        """How long the kernels of this thread's last run took on the device."""
+        """Duration of this thread's last run on the device."""
         return float(self._spent.milliseconds)
 
     def launch(
@@ -246,7 +249,7 @@ class Launcher:
         tables: Sequence[tuple[Any, Any]],
         target: Target,
     ) -> Launch:
-        """A kernel over a segment that has rows, to be started; everything given lies on the device."""
+        """Returns the launch of a kernel over a segment that is not empty; all arguments are on the device."""
         kernel = loaded.kernel
         given = arguments(kernel, segment, arrays, tables, target)
         grid = grid_of(kernel, loaded.options.rows, segment.rows, self._processors * loaded.blocks)
@@ -260,7 +263,7 @@ def arguments(
     tables: Sequence[tuple[Any, Any]],
     target: Target,
 ) -> list[Any]:
-    """What a kernel is given for its parameters: arrays and scalars."""
+    """Returns a kernel's arguments in the order of its parameters: arrays and scalars."""
     given: list[Any] = []
     for key in kernel.parameters:
         match key:
@@ -292,8 +295,10 @@ def arguments(
 
 
 def grid_of(kernel: Kernel, together: int, rows: int, resident: int) -> int:
-    """Blocks for so many rows, of which a thread has some together: as many as can be `resident` on the device at once,
-    but more where a block must not have so many rows."""
+    """Returns the number of blocks for `rows` rows, of which a thread processes `together` at once.
+
+    At most as many as can be `resident` on the device, but more where the rows per block are limited.
+    """
     turns = -(-rows // (kernel.block * together))
     if kernel.most is None:
         return min(turns, resident)

@@ -1,7 +1,7 @@
-"""NVRTC, NVIDIA's run-time compiler, by its C interface: CUDA C++ to a cubin; it needs no GPU and no CUDA toolkit.
+"""Compiles CUDA C++ to cubins with NVRTC, NVIDIA's run-time compiler, through its C interface.
 
-The library is the one of the package nvidia-cuda-nvrtc, else what the loader finds. Results are kept in memory and, by
-the digest of what was compiled, on disk.
+NVRTC needs no GPU and no CUDA toolkit. The library is that of the package nvidia-cuda-nvrtc, else the one that the
+loader finds. Cubins are cached in memory and, by a digest of the compiled text, on disk.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pathlib import Path
 from gpudb.errors import InternalError
 
 OPTIONS = ("--std=c++17", "--device-int128", "--fmad=false", "--extra-device-vectorization")
-"""Products and sums are not contracted: floats are PostgreSQL's, rounded twice."""
+"""Products and sums are not contracted: floats round twice, as PostgreSQL's do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A cubin; `milliseconds` is 0 for one that was found again. `registers` are a thread's, `spilled` bytes of it."""
+    """A cubin. `milliseconds` is 0 for a cached one; `registers` per thread; `spilled` bytes per thread."""
 
     cubin: bytes
     registers: int
@@ -63,9 +63,9 @@ _KEPT: dict[str, Compiled] = {}
 
 
 def compiled(source: str, headers: Mapping[str, str], architecture: str, *, folder: Path | None = None) -> Compiled:
-    """Compiles for an architecture (`sm_90`); XX000 with the compiler's log for a source that is wrong.
+    """Compiles for an architecture (`sm_90`); raises XX000 with the compiler's log for a faulty source.
 
-    `folder` is where cubins are kept between processes; by default under the user's cache. Any thread may call it.
+    `folder` caches cubins between processes; by default it is in the user's cache directory. Thread-safe.
     """
     made = found(source, headers, architecture, folder=folder)
     if made is None:
@@ -77,7 +77,7 @@ def compiled(source: str, headers: Mapping[str, str], architecture: str, *, fold
 
 
 def found(source: str, headers: Mapping[str, str], architecture: str, *, folder: Path | None = None) -> Compiled | None:
-    """What was compiled before, by this process or another; None if nothing was."""
+    """Returns the cubin that this process or another compiled before; None if there is none."""
     digest = _digest(source, headers, architecture)
     with _LOCK:
         if digest in _KEPT:
@@ -103,7 +103,7 @@ def _keep(digest: str, made: Compiled) -> None:
 
 
 def cache_folder() -> Path:
-    """Where compiled kernels are kept for later processes."""
+    """Returns the directory that caches compiled kernels between processes."""
     root = os.environ.get("GPUDB_KERNEL_CACHE") or os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "gpudb"
 
@@ -121,7 +121,7 @@ def _read(place: Path) -> Compiled | None:
 
 
 def _write(place: Path, made: Compiled) -> None:
-    """Written beside and renamed, so that no process reads half of it; a cache that can't be written is none."""
+    """Writes a temporary file and renames it, so that no process reads a partial one; ignores a read-only cache."""
     head = f"{made.registers} {made.spilled} {hashlib.sha256(made.cubin).hexdigest()}\n".encode()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

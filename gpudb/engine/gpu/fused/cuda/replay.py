@@ -1,12 +1,12 @@
-"""A pipeline's launches over columns that still lie where they lay: made once, with room for what comes of them.
+"""Repeats a pipeline's launches over the same columns: arguments and result buffers are prepared once.
 
-A short statement's kernel takes less than it takes Python to begin it: to find room, gather what each launch is given
-and fetch the outcome. So all that is kept, beside page-locked memory for the outcome. It holds addresses alone of the
-columns: these may go, and then it does not fit any more.
+A short statement's kernel takes less time than Python takes to launch it: to allocate buffers, collect arguments and
+fetch the outcome. So a replay keeps all of these, and page-locked memory for the outcome. It keeps only the columns'
+addresses: the columns may be freed, and then the replay does not match any more.
 
-It runs on the stream of whichever thread asks, and is through when that has its outcome: it waits for no other lane.
-The launches are no CUDA graph: it saves nothing of so few, and while there is one, even kernels that were started by
-themselves waited for all that another stream had queued, however urgent they were.
+It runs on the calling thread's stream and returns once that thread has the outcome; it waits for no other thread. The
+launches are not a CUDA graph: a graph saves nothing for so few launches, and while one existed, even kernels that were
+launched individually waited for all work queued on another stream, whatever their priority.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A kernel's function, its blocks, their threads and bytes of shared memory, and what it is given."""
+    """A launch: a kernel's function, its blocks, threads per block, bytes of shared memory, and arguments."""
 
     function: Any
     grid: int
@@ -36,14 +36,14 @@ class Launch:
     given: tuple[Any, ...]
 
     def start(self) -> None:
-        """Starts it on the current stream."""
+        """Starts the kernel on the current stream."""
         self.function((self.grid,), (self.block,), self.given, shared_mem=self.shared)
 
 
 class Replay:
-    """Launches of a pipeline over segments, all of whose arguments lie on the device; one thread's at a time.
+    """Launches of a pipeline over segments, whose arguments are all on the device; used by one thread at a time.
 
-    `gather` starts writing a target's groups one after the other.
+    `gather` starts the compaction of a target's groups.
     """
 
     def __init__(
@@ -60,16 +60,16 @@ class Replay:
         self._rows = tuple(segment.rows for segment in segments)
         self._launches, self._gather = [_by_address(xp, each) for each in launches], gather
         self._into = page_locked(target.fetched)
-        # Its room may have been another's until now, on the stream of this thread.
+        # Another computation may have used the buffers until now, on this thread's stream.
         xp.cuda.get_current_stream().synchronize()
 
     @property
     def bytes(self) -> int:
-        """What its room takes on the device."""
+        """Bytes of its buffers on the device."""
         return self._target.bytes
 
     def fits(self, pipeline: Pipeline, segments: Sequence[Segment]) -> bool:
-        """Whether it is of this pipeline over these columns."""
+        """Whether it belongs to this pipeline over these columns."""
         columns = [column for segment in segments for column in segment.columns]
         return (
             pipeline is self._pipeline
@@ -79,7 +79,7 @@ class Replay:
         )
 
     def outcome(self, *, keep: bool) -> Outcome | None:
-        """What comes of it now (see `Target.outcome`); the columns must live until it is there."""
+        """Runs the launches (see `Target.outcome`); the columns must live until it returns."""
         self._target.clear()
         for each in self._launches:
             each.start()
@@ -87,13 +87,13 @@ class Replay:
 
 
 def page_locked(words: int) -> Array:
-    """Words of 64 bits on the host, which the device writes without a copy between."""
-    import cupy  # cupyx has this too, but brings SciPy along: an import of 200 ms
+    """Allocates 64-bit words on the host, which the device writes without an intermediate copy."""
+    import cupy  # cupyx has this too, but imports SciPy, which takes 200 ms
 
     return np.ndarray((words,), np.int64, buffer=cupy.cuda.alloc_pinned_memory(8 * words))
 
 
 def _by_address(xp: Any, launch: Launch) -> Launch:
-    """A launch that holds none of the arrays that it is given."""
+    """Returns a launch that holds addresses instead of arrays."""
     given = tuple(np.uint64(each.data.ptr) if isinstance(each, xp.ndarray) else each for each in launch.given)
     return Launch(launch.function, launch.grid, launch.block, launch.shared, given)

@@ -1,4 +1,4 @@
-"""Where a fused kernel's results lie on a GPU, and how they come from there: groups' words, or rows' values."""
+"""A fused kernel's result buffers on a GPU, and their transfer to the host: groups' words, or rows' values."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from gpudb.errors import InternalError
 Array = np.ndarray[Any, Any]
 
 _FEW = 1 << 14
-"""So many words of groups are copied to the host as they are; of more slots those of the groups that are there."""
+"""Maximum words of groups that are copied to the host whole; of larger arrays only existing groups are."""
 _STATE = 3
-"""Words of 64 bits before them: the error and whether there was room, then how many groups were gathered."""
+"""64-bit words before them: the error code and the overflow flag, then the number of compacted groups."""
 
 
 def room_of(sink: Groups, capacity: int) -> int:
-    """The bytes that groups take on the device, of those in a hash table with so many slots."""
+    """Returns the bytes of groups on the device; `capacity` is the number of slots of a hash table."""
     slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
     keys = len(sink.words) if sink.form == "hash" else 0
     return 8 * (_STATE + slots * (len(sink.accumulators) + keys) + compaction.ROOM * compaction.width(sink))
 
 
 class Target:
-    """What a pipeline writes on the device: a state word for errors, groups' words or rows' values."""
+    """A pipeline's output on the device: a state word for errors, groups' words or rows' values."""
 
     def __init__(self, xp: Any, sink: Groups | Rows, capacity: int) -> None:
         self._xp = xp
         self._sink = sink
         self._capacity = capacity
         self.wanted: int | None = None
-        """Where rows found too little room, how many there are."""
+        """Number of output rows where they exceeded the capacity."""
         slots = 0
         if isinstance(sink, Groups):
             slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
@@ -50,7 +50,7 @@ class Target:
             self._shape = 0, 0
         size = self._shape[0] * slots
         self._gathered = isinstance(sink, Groups) and (self.keys is not None or _STATE + size > _FEW)
-        # In one piece, so that one copy brings all that the host wants: words of groups, or rows of those gathered.
+        # In one allocation, so that one copy transfers all that the host needs: words of groups, or compacted rows.
         room = compaction.ROOM * compaction.width(sink) if isinstance(sink, Groups) and self._gathered else size
         self._held = xp.empty(_STATE + room, np.int64)
         self.state = self._held[:_STATE].view(np.uint32)
@@ -59,28 +59,28 @@ class Target:
 
     @property
     def slots(self) -> int:
-        """How many groups there is room for."""
+        """Capacity for groups."""
         return self._shape[1]
 
     @property
     def bytes(self) -> int:
-        """What groups take on the device."""
+        """Bytes of groups on the device."""
         return int(self._held.nbytes + (self.words.nbytes if self._gathered else 0)) + (
             int(self.keys.nbytes) if self.keys is not None else 0
         )
 
     @property
     def gathers(self) -> bool:
-        """Whether its groups are written one after the other before they are fetched: there is room for many."""
+        """Whether groups are compacted before they are fetched, since there are many slots."""
         return self._gathered
 
     @property
     def fetched(self) -> int:
-        """The words of 64 bits that are fetched at once."""
+        """Number of 64-bit words in the first transfer to the host."""
         return min(len(self._held), _STATE + _FEW)
 
     def clear(self) -> None:
-        """Back to the beginning."""
+        """Resets the buffers."""
         if self._gathered:
             self._held[:_STATE].fill(0)
             self.words.fill(0)
@@ -96,7 +96,7 @@ class Target:
             self.keys.fill(-1)
 
     def parameter(self, key: tuple[str, ...]) -> Any:
-        """What a kernel is given for one of its parameters."""
+        """Returns the argument for one of a kernel's parameters."""
         match key:
             case ("state",):
                 return self.state
@@ -117,7 +117,7 @@ class Target:
         raise InternalError(f"a kernel's parameter {key}")
 
     def to_gather(self) -> tuple[Any, ...]:
-        """What the kernel that gathers groups is given."""
+        """Returns the arguments of the compaction kernel."""
         keys, (accumulators, slots) = self.keys, self._shape
         first, many = (np.int64(0), 1) if keys is None else (keys, len(keys))
         cursor, rows = self._held[_STATE - 1 : _STATE], self._held[_STATE:]
@@ -127,9 +127,11 @@ class Target:
     def outcome(
         self, gather: Callable[[Target], None] | None = None, *, keep: bool = False, into: Array | None = None
     ) -> Outcome | None:
-        """What has come of it, on the host, but with `keep` much of it where it is; None where there was too little
-        room. `gather` has a kernel write groups of many slots one after the other; what is `fetched` goes `into` an
-        array of as many words, if there is one."""
+        """Returns the outcome on the host; None where the capacity was too small.
+
+        With `keep` a large outcome stays on the device. `gather` compacts groups of many slots. The first transfer goes
+        `into` an array of `fetched` words, if given.
+        """
         gathers = self._gathered and gather is not None
         if gathers and gather is not None:
             gather(self)
@@ -160,7 +162,7 @@ class Target:
         found: list[tuple[Any, Any]] = []
         for each, out, there in zip(self._sink.values, self.out, self.there, strict=True):
             if keep and _lanes(each) == 1:
-                # A copy: the rest of the room is free again.
+                # A copy frees the rest of the buffer.
                 held = out[:count].astype(np.int64 if out.dtype.kind == "i" else out.dtype)
                 found.append((held, there[:count].astype(bool) if each.nullable else None))
                 continue
@@ -174,8 +176,10 @@ class Target:
         return found
 
     def _groups(self, sink: Groups, held: Any | None, keep: bool) -> Grouped:
-        """The groups in order; `held` are their words on the host, where they are few. With `keep` many stay on the
-        device, in any order."""
+        """Returns the groups in order; `held` are their words on the host, where they are few.
+
+        With `keep` many groups stay on the device, in any order.
+        """
         xp = self._xp
         if keep and held is None:
             place = xp.flatnonzero(self.words[0] if self.keys is None else self.keys[0] != -1)

@@ -1,9 +1,9 @@
-"""A fused pipeline: typed, immutable, over integers and floats alone. A kernel and its NumPy twin run the same one.
+"""The fused pipeline: typed, immutable, over integers and floats alone. Kernels and NumPy run the same one.
 
-A row of the table's columns goes through `steps`, which drop it, or find its partner in a build side; the rows that are
-left go to the `sink`. Every expression is an integer within `bounds` (a boolean is 0 or 1, text a dictionary's code)
-or a float, whose bounds are None. `nullable` says whether it can be NULL. An error of a row that is reached is a code
-of `gpudb.engine.gpu.lower.error_codes`; the greatest of all rows is the pipeline's.
+A row of the table's columns passes `steps`, which drop it or find its match in a build side; remaining rows reach the
+`sink`. Every expression is an integer within `bounds` (a boolean is 0 or 1, text is a dictionary code) or a float,
+whose bounds are None. `nullable` says whether it can be NULL. An error that a row raises is a code of
+`gpudb.engine.gpu.lower.error_codes`; the pipeline's error is the greatest code of all rows.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Bounds = tuple[int, int] | None
 """The least and the greatest value of an integer; None for a float."""
 BOOLEAN = (0, 1)
 WORD = 2**62
-"""Keys' numbers in a hash table are less than this: what is above says that a slot is empty, or not yet written."""
+"""Exclusive limit of the combined keys in a hash table; greater values mark a slot as empty or not yet written."""
 
 
 @dataclass(frozen=True)
 class Expr:
-    """What every expression has."""
+    """Base class of expressions."""
 
     bounds: Bounds
     nullable: bool
@@ -40,20 +40,20 @@ class Expr:
         return self._hash
 
     def __getstate__(self) -> dict[str, object]:
-        # Another process has other hashes of text.
+        # Hashes of strings differ between processes.
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
 
 @dataclass(frozen=True)
 class Field(Expr):
-    """A column of the table, by its place among the pipeline's columns."""
+    """A column of the table, by its index among the pipeline's columns."""
 
     column: int
 
 
 @dataclass(frozen=True)
 class Payload(Expr):
-    """A column of a lookup's build side, of the row's partner; NULL without one."""
+    """A column of the build-side row that a lookup matched; NULL without a match."""
 
     lookup: int
     column: int
@@ -61,7 +61,7 @@ class Payload(Expr):
 
 @dataclass(frozen=True)
 class Literal(Expr):
-    """A constant; None is NULL. One that the statement gives is a parameter: another value makes no other kernel."""
+    """A constant; None is NULL. A constant of the statement is a kernel parameter, so that kernels are reused."""
 
     value: int | float | None
     given: bool = False
@@ -69,10 +69,10 @@ class Literal(Expr):
 
 @dataclass(frozen=True)
 class Arithmetic(Expr):
-    """A sum, difference or product (of floats also a quotient). A result beyond `limits` is the error `code`.
+    """A sum, difference or product (of floats also a quotient). A result beyond `limits` raises error `code`.
 
-    Bounds of an integer say what the result is within, where there is no error. Floats: `code` where finite operands
-    give infinity, `under` where others than 0 give 0, `zero` for a quotient by 0 of what is no NaN.
+    An integer's bounds hold where no error is raised. For floats, `code` is raised where finite operands overflow to
+    infinity, `under` where nonzero operands underflow to 0, `zero` where a number other than NaN is divided by 0.
     """
 
     op: OneOf["+", "-", "*", "/"]
@@ -86,9 +86,9 @@ class Arithmetic(Expr):
 
 @dataclass(frozen=True)
 class Quotient(Expr):
-    """An integer by a positive constant: cut towards zero, to the next below, or to the nearest (half away from 0).
+    """An integer divided by a positive constant, and truncated, floored or rounded (half away from zero).
 
-    With `shift` the divisor is that power of two, and a parameter: another makes no other kernel.
+    With `shift` the divisor is that power of two, and a kernel parameter, so that kernels are reused.
     """
 
     arg: Expr
@@ -99,7 +99,7 @@ class Quotient(Expr):
 
 @dataclass(frozen=True)
 class Checked(Expr):
-    """An integer, or the error `code` where it is not within bounds."""
+    """An integer; raises error `code` where it is out of bounds."""
 
     arg: Expr
     code: int
@@ -107,7 +107,7 @@ class Checked(Expr):
 
 @dataclass(frozen=True)
 class Compare(Expr):
-    """A comparison of two integers or two floats (NaN equals itself and is above all)."""
+    """A comparison of two integers or two floats (NaN equals itself and is greater than all)."""
 
     op: OneOf["==", "!=", "<", "<=", ">", ">="]
     left: Expr
@@ -116,7 +116,7 @@ class Compare(Expr):
 
 @dataclass(frozen=True)
 class Logic(Expr):
-    """AND, OR and NOT in three-valued logic; an operand is reached unless one before it has decided."""
+    """AND, OR and NOT in three-valued logic; an operand is evaluated unless one before it has decided."""
 
     op: OneOf["AND", "OR", "NOT"]
     args: tuple[Expr, ...]
@@ -124,7 +124,7 @@ class Logic(Expr):
 
 @dataclass(frozen=True)
 class IsNull(Expr):
-    """Whether a value is NULL, or with `negated` that it is not."""
+    """IS NULL, or IS NOT NULL where `negated`."""
 
     arg: Expr
     negated: bool
@@ -132,7 +132,7 @@ class IsNull(Expr):
 
 @dataclass(frozen=True)
 class IsBoolean(Expr):
-    """Whether a boolean is this one, never NULL itself."""
+    """IS [NOT] TRUE and IS [NOT] FALSE; never NULL itself."""
 
     arg: Expr
     wanted: bool
@@ -141,7 +141,7 @@ class IsBoolean(Expr):
 
 @dataclass(frozen=True)
 class Mapped(Expr):
-    """What a table has for an integer from 0 to `size` - 1; its entry number `size` is for NULL."""
+    """The entry of a table at an integer from 0 to `size` - 1; entry `size` is for NULL."""
 
     arg: Expr
     table: int
@@ -150,9 +150,9 @@ class Mapped(Expr):
 
 @dataclass(frozen=True)
 class Matches(Expr):
-    """Whether a column of texts as they are is LIKE a pattern, which is a table of `length` bytes (see `like`).
+    """Whether raw text is LIKE a pattern, which is a table of `length` bytes (see `numpy_backend.like`).
 
-    With `fold` both are taken in lower case; of ASCII alone.
+    With `fold` both are lowercased; for ASCII alone.
     """
 
     arg: Expr
@@ -172,7 +172,7 @@ class Calendar(Expr):
 
 @dataclass(frozen=True)
 class Choose(Expr):
-    """CASE: the value of the first condition that is true, else the default; only what is reached can fail."""
+    """CASE: the value of the first true condition, else the default; only what is evaluated can fail."""
 
     branches: tuple[tuple[Expr, Expr], ...]
     default: Expr
@@ -180,7 +180,7 @@ class Choose(Expr):
 
 @dataclass(frozen=True)
 class Float(Expr):
-    """An integer as a float, divided by a power of ten; or a float as one of 32 bits."""
+    """An integer as a float, divided by a power of ten; or a float rounded to 32 bits."""
 
     arg: Expr
     divisor: int = 1
@@ -188,7 +188,7 @@ class Float(Expr):
 
 @dataclass(frozen=True)
 class Root(Expr):
-    """The square root of a float; the error `code` for a negative one."""
+    """The square root of a float; raises error `code` for a negative one."""
 
     arg: Expr
     code: int
@@ -196,7 +196,7 @@ class Root(Expr):
 
 @dataclass(frozen=True)
 class Ordered(Expr):
-    """A float as an integer that orders as PostgreSQL orders floats; -0 is 0, or below it where `signed` keeps it."""
+    """An integer that sorts as PostgreSQL sorts the float; -0 is 0, or below it where `signed`."""
 
     arg: Expr
     signed: bool = False
@@ -204,7 +204,7 @@ class Ordered(Expr):
 
 @dataclass(frozen=True)
 class Limb(Expr):
-    """Bits of a wide integer, 32 from `number` * 32 on; of the last limb all that are left, with their sign."""
+    """32 bits of a wide integer from bit `number` * 32 on; the last limb has all remaining bits, with their sign."""
 
     arg: Expr
     number: int
@@ -230,12 +230,12 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Finds rows' partners in build side `number`.
+    """Probes build side `number` for a row's match.
 
-    The keys' distances from the lows, in a number system of `sizes`, are one integer: an index of a direct table, or
-    what a hash table is asked for. `payloads` are the bytes of each payload array (0: a float's 8), by column;
-    `biases` what is added to a payload: 1 for "no partner" in the first of a direct table, 1 more where it can be NULL.
-    Of semi, anti and left lookups a partner counts if the `condition` is true for it.
+    The keys' distances from `lows` combine to one integer in a mixed radix of `sizes`: an index of a direct table, or
+    the key of a hash table. `payloads` are the bytes of each payload array by column (0: a float's 8). `biases` are
+    added to payloads: 1 for "no match" in the first array of a direct table, 1 more where a payload can be NULL. In
+    semi, anti and left lookups a match counts if `condition` is true for it.
     """
 
     number: int
@@ -254,7 +254,7 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A group's key: its distance from `low`, less than `size`; a NULL is the distance `size` - 1."""
+    """A grouping key: its distance from `low`, less than `size`; NULL is the distance `size` - 1."""
 
     expr: Expr
     low: int
@@ -263,7 +263,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """What a group keeps of a value that is not NULL: a sum of integers (modulo 2⁶⁴) or floats, the least, the most."""
+    """An accumulator over values that are not NULL: a sum of integers (modulo 2⁶⁴) or floats, a minimum, a maximum."""
 
     op: OneOf["add", "fadd", "min", "max"]
     value: Expr
@@ -271,7 +271,7 @@ class Accumulator:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Rows' groups: one without keys, `dense` ones in an array by the keys' number, others in a hash table.
+    """Groups rows: one group without keys, a `dense` array indexed by the combined keys, or a hash table.
 
     The first accumulator counts rows.
     """
@@ -282,12 +282,12 @@ class Groups:
 
     @property
     def slots(self) -> int:
-        """How many groups the keys' ranges allow."""
+        """Number of groups that the keys' ranges allow."""
         return prod(key.size for key in self.keys)
 
     @property
     def words(self) -> list[tuple[Key, ...]]:
-        """The keys, as many together as one word of a hash table holds; a direct table has one number of all."""
+        """The keys, split into words that a hash table compares; a direct table has one word of all keys."""
         if self.form != "hash":
             return [self.keys]
         found: list[list[Key]] = [[]]
@@ -300,15 +300,18 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The values of every row that is left."""
+    """Outputs the values of every remaining row."""
 
     values: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What runs over each segment: columns in the given forms, steps, and a sink. `tables` are those of Mapped:
-    the bytes of an entry, and whether some are NULL. After `few` steps few rows may be left (None: many always)."""
+    """A pipeline that runs over each segment: column encodings, steps and a sink.
+
+    `tables` describe those of Mapped: bytes per entry, and whether some entries are NULL. After `few` steps few rows
+    may remain (None: always many).
+    """
 
     columns: tuple[Form, ...]
     steps: tuple[Filter | Lookup, ...]
@@ -318,5 +321,5 @@ class Pipeline:
 
     @property
     def digest(self) -> str:
-        """What tells pipelines apart, the same in every process."""
+        """Identifies the pipeline, the same in every process."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:32]

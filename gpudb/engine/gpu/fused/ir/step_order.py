@@ -1,7 +1,7 @@
-"""The order of a pipeline's steps: what drops most rows for least goes first, as far as steps need one another; and
-after how many of them few rows are left.
+"""Orders a pipeline's steps by selectivity per cost, subject to their dependencies, and estimates where few rows
+remain.
 
-Filters come before lookups. What a row can have an error by keeps its place: nothing is computed for a row that an
+Filters precede lookups. Where a step can raise an error, the order is kept: nothing is evaluated for a row that an
 earlier step has dropped.
 """
 
@@ -15,24 +15,26 @@ from gpudb.engine.gpu.fused.ir.pipeline import Compare, Expr, Filter, IsNull, Lo
 from gpudb.engine.gpu.fused.ir.traversal import can_fail, exprs_of, fields_of, is_long, parts
 
 _SHARED, _NEAR = 64 * 1024, 256 * 1024
-"""Bytes of a lookup's first array that lie in shared memory, and in a multiprocessor's own cache."""
+"""Bytes of a lookup's first array that fit into shared memory, and into a multiprocessor's L1 cache."""
 _COSTS = (0.5, 1.5, 3.5)
-"""Of a random read there, from the L1 cache, and from L2: milliseconds for 600 million rows of an H200."""
+"""Cost of a random read there, from the L1 cache, and from L2: milliseconds for 600 million rows on an H200."""
 _BYTE = 0.14
-"""Of one byte of a column for each of these rows."""
+"""Cost of reading one byte of a column for each of these rows."""
 _TEXT = 15.0
-"""Of looking through their texts."""
+"""Cost of scanning their raw text."""
 _FEW = 0.1
-"""Of so small a share a warp's 256 rows leave each thread one or two: these are done one after the other."""
+"""At this selectivity a warp's 256 rows leave each thread one or two, which are processed one after the other."""
 _HALF, _EQUAL, _SOME = 0.5, 0.125, 0.25
-"""Shares that a comparison is thought to keep by an order, for equality, and what is asked of texts or for NULL. They
-are the same for all constants, so that with others the kernel is the same."""
+"""Estimated selectivities of an inequality, of an equality, and of a test of text or for NULL.
+
+They do not depend on constants, so that the kernel is the same for other constants.
+"""
 
 
 def ordered(
     steps: Sequence[Filter | Lookup], passing: Mapping[int, float], forms: Sequence[Form]
 ) -> tuple[Filter | Lookup, ...]:
-    """The steps in a better order; `passing` is the share of rows that a lookup is thought to keep, by its number."""
+    """Returns the steps reordered; `passing` is a lookup's estimated selectivity, by its number."""
     if any(can_fail(each) for step in steps for each in exprs_of(step)):
         return tuple(steps)
     left, made = list(steps), []
@@ -50,9 +52,10 @@ def ordered(
 
 
 def few_after(steps: Sequence[Filter | Lookup], leaving: Mapping[int, float], *, last: bool) -> int | None:
-    """After how many steps few rows are thought to be left, filters that follow one another together; None: never.
+    """Returns after how many steps few rows are estimated to remain; None: never. Consecutive filters count together.
 
-    `leaving` is the share of rows that a lookup leaves, by its number; with `last` what all steps leave is few anyway.
+    `leaving` is the share of rows that a lookup leaves, by its number; with `last`, few rows remain after all steps
+    anyway.
     """
     share = 1.0
     for place, step in enumerate(steps):
@@ -63,7 +66,7 @@ def few_after(steps: Sequence[Filter | Lookup], leaving: Mapping[int, float], *,
 
 
 def _share(condition: Expr) -> float:
-    """The share of rows for which a condition is thought to be true."""
+    """Estimates the selectivity of a condition."""
     match condition:
         case Logic(op="AND", args=args):
             return prod(map(_share, args))
@@ -81,7 +84,7 @@ def _share(condition: Expr) -> float:
 
 
 def _needs(step: Filter | Lookup) -> set[int]:
-    """The lookups before it whose payloads a step reads."""
+    """Returns the earlier lookups whose payloads a step reads."""
     found: set[int] = set()
     waiting = list(exprs_of(step))
     while waiting:
@@ -96,7 +99,7 @@ def _rank(
     step: Filter | Lookup, passing: Mapping[int, float], forms: Sequence[Form], loaded: set[int]
 ) -> tuple[int, float]:
     if isinstance(step, Filter):
-        # What reads texts comes behind lookups that drop more rows for less.
+        # Filters of raw text follow lookups that drop more rows at less cost.
         return (1, _TEXT) if is_long(step.condition) else (0, 0.0)
     columns = {column for each in step.keys for column in fields_of(each)} - loaded
     cost = _BYTE * sum(forms[column].width for column in columns)
@@ -110,7 +113,7 @@ def _rank(
     elif step.payloads:
         size *= step.payloads[0] or 8
     cost += _COSTS[0 if size <= _SHARED and step.presence else 1 if size <= _NEAR else 2]
-    # Repeated keys make rows more: last.
+    # Repeated keys multiply rows: last.
     drops = 1 - passing.get(step.number, 1.0)
     one = step.unique and step.condition is None
     return (1, cost / drops) if drops > 0.001 and one else (2 if one else 3, cost)

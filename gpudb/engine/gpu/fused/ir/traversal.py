@@ -1,4 +1,4 @@
-"""What a pipeline's expressions are made of, and what they need."""
+"""Traverses a pipeline's expressions: children, columns, lookups, cost, whether they can fail."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
 
 
 def can_fail(expr: Expr) -> bool:
-    """Whether a row can have an error by an expression."""
+    """Whether evaluating an expression can raise an error."""
     if isinstance(expr, Checked | Root) or (isinstance(expr, Arithmetic) and expr.code):
         return True
     return any(can_fail(each) for each in parts(expr))
 
 
 def is_long(expr: Expr) -> bool:
-    """Whether an expression takes so long that it is computed only for rows that want it."""
+    """Whether an expression is so expensive that it is evaluated only for rows that need it."""
     return isinstance(expr, Matches) or any(is_long(each) for each in parts(expr))
 
 
 def parts(expr: Expr) -> list[Expr]:
-    """The expressions that an expression is made of."""
+    """Returns an expression's children."""
     match expr:
         case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
             return [left, right]
@@ -51,23 +51,23 @@ def parts(expr: Expr) -> list[Expr]:
 
 
 def exprs_of(step: Filter | Lookup) -> tuple[Expr, ...]:
-    """The expressions of a step."""
+    """Returns the expressions of a step."""
     if isinstance(step, Filter):
         return (step.condition,)
     return step.keys if step.condition is None else (*step.keys, step.condition)
 
 
 def exprs_in(sink: Groups | Rows) -> list[Expr]:
-    """The expressions of a sink."""
+    """Returns the expressions of a sink."""
     if isinstance(sink, Rows):
         return list(sink.values)
     return [*(key.expr for key in sink.keys), *(each.value for each in sink.accumulators)]
 
 
 def size_of(exprs: Iterable[Expr]) -> int:
-    """How many expressions there are, those within included, equal ones once and constants not at all.
+    """Weighs expressions with their descendants; equal ones count once, constants not at all.
 
-    Fields of dates, floats that may fail and integers of more than 64 bits count three times: their code is longer.
+    Date fields, floats that may fail and integers of more than 64 bits count three times: their code is longer.
     """
     seen: set[Expr] = set()
     waiting = list(exprs)
@@ -86,14 +86,14 @@ def _is_heavy(expr: Expr) -> bool:
 
 
 def fields_of(expr: Expr) -> set[int]:
-    """The columns that an expression reads."""
+    """Returns the columns that an expression reads."""
     if isinstance(expr, Field):
         return {expr.column}
     return {column for each in parts(expr) for column in fields_of(each)}
 
 
 def lookups_of(expr: Expr) -> set[int]:
-    """The lookups whose payloads an expression reads, by their numbers."""
+    """Returns the numbers of the lookups whose payloads an expression reads."""
     if isinstance(expr, Payload):
         return {expr.lookup}
     return {number for each in parts(expr) for number in lookups_of(each)}

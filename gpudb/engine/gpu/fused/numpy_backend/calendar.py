@@ -1,6 +1,6 @@
-"""Fields of days and microseconds since 1970, in the proleptic Gregorian calendar, as NumPy computes them.
+"""Fields of days and microseconds since 1970 in the proleptic Gregorian calendar, computed with NumPy.
 
-Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (2013). kernels/calendar.cuh is the same.
+Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (2013). kernels/calendar.cuh does the same.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _ERA = 146_097
 
 
 def first_day(year: int) -> int:
-    """The first of January of a year after Christ, in days since 1970."""
+    """Returns the first of January of a positive year, in days since 1970."""
     before = year - 1
     return before * 365 + before // 4 - before // 100 + before // 400 - 719_162
 
 
 def field(name: str, value: Any, *, micros: bool) -> Any:
-    """A field of dates (days), or of timestamps (`micros`), as int64; a year before 1 is negative."""
+    """Computes a field of dates (days), or of timestamps (`micros`), as int64; a year BC is negative."""
     days = value // DAY if micros else value
     match name:
         case "hour":
@@ -50,5 +50,5 @@ def field(name: str, value: Any, *, micros: bool) -> Any:
         case "day":
             return of_year - (153 * part + 2) // 5 + 1
     leap = ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0)
-    # Days from 1 March on are numbered first.
+    # The computational year begins on 1 March.
     return np.where(month <= 2, of_year - 305, of_year + 60 + leap)

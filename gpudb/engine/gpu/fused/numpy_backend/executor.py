@@ -1,7 +1,6 @@
-"""The NumPy twin of the kernels: runs a pipeline over packed columns on the host, block by block.
+"""Runs a pipeline over packed columns with NumPy, block by block.
 
-It is what kernels are compared with, and what CPU workers run: the same steps, the same lookups' arrays, the same
-words of a group.
+CPU workers run it, and kernels are tested against it: both use the same steps, lookup arrays and group words.
 """
 
 from __future__ import annotations
@@ -21,21 +20,22 @@ BLOCK = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows of a table: the pipeline's columns, in its order."""
+    """A segment of a table: rows of the pipeline's columns, in its order."""
 
     rows: int
     columns: tuple[PackedColumn, ...]
 
 
 def in_forms(pipeline: Pipeline, segment: Segment) -> Pipeline:
-    """The pipeline for the forms of a segment's columns."""
+    """Specializes the pipeline for the encodings of a segment's columns."""
     return replace(pipeline, columns=tuple(column.form for column in segment.columns))
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """Groups by their keys' numbers, a row for each word of the sink's, and their accumulators' words (int64 or
-    float64), one array each."""
+    """Groups by their combined keys, one row per word of the sink, and one array of accumulator words (int64 or
+    float64) each.
+    """
 
     groups: Array
     words: tuple[Array, ...]
@@ -43,14 +43,14 @@ class Grouped:
 
 @dataclass
 class Outcome:
-    """What a pipeline gives: groups, or the values of rows, and the greatest error code."""
+    """A pipeline's outcome: groups, or the values of rows, and the greatest error code."""
 
     grouped: Grouped | None = None
     rows: list[tuple[Array, Array | None]] = field(default_factory=list)
     code: int = 0
 
     def fetched(self) -> Outcome:
-        """The same on the host, where some of it lies on a device."""
+        """Copies the arrays that are on a device to the host."""
         grouped = self.grouped
         if grouped is not None:
             grouped = Grouped(_host(grouped.groups), tuple(map(_host, grouped.words)))
@@ -65,7 +65,7 @@ def _host(array: Any) -> Array:
 def run(
     pipeline: Pipeline, segments: Sequence[Segment], lookups: Sequence[Sequence[Array]], tables: Sequence[Table]
 ) -> Outcome:
-    """A pipeline over segments; `lookups` are the arrays of each build side, `tables` those of Mapped."""
+    """Runs a pipeline over segments; `lookups` are the arrays of each build side, `tables` those of Mapped."""
     outcome = Outcome()
     parts: list[Grouped] = []
     rows: list[list[tuple[Array, Array | None]]] = []
@@ -119,7 +119,7 @@ def _grouped(block: Block, sink: Groups) -> Grouped:
 
 
 def _unique(numbers: Array) -> tuple[Array, Array]:
-    """The distinct columns, in order, and which of them each is."""
+    """Returns the distinct columns in order, and the index of each column among them."""
     if len(numbers) == 1:
         groups, place = np.unique(numbers[0], return_inverse=True)
         return groups[None], place
@@ -136,7 +136,7 @@ def _accumulated(op: str, place: Array, values: Array, count: int) -> Array:
 
 
 def merged(sink: Groups, parts: Sequence[Grouped]) -> Grouped:
-    """The groups of several parts together."""
+    """Merges the groups of several parts."""
     if not parts:
         empty = np.zeros(0, np.int64)
         words = tuple(_accumulated(each.op, empty, empty, 0) for each in sink.accumulators)

@@ -1,4 +1,4 @@
-"""Hash tables of 64-bit keys with open addressing, at most half full, as kernels/lookup.cuh probes them; bitmaps."""
+"""Open-addressing hash tables of 64-bit keys, at most half full, as kernels/lookup.cuh probes them; bitmaps."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _Array = np.ndarray[Any, Any]
 
 
 def bitmap_bytes(slots: int) -> int:
-    """The length of a bitmap of so many keys: a multiple of 16 bytes."""
+    """Returns the length of a bitmap of `slots` keys: a multiple of 16 bytes."""
     return -(-slots // 128) * 16
 
 
 def mixed(keys: _Array) -> _Array:
-    """The hash of 64-bit keys (MurmurHash3's finalizer); as kernels/lookup.cuh has it."""
+    """Hashes 64-bit keys with MurmurHash3's finalizer, as kernels/lookup.cuh does."""
     made = keys.astype(np.uint64)
     made ^= made >> np.uint64(33)
     made *= np.uint64(0xFF51AFD7ED558CCD)
@@ -26,7 +26,9 @@ def mixed(keys: _Array) -> _Array:
 
 
 def hash_table(keys: _Array, xp: Any = np) -> tuple[_Array, _Array]:
-    """A hash table at most half full, and each key's slot in it: arrays of `xp` (NumPy or CuPy), as the keys are."""
+    """Builds a hash table at most half full, and returns each key's slot; arrays of `xp` (NumPy or CuPy), as the keys
+    are.
+    """
     size = 16
     while size < 2 * len(keys):
         size *= 2
@@ -36,7 +38,7 @@ def hash_table(keys: _Array, xp: Any = np) -> tuple[_Array, _Array]:
     while len(waiting):
         slots = place[waiting]
         free = table[slots] == EMPTY
-        # Of several for one slot one has it; its equals share it.
+        # One of several keys for a slot wins it; equal keys share it.
         table[slots[free]] = keys[waiting[free]]
         waiting = waiting[table[slots] != keys[waiting]]
         place[waiting] = (place[waiting] + 1) % size
@@ -44,7 +46,7 @@ def hash_table(keys: _Array, xp: Any = np) -> tuple[_Array, _Array]:
 
 
 def probed(table: _Array, keys: _Array) -> tuple[_Array, _Array]:
-    """Each key's slot in a hash table, and whether it is there."""
+    """Returns each key's slot in a hash table, and whether the table has the key."""
     size = len(table)
     place = (mixed(keys) & np.uint64(size - 1)).astype(np.int64)
     waiting = np.flatnonzero((table[place] != keys) & (table[place] != EMPTY))

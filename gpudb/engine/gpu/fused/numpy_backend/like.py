@@ -1,6 +1,6 @@
-"""LIKE over texts as they are: patterns as bytes that no UTF-8 has for wildcards, and what they mean, on the host.
+"""LIKE over raw text: encodes patterns as bytes, with bytes that UTF-8 never uses as wildcards, and matches them.
 
-kernels/text.cuh has the same for one row on a GPU.
+kernels/text.cuh matches one row on a GPU.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 ONE, ANY = 0xFE, 0xFF
-"""One character, and any number of them."""
+"""Wildcards for one character, and for any number of them."""
 
 
 def encoded(pattern: str) -> bytes | None:
-    """A LIKE pattern as bytes, with the backslash as its escape; None for one that ends with its escape."""
+    """Encodes a LIKE pattern, whose escape is the backslash; None if it ends with its escape."""
     made = bytearray()
     place = 0
     while place < len(pattern):
@@ -48,29 +48,29 @@ CALLS: Mapping[str, tuple[str, bool, bool]] = {
     "textne": ("same", False, True),
     "starts_with": ("begins", False, False),
 }
-"""Functions of a text and a constant: what the constant is, whether case is ignored, whether the answer is negated."""
+"""Functions of a text and a constant: the constant's kind, whether case is ignored, whether the result is negated."""
 
 
 def pattern_of(how: str, text: str, *, fold: bool) -> bytes | None:
-    """The pattern of such a function; None where there is none."""
+    """Encodes the pattern of such a function; None where it cannot be encoded."""
     made = encoded(text) if how == "like" else literal(text) + (bytes([ANY]) if how == "begins" else b"")
     return lowered(made) if fold and made is not None else made
 
 
 def literal(text: str) -> bytes:
-    """The pattern that is one text alone."""
+    """Encodes the pattern that matches one text."""
     return text.encode()
 
 
 def lowered(pattern: bytes) -> bytes | None:
-    """A pattern of ASCII in lower case; None for another."""
+    """Lowercases an ASCII pattern; None for another."""
     if any(128 <= each < ONE for each in pattern):
         return None
     return bytes(each + 32 if 65 <= each <= 90 else each for each in pattern)
 
 
 def matched(texts: Sequence[bytes], pattern: bytes, *, fold: bool) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which of some texts are like a pattern."""
+    """Returns which texts match a pattern."""
     pieces = {ANY: b".*", ONE: b"(?:[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*)"}
     made = b"".join(pieces.get(each) or re.escape(bytes([each])) for each in pattern)
     like = re.compile(made, re.S).fullmatch

@@ -1,4 +1,4 @@
-"""Some rows of a segment on their way through a pipeline, with NumPy: filters, lookups, expressions.
+"""A block of a segment's rows that passes through a pipeline with NumPy: filters, lookups, expressions.
 
 Integers are int64, or Python's where their bounds need more bits.
 """
@@ -43,7 +43,7 @@ Table = tuple[Array, Array | None]
 
 
 class Block:
-    """Rows `first` to `last` of a segment's columns; `code` is the greatest error of what they have reached."""
+    """Rows `first` to `last` of a segment's columns; `code` is the greatest error code that they have raised."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Block:
         return values.astype(bool) if valid is None else values.astype(bool) & valid
 
     def keep(self, kept: Array) -> None:
-        """Only the rows of a mask, or those of places, in their order."""
+        """Keeps the rows of a boolean mask, or those at indexes, in their order."""
         self.rows = self.rows[kept]
         self._payloads = {
             key: (values[kept], None if valid is None else valid[kept])
@@ -115,7 +115,7 @@ class Block:
         self._pair(step, arrays, place, there, counts)
 
     def _asked(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> Array:
-        """Which rows have a partner for which the step's condition is true."""
+        """Returns which rows have a match for which the step's condition is true."""
         assert step.condition is not None
         rows, payloads = self.rows, self._payloads
         kept = self._pair(step, arrays, place, there, counts)
@@ -125,7 +125,7 @@ class Block:
         return met
 
     def _left(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> None:
-        """The rows beside each partner for which the step's condition is true, and those without one."""
+        """Joins rows with each match for which the step's condition is true, and keeps rows without one."""
         assert step.condition is not None
         rows, payloads = self.rows, self._payloads
         kept = self._pair(replace(step, kind="inner"), arrays, place, there, counts)
@@ -144,7 +144,7 @@ class Block:
         self._payloads = {key: _beside(found[1][key], other) for key, other in self._payloads.items()}
 
     def _pair(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> Array:
-        """The rows beside each of their partners; which row each was."""
+        """Joins rows with each of their matches; returns the index of each result row's source row."""
         kept = np.arange(len(self.rows)) if step.kind == "left" else np.flatnonzero(there)
         place, there = place[kept], there[kept]
         if counts is not None:
@@ -170,7 +170,7 @@ class Block:
         if bias > direct:
             known = stored != bias - 1
             valid = known if valid is None else known & valid
-        # Distances from the base may have all of 64 bits.
+        # Distances from the base may need all 64 bits.
         return (stored + np.uint64((step.bases[number] - bias) % 2**64)).astype(np.int64), valid
 
     # -------------------------------------------------------------------------------------------- values
@@ -194,7 +194,7 @@ class Block:
         return like.matched([held[row] for row in self.rows.tolist()], pattern, fold=fold), self._field(column)[1]
 
     def value(self, expr: Expr, active: Array | None = None) -> tuple[Array, Array | None]:
-        """An expression of the rows; errors count where `active` (None: everywhere)."""
+        """Evaluates an expression; errors count where `active` (None: everywhere)."""
         count = len(self.rows)
         match expr:
             case Field(column=column):
@@ -323,7 +323,7 @@ class Block:
 
 
 def _beside(one: tuple[Array, Array | None], other: tuple[Array, Array | None]) -> tuple[Array, Array | None]:
-    """Values of some rows, and those of others behind them."""
+    """Concatenates the values and validity of two sets of rows."""
     parts = one, other
     valid = None
     if one[1] is not None or other[1] is not None:
@@ -351,7 +351,7 @@ def _compared(op: str, a: Array, b: Array) -> Array:
     less: Array
     same: Array
     if a.dtype == np.float64 or b.dtype == np.float64:
-        # NaN equals NaN, and is above all.
+        # NaN equals NaN, and is greater than all.
         one, other = np.isnan(a), np.isnan(b)
         less = (a < b) | (~one & other)
         same = (a == b) | (one & other)

@@ -31,9 +31,9 @@ class Bits:
 class Piece:
     """Rows of a column as integers, float32 or float64; `valid` is their validity (None: none is NULL).
 
-    On the host integers are int64, and `valid` is a boolean mask. On a GPU integers have any width, those of 128 bits are
-    two of 64 bits per row, the low one first, and `valid` is Bits. Texts are indexes into `keys`. A NULL has any value,
-    possibly an index beyond the keys.
+    On the host integers are int64, and `valid` is a boolean mask. On a GPU integers have any width, those of 128 bits
+    are two of 64 bits per row, the low one first, and `valid` is Bits. Texts are indexes into `keys`. A NULL has any
+    value, possibly an index beyond the keys.
     """
 
     values: Any
@@ -51,7 +51,9 @@ class Pieces(Protocol):
         """
 
     def texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn:
-        """Reads rows `first` to `last` of a text column as raw text, to be concatenated; raises NotFused if it cannot be."""
+        """Reads rows `first` to `last` of a text column as raw text, to be concatenated; raises NotFused if it cannot
+        be.
+        """
 
     def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
         """Packs chunks other than text; one that needs more than 64 bits per value yields NotFused in its place."""

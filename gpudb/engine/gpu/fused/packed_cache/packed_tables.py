@@ -58,7 +58,7 @@ class PackedTables:
         return PackedTables(self.budget, self._pieces, self._least)
 
     def source(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> PackedSource:
-        """Returns the columns of a scan over this worker's share of its files, without files that the filter excludes."""
+        """Returns the columns of a scan over this worker's share of the files that its filter does not exclude."""
         return PackedSource(self, scan, scan_partition(scan, share), pruned_files(scan, parameters))
 
     def runs(self, table: Table, share: Partition, files: Sequence[DataFile]) -> list[Run]:

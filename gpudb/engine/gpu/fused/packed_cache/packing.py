@@ -1,8 +1,8 @@
-"""Packs decoded columns by kernels (kernels/pack*.cu): the host waits once for what several columns' values are.
+"""Packs decoded columns with kernels (kernels/pack*.cu); the host waits once for the value ranges of several columns.
 
-Of columns of fixed width a kernel each finds the least and the greatest value of each zone, and which steps divide
-them; one copy brings that to the host, which says how each column is to lie; then a kernel each writes it. What is in
-`packed` are the twins.
+For each fixed-width column one kernel finds the least and greatest value of each zone, and one the units that divide
+the values. One copy transfers the results to the host, which chooses each column's encoding; then a kernel per column
+writes it. `columns.packed_column` does the same with NumPy.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from gpudb.engine.gpu.fused.unsupported import NotFused
 
 BLOCK = 256
 _TURNS = 64
-"""Rows of a thread that looks for values."""
+"""Rows per thread in the kernels that survey values."""
 _WIDE = 8
-"""The bit for values of more than 64 bits."""
+"""The flag bit for values of more than 64 bits."""
 _NONE = np.int64(0)
 
 Launch = Callable[[str, int, Sequence[Any]], None]
-"""Starts a kernel by its name, so many blocks of it, with arrays and NumPy's scalars."""
+"""Starts a kernel: its name, the number of blocks, and arguments (arrays and NumPy scalars)."""
 
 
 VALUES = "i32", "i64", "u8", "i8", "i16", "i128"
-"""What kernels have values in, the usual ones first."""
+"""Types of values that kernels are compiled for, the most frequent first."""
 TEXTS = "text_starts", "text_ends", "text_bytes", "recode"
-"""The kernels of texts."""
+"""Kernels for texts."""
 
 
 def source(kind: str = "i64") -> str:
-    """The kernels over VALUES of a kind, and those over what is packed; or those of texts."""
+    """Returns the source of the kernels for a type of values and for packed columns, or of those for texts."""
     return building_block("pack_texts.cu") if kind == "texts" else f"{building_block('pack.cu')}\nOF({kind})\n"
 
 
 def source_of(name: str) -> str:
-    """Of which `source` a kernel is."""
+    """Returns which `source` contains a kernel."""
     return "texts" if name in TEXTS else name.partition("_")[2] or "i64"
 
 
 class Packing:
-    """Packs columns in arrays of `xp` (CuPy) by kernels that `launch` starts, in order."""
+    """Packs columns in arrays of `xp` (CuPy) with kernels that `launch` starts in order."""
 
     def __init__(self, xp: Any, launch: Launch) -> None:
         self._xp, self._launch = xp, launch
 
     def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
-        """Columns of fixed width; NotFused in the place of one that needs more than 64 bits a value."""
+        """Packs fixed-width columns; one that needs more than 64 bits per value yields NotFused in its place."""
         columns = [_Decoded(piece) for piece in pieces]
         looked = [each for each in columns if not each.real and each.rows]
         if looked:
@@ -62,7 +62,7 @@ class Packing:
         return [self._written(each) for each in columns]
 
     def _look(self, columns: Sequence[_Decoded]) -> None:
-        """Finds what values columns have, and waits for it."""
+        """Surveys the values of columns, and waits for the results."""
         ends = np.cumsum([len(each.found) for each in columns])
         words = self._xp.asarray(np.concatenate([each.found for each in columns]))
         for each, end in zip(columns, ends, strict=True):
@@ -75,7 +75,7 @@ class Packing:
             each.found = found[int(end) - len(each.found) : int(end)]
 
     def _written(self, column: _Decoded) -> PackedColumn | NotFused:
-        """A column of which it is known what its values are."""
+        """Writes a column whose values have been surveyed."""
         rows, state = column.rows, int(column.found[0])
         if state >> _WIDE & 1:
             return NotFused("a numeric of more than 64 bits")
@@ -94,7 +94,7 @@ class Packing:
         return PackedColumn(Form(width, unit, column.real, nullable), base, rows, data, valid, low, high, zones)
 
     def coded(self, piece: Piece, codes: np.ndarray[Any, Any]) -> PackedColumn:
-        """A column of texts, whose places are int32, by its texts' codes in a dictionary."""
+        """Packs a text column, given as int32 indexes of its texts, by the texts' codes in a dictionary."""
         rows = len(piece.values)
         held = self._xp.empty(rows, np.int32)
         if rows:
@@ -105,14 +105,14 @@ class Packing:
         return made
 
     def texts(self, data: Any, ends: Any, valid: Bits | None) -> PackedColumn:
-        """A part of texts as they are, to be joined: their bytes, and where each ends among these (int32 or int64)."""
+        """Returns a chunk of raw text that is to be concatenated; `ends` are its end offsets (int32 or int64)."""
         rows = len(ends)
         bitmap = self._bits(rows, [(valid, rows)]) if valid is not None else None
         held = Texts(ends, None, data, len(data), ascii=False)
         return PackedColumn(Form(4, 1, False, valid is not None, True), 0, rows, None, bitmap, None, None, None, held)
 
     def joined(self, parts: Sequence[PackedColumn]) -> PackedColumn:
-        """The rows of several columns of one type, one after the other, as one column; NotFused for texts too long."""
+        """Concatenates columns of one type; raises NotFused for texts that are too long."""
         if parts and parts[0].form.text:
             return self._texts_joined(parts)
         if len(parts) == 1:
@@ -168,7 +168,7 @@ class Packing:
         return PackedColumn(Form(4, 1, False, nullable, True), 0, rows, None, valid, None, None, None, made)
 
     def _bits(self, rows: int, masks: Sequence[tuple[Bits | None, int]]) -> Any:
-        """Bitmaps of so many rows each (None: all are there), one after the other, as one."""
+        """Concatenates bitmaps, each with its number of rows (None: all valid)."""
         made = self._xp.zeros(length_of(rows, 1) // 8, np.uint8)
         start = 0
         for mask, count in masks:
@@ -181,7 +181,7 @@ class Packing:
 
 
 class _Decoded:
-    """A piece as kernels are given it; `found` is what they say of its values."""
+    """A chunk as kernel arguments; `found` holds the survey of its values."""
 
     def __init__(self, piece: Piece) -> None:
         values = piece.values

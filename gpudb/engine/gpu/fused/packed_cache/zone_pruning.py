@@ -1,4 +1,4 @@
-"""Leaves out rows that a pipeline's steps would drop, as far as zones of its columns tell: nothing is read of them."""
+"""Prunes rows by zone maps: skips zones whose rows a pipeline's steps would drop."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 from gpudb.engine.gpu.fused.numpy_backend.row_block import Array
 
 _MOST = 16
-"""Into so many parts a segment is cut at most: each is a launch."""
+"""Maximum number of parts that a segment is split into; each is a launch."""
 _Span = tuple[Array | int, Array | int]
 """The least and greatest value of each zone."""
 _Rows = list[tuple[int, int]] | None
-"""The first rows of parts, and those after their last; None is all rows as they are."""
+"""The first row of each part, and the row after its last; None for all rows."""
 
 
 def parts(pipeline: Pipeline, segment: Segment) -> list[Segment]:
-    """The rows of a segment that may be kept, in parts: all of them as they are where none can be left out."""
+    """Returns the rows of a segment that may be kept, in parts; the segment itself where none can be skipped."""
     return _cut(segment, _wanted(pipeline, segment))
 
 
 class Wanted:
-    """The parts of segments that a pipeline reads: which rows these are is found once for columns of the same zones."""
+    """Prunes the segments that a pipeline reads; remembers the result for columns with the same zones."""
 
     def __init__(self) -> None:
         self._known: tuple[Pipeline, list[Zones | None], list[_Rows]] | None = None
 
     def parts(self, pipeline: Pipeline, segments: Sequence[Segment]) -> list[Segment]:
-        """See `parts`, of all segments."""
+        """Prunes several segments: see `parts`."""
         zones = [column.zones for segment in segments for column in segment.columns]
         known = self._known
         if known is None or known[0] is not pipeline or len(known[2]) != len(segments) or not _same(known[1], zones):
@@ -61,13 +61,13 @@ def _cut(segment: Segment, rows: _Rows) -> list[Segment]:
 
 
 class _Zones:
-    """What is known of a segment's columns, zone by zone."""
+    """Value ranges of a segment's columns, by zone."""
 
     def __init__(self, segment: Segment, ends: Array) -> None:
         self._columns, self._ends = segment.columns, ends
 
     def kept(self, pipeline: Pipeline) -> Array:
-        """Which zones may have rows that are kept; rows behind a step that can fail are reached, and may fail."""
+        """Returns which zones may have rows that are kept; rows that reach a step that can fail must reach it."""
         kept = np.ones(len(self._ends), bool)
         for step in pipeline.steps:
             if any(map(can_fail, exprs_of(step))):
@@ -79,7 +79,7 @@ class _Zones:
         return kept
 
     def _found(self, step: Lookup) -> Array:
-        """Which zones may have keys that a build side has."""
+        """Returns which zones may have keys of a build side."""
         found: Array = np.ones(len(self._ends), bool)
         for key, low, size in zip(step.keys, step.lows, step.sizes, strict=True):
             span = self._span(key)
@@ -88,7 +88,7 @@ class _Zones:
         return found
 
     def _true(self, condition: Expr) -> Array:
-        """Which zones may have rows for which a condition is true."""
+        """Returns which zones may have rows for which a condition is true."""
         made: Array = np.ones(len(self._ends), bool)
         match condition:
             case Logic(op="AND", args=args):
@@ -115,7 +115,7 @@ class _Zones:
                 return zones.lows, zones.highs
             case Calendar(field="year", arg=arg, micros=micros):
                 span = self._span(arg)
-                # Years grow with their days; of no value there is no year.
+                # Years are monotonic in days; without values there is no year.
                 if span is None:
                     return None
                 low, high = (calendar.field("year", end, micros=micros) for end in span)
@@ -124,7 +124,7 @@ class _Zones:
 
 
 def _possible(op: str, a: _Span, b: _Span) -> Array | bool:
-    """For which zones a comparison of what lies within two spans can be true."""
+    """Returns for which zones a comparison of values within two ranges can be true."""
     match op:
         case "<":
             return a[0] < b[1]
@@ -140,7 +140,7 @@ def _possible(op: str, a: _Span, b: _Span) -> Array | bool:
 
 
 def _ranges(ends: Array, kept: Array) -> list[tuple[int, int]]:
-    """The rows of zones that are kept, from and to where kernels may begin: few ranges, so some rows more."""
+    """Returns the row ranges of kept zones, aligned for kernels; few ranges, so some rows more."""
     rows = int(ends[-1])
     turns = np.flatnonzero(np.diff(kept, prepend=False, append=False))
     starts = np.concatenate([[0], ends])

@@ -1,4 +1,4 @@
-"""A fused part that is bound: a pipeline, the arrays that it reads, and what becomes of its outcome."""
+"""A bound fused part: a pipeline, the arrays that it reads, and the conversion of its outcome to result columns."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from gpudb.engine.gpu.lower.error_codes import raised
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a table's column: bounds (None for floats), whether it has NULLs, the dictionary of text; of
-    texts as they are, whether they are ASCII."""
+    """Facts about a table's column: bounds (None for floats), nullability, a text's dictionary.
+
+    `texts` is not None for raw text, and says whether it is ASCII.
+    """
 
     bounds: Bounds
     nullable: bool
@@ -29,22 +31,22 @@ class Known:
 
 
 class Source(Protocol):
-    """The packed columns of a scan."""
+    """Provides the packed columns of a scan."""
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
 
     def known(self, column: int, *, texts: bool = False) -> Known:
-        """What is known of a column, by its place in the scan; it may be one of `texts` as they are."""
+        """Returns the facts about a column of the scan; `texts` allows raw text."""
 
     def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Sequence[executor.Segment]:
-        """The scan's rows, with some of its columns, some of them of `texts` as they are."""
+        """Returns the scan's segments with some of its columns; those in `texts` as raw text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What runs: `pipeline` over each of `segments`, with the forms of its columns, the `fields` of the source."""
+    """What runs: `pipeline` over each of `segments`, with the encodings of its columns, the `fields` of the source."""
 
     pipeline: Pipeline
     fields: tuple[int, ...]
@@ -54,28 +56,28 @@ class Prepared:
     finish: Callable[[executor.Outcome], list[Lane]]
     top: Top | None = None
     texts: tuple[int, ...] = ()
-    """Those of the fields that are texts as they are."""
+    """The fields that are raw text."""
 
     def outcome(self, run: Callable[[Prepared], executor.Outcome]) -> executor.Outcome:
-        """What comes of it, by what runs a pipeline."""
+        """Computes the outcome; `run` executes a pipeline."""
         if self.top is None:
             return run(self)
         return self.top.outcome(self.pipeline, lambda pipeline: run(replace(self, pipeline=pipeline)))
 
     @property
     def pipelines(self) -> tuple[Pipeline, ...]:
-        """What runs, but for parameters."""
+        """The pipelines that run, up to parameters."""
         return (self.pipeline,) if self.top is None else self.top.pipelines(self.pipeline)
 
     def passed(self, outcome: executor.Outcome) -> int | None:
-        """How many rows came to the sink; None where that is not in the outcome, on the host."""
+        """Returns how many rows reached the sink; None where the outcome on the host does not show it."""
         if isinstance(self.pipeline.sink, Groups):
             counts = None if outcome.grouped is None else outcome.grouped.words[0]
             return int(counts.sum()) if isinstance(counts, np.ndarray) else None
         return len(outcome.rows[0][0]) if self.top is None and outcome.rows else None
 
     def lanes(self, outcome: executor.Outcome) -> list[Lane]:
-        """The result's columns, where they lie; raises the error that a row had."""
+        """Returns the result's columns, on host or device; raises the error that a row raised."""
         if outcome.code:
             raise raised(outcome.code)
         return self.finish(outcome)

@@ -1,9 +1,9 @@
-"""The first rows by an order: histograms of the first key narrow it down, then a pass gives the rows that are left.
+"""Top-N: histograms of the first sort key narrow the range, then one pass outputs the remaining rows.
 
-A histogram is a pipeline of its own: groups by the upper bits of the key's distance from the least that can matter,
-whose counts tell in which of them the last row that is wanted lies. All rows up to there come out, so at least as many
-as are wanted, those that are equal by the first key included; who orders them by all keys takes the first. A query's
-histograms are one kernel, whose parameters differ.
+A histogram is a pipeline: it groups by the upper bits of the key's distance from the least relevant value, and its
+counts locate the bin of the last row of the N. The final pass outputs all rows up to that bin: at least N, with those
+that tie in the first key; the caller sorts them by all keys and takes the first N. A query's histograms share one
+kernel, with other parameters.
 Source of the idea: radix select (Alabi, Blelloch, Ding, Leischner, Winter: Fast K-Selection Algorithms for GPUs, 2012).
 """
 
@@ -36,21 +36,21 @@ from gpudb.plan.tree import nodes
 from gpudb.sql import bound
 
 _BITS = 12
-"""Bits of a histogram's place."""
+"""Bits of a histogram's bin number."""
 _ENOUGH = 1 << 14
-"""So many rows are not narrowed down any further."""
+"""At most this many rows are not narrowed any further."""
 Run = Callable[[Pipeline], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """The `limit` rows whose `rank` is least, of an integer that is never NULL."""
+    """The `limit` rows of the least `rank`, an integer that is never NULL."""
 
     rank: Expr
     limit: int
 
     def outcome(self, pipeline: Pipeline, run: Run) -> Outcome:
-        """The rows of a pipeline (whose sink is Rows) up to a rank, and perhaps some more."""
+        """Returns a pipeline's rows (its sink is Rows) up to a rank; possibly more than `limit`."""
         assert self.rank.bounds is not None
         low, high = self.rank.bounds
         wanted = self.limit
@@ -73,7 +73,7 @@ class Top:
         return run(self._rows(pipeline, high))
 
     def pipelines(self, pipeline: Pipeline) -> tuple[Pipeline, ...]:
-        """What `outcome` runs, but for parameters."""
+        """Returns the pipelines that `outcome` runs, up to parameters."""
         assert self.rank.bounds is not None
         low, high = self.rank.bounds
         return self._histogram(pipeline, low, high, 0), self._rows(pipeline, high)
@@ -97,12 +97,12 @@ class Top:
         return replace(pipeline, steps=(*pipeline.steps, *within), sink=sink)
 
     def _given(self, value: int) -> Literal:
-        # Of one type, whatever the value is.
+        # One type for every value, so that the kernel is the same.
         return Literal(self.rank.bounds, False, value, True)
 
 
 def ranked_by(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:
-    """An integer or float as what sorts by its least; NULLs are before or behind all."""
+    """Converts a sort key to an integer that sorts ascending, with NULLs before or after all values."""
     if expr.bounds is None:
         expr = Ordered((-(2**63), 2**63 - 1), expr.nullable, expr)
     assert expr.bounds is not None
@@ -121,13 +121,13 @@ def ranked_by(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:
 
 
 def first_rows(node: nodes.Sort, parameters: Sequence[object]) -> int | None:
-    """How many of a sort's first rows are wanted, OFFSET's included; None for all, and where it is computed."""
+    """Returns how many of a sort's first rows are needed, OFFSET included; None for all, and where it is computed."""
     limit, offset = (count_of(each, parameters) for each in (node.limit, node.offset))
     return None if limit is None or -1 in {limit, offset} else limit + (offset or 0)
 
 
 def count_of(expr: bound.Expr | None, parameters: Sequence[object]) -> int | None:
-    """What LIMIT or OFFSET says; None without one, -1 where it is computed, or wrong."""
+    """Returns the value of LIMIT or OFFSET; None if absent, -1 where it is computed or invalid."""
     value = parameters[expr.number - 1] if isinstance(expr, bound.Parameter) else expr
     value = value.value if isinstance(value, bound.Constant) else value
     return value if value is None or (isinstance(value, int) and value >= 0) else -1

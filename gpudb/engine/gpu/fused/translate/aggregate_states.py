@@ -1,6 +1,7 @@
-"""Aggregate calls as accumulators of a pipeline, and groups as the partial states that the general engine merges.
+"""Translates aggregate calls to accumulators, and groups to the partial states that the general engine merges.
 
-The columns are those of `lower.aggregates`: k0, k1, … (with "s" what a numeric key shows), a0, a0n, … by call.
+The columns are those of `lower.aggregates`: k0, k1, … (with the suffix "s" a numeric key's display scale), a0, a0n, …
+by call.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _ONE = Literal((1, 1), False, 1)
 
 
 class Accumulators:
-    """The accumulators of a sink: equal ones are one. `rows` is the most rows that a group can have."""
+    """The accumulators of a sink, without duplicates. `rows` is the maximum number of rows in a group."""
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
@@ -58,13 +59,13 @@ class Accumulators:
         return self.made.index(wanted)
 
     def count(self, value: Expr | None) -> int:
-        """How many values are not NULL; how many rows without one."""
+        """Adds a count of values that are not NULL, or of rows without a value; returns its index."""
         if value is None or not value.nullable:
             return 0
         return self._place("add", IsNull(BOOLEAN, False, value, True))
 
     def total(self, value: Expr) -> list[int]:
-        """A sum of integers: one word where bounds prove that it is enough, else a word for each 32 bits."""
+        """Adds a sum of integers: one word where bounds prove that it suffices, else a word per 32 bits."""
         assert value.bounds is not None
         size = max(-value.bounds[0], value.bounds[1])
         if size * max(self._rows, 1) >= MOST_SUM:
@@ -81,14 +82,14 @@ class Accumulators:
         return found
 
     def place(self, op: Any, value: Expr) -> int:
-        """An accumulator of one word."""
+        """Adds an accumulator of one word; returns its index."""
         return self._place(op, value)
 
 
 def column_of(
     call: bound.Aggregate, number: int, over: Translator, made: Accumulators, tables: MappingTables
 ) -> Column:
-    """A call's accumulators, and how their words become the columns of its state."""
+    """Adds a call's accumulators, and returns the function that turns their words into the columns of its state."""
     name = f"a{number}"
     if call.distinct and call.function.name not in {"min", "max"}:
         raise NotFused(f"{call.function.name}(DISTINCT …)")
@@ -100,7 +101,7 @@ def column_of(
     match call.function.name:
         case "count":
             given = None if value is None else value.expr
-            # What can fail is computed, were it never NULL.
+            # An argument that can fail is evaluated even if it is never NULL.
             if given is not None and can_fail(given):
                 place = made.place("add", IsNull(BOOLEAN, False, given, True))
             else:
@@ -129,7 +130,7 @@ def _sum(name: str, value: Value, made: Accumulators) -> Column:
         ]
         if value.type.carried:
             xp = module_of(words[0])
-            # Without a value the sum is NULL, and shows nothing.
+            # Without a value the sum is NULL, and has no display scale.
             decimals = xp.full(len(words[0]), shown) if most is None else xp.where(words[count] > 0, words[most], 0)
             found.append(Lane(name + "s", pl.Int8(), (decimals,)))
         return found
@@ -138,7 +139,7 @@ def _sum(name: str, value: Value, made: Accumulators) -> Column:
 
 
 def _kept(condition: Expr, value: Value | None) -> Value:
-    """A value that is NULL where FILTER is not true."""
+    """Returns a value that is NULL where FILTER is not true."""
     if value is None:
         nothing = Literal((1, 1), True, None)
         return Value(SqlType("int4"), Choose((1, 1), True, ((condition, _ONE),), nothing))
@@ -151,7 +152,7 @@ def _kept(condition: Expr, value: Value | None) -> Value:
 
 
 def _reals(name: str, value: Value, made: Accumulators) -> Column:
-    # An infinity among the values is no overflow: they are counted.
+    # An infinite value is no overflow: infinite values are counted.
     ends = (Literal(None, False, float("inf")), Literal(None, False, float("-inf")))
     same = tuple(Compare(BOOLEAN, value.expr.nullable, "==", value.expr, end) for end in ends)
     infinite = Logic(BOOLEAN, value.expr.nullable, "OR", same)
@@ -168,7 +169,7 @@ def _reals(name: str, value: Value, made: Accumulators) -> Column:
 
 
 def _floats(ordered: Array) -> Array:
-    """Floats again, from what orders as they do."""
+    """Decodes floats from the integers that sort as they do."""
     made: Array = module_of(ordered).where(ordered < 0, ordered ^ np.int64(MAX), ordered)
     return made.view(np.float64)
 
@@ -199,11 +200,11 @@ def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators,
 
 
 def ranked(expr: Expr, dictionary: Dictionary, tables: MappingTables) -> tuple[Expr, Array]:
-    """Codes by their texts' order, and the code of each place in it."""
+    """Maps codes to the ranks of their texts; returns the code of each rank, too."""
     order = dictionary.values.arg_sort().to_numpy().astype(np.int64)
     ranks = np.zeros(len(order) + 1, np.int64)
     ranks[order] = np.arange(len(order))
-    # A NULL stays one: it must not become the rank behind the dictionary's.
+    # NULL stays NULL: it must not become the rank after the dictionary's last.
     valid = np.ones(len(order) + 1, bool)
     valid[-1] = False
     number = tables.add(ranks, valid)
@@ -212,14 +213,14 @@ def ranked(expr: Expr, dictionary: Dictionary, tables: MappingTables) -> tuple[E
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """How the places of a key become its columns."""
+    """Turns the distances of a key into its columns."""
 
     value: Value
     low: int
     size: int
 
     def columns(self, name: str, places: Array) -> list[Lane]:
-        """The key's lanes, from its distances from `low`."""
+        """Returns the key's columns, from its distances from `low`."""
         if not self.value.expr.nullable:
             return lanes_of(self.value, places + self.low, None, name)
         null = places == self.size - 1
@@ -228,7 +229,7 @@ class KeyColumn:
 
 
 def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> list[Lane]:
-    """Values that a pipeline computed as the lanes of their SQL type."""
+    """Returns values that a pipeline computed as the physical columns of their SQL type."""
     held = lanes(value.type)
     if value.dictionary is not None:
         assert value.type.name in TEXT
@@ -242,7 +243,7 @@ def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> li
 
 
 def grouped_lanes(grouped: Grouped, sink: Groups, columns: Sequence[KeyColumn], calls: Sequence[Column]) -> list[Lane]:
-    """Groups as the columns of a partial aggregate; without keys there is one always."""
+    """Returns groups as the columns of a partial aggregate; without keys there is always one group."""
     words = grouped.words
     if not sink.keys and not grouped.groups.shape[1]:
         starts = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}

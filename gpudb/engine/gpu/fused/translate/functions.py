@@ -1,4 +1,4 @@
-"""Functions and conversions that kernels compute: arithmetic, comparisons, fields of dates; exact, errors as codes."""
+"""Functions and casts that kernels compute: arithmetic, comparisons, date fields; exact, with errors as codes."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _FLIPPED: dict[str, Any] = _ORDERS | {"==": "==", "!=": "!="}
 FIELDS = {"year", "month", "day", "quarter", "dow", "isodow", "doy"}
 _CLOCK = {"hour", "minute"}
 _FAR = 200_000 * 366
-"""Days from 1970 within which the calendar is computed in 32 bits."""
+"""Days from 1970 within which 32 bits suffice for calendar arithmetic."""
 
 
 def both(*ranges: tuple[int, int]) -> tuple[int, int]:
-    """The bounds that hold all of some."""
+    """Returns the smallest bounds that contain all ranges."""
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 def call(function: Function, args: tuple[Value, ...], kind: SqlType) -> Value:
-    """A function of numbers; NotFused for any other."""
+    """Translates a function of numbers; raises NotFused for any other."""
     name = function.name
     if any(each.dictionary is not None for each in args):
         raise NotFused(f"function {name} of text and other columns")
@@ -114,7 +114,7 @@ def _within(op: Any, left: Value, right: Value, limits: tuple[int, int], code: i
 def _numeric(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
     left, right = args
     scale = kind.numeric_digits[1]
-    # What it shows is known where both show the same in every row; a comparison need not know.
+    # The display scale is known where both operands' are constant; a comparison does not need it.
     a, b = (each.shown if each.type.carried else each.scale for each in args)
     shown = None
     if op == "*":
@@ -132,7 +132,7 @@ def _numeric(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
 
 def _float(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
     if kind.name == "float4":
-        # A float of 32 bits ends sooner.
+        # A 32-bit float overflows earlier.
         raise NotFused(f"arithmetic of type {kind.plain}")
     left, right = (converted(each, SqlType("float8")) for each in args)
     codes = OVERFLOW, UNDERFLOW if op in {"*", "/"} else 0, DIVISION if op == "/" else 0
@@ -140,7 +140,7 @@ def _float(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
 
 
 def compared(op: Any, left: Value, right: Value) -> Expr:
-    """A comparison of two values of one type, or of two numbers."""
+    """Translates a comparison of two values of one type, or of two numbers."""
     if left.dictionary is not None or right.dictionary is not None:
         raise NotFused("a comparison of two texts")
     names = {left.type.name, right.type.name}
@@ -156,7 +156,7 @@ def compared(op: Any, left: Value, right: Value) -> Expr:
 
 
 def _unscaled(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
-    """What is compared by an order, a multiple with a constant, as what it is a multiple of: a column of fewer bits."""
+    """Moves a constant factor from a column to the constant that it is compared with: the column stays narrow."""
     match left, right:
         case (
             Arithmetic(op="*", left=of, right=Literal(value=int(factor), given=False), limits=None),
@@ -168,7 +168,7 @@ def _unscaled(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
 
 
 def scaled(expr: Expr, factor: int) -> Expr:
-    """An integer times a constant, which no bounds of its kind exclude."""
+    """Multiplies an integer by a constant, without the limits of its type."""
     if factor == 1 or (isinstance(expr, Literal) and expr.value is None):
         return expr
     assert expr.bounds is not None
@@ -181,7 +181,7 @@ def scaled(expr: Expr, factor: int) -> Expr:
 
 
 def at_scale(value: Value, scale: int) -> Expr:
-    """An integer's or numeric's digits with so many decimals, no fewer than it has."""
+    """Returns an integer or numeric as an integer of `scale` decimals, at least as many as it has."""
     return scaled(value.expr, 10 ** (scale - value.scale))
 
 
@@ -197,7 +197,7 @@ def _nearest(number: int, factor: int) -> int:
 
 
 def converted(value: Value, kind: SqlType) -> Value:
-    """A value as one of another type."""
+    """Casts a value to another type."""
     source, target = value.type, kind
     if source.name == target.name and (target.modifier == -1 or source == target) and target.name != "numeric":
         return Value(kind, value.expr, value.dictionary, value.shown)
@@ -248,7 +248,7 @@ def _to_exact(value: Value, kind: SqlType) -> Value:
 
 
 def extract(expr: bound.Call, value: Value) -> Value:
-    """EXTRACT, and date_part: a field of a date or timestamp."""
+    """Translates EXTRACT and date_part: a field of a date or timestamp."""
     name = expr.args[0]
     if not isinstance(name, bound.Constant) or not isinstance(name.value, str):
         raise NotFused("extract of a field that is no constant")

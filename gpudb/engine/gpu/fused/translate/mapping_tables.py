@@ -11,7 +11,7 @@ from gpudb.engine.gpu.fused.translate.typed_values import Dictionary, Value
 
 
 class MappingTables:
-    """The tables of a pipeline's Mapped expressions: entries of int64, and which are not NULL (None: all)."""
+    """Collects the tables of a pipeline's `Mapped` expressions: int64 entries and their validity (None: all valid)."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]] = []
@@ -19,7 +19,7 @@ class MappingTables:
         self._kept: list[Any] = []
 
     def add(self, entries: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None) -> int:
-        """The number of a new table: of as few bytes an entry as its values need."""
+        """Adds a table with the fewest bytes per entry, and returns its number."""
         low, high = int(entries.min()), int(entries.max())
         kinds = ((np.uint8, 2**8), (np.uint16, 2**16), (np.uint32, 2**32))
         kind = next((kind for kind, limit in kinds if low >= 0 and high < limit), np.int64)
@@ -27,12 +27,12 @@ class MappingTables:
         return len(self.entries) - 1
 
     def pattern(self, made: bytes) -> int:
-        """The number of a new table that is a pattern's bytes."""
+        """Adds a table that holds a pattern's bytes, and returns its number."""
         self.entries.append((np.frombuffer(made + b"\0", np.uint8), None))
         return len(self.entries) - 1
 
     def once(self, key: tuple[Any, Dictionary], make: Callable[[], Value]) -> Value:
-        """What was made before for an expression over a dictionary."""
+        """Returns the memoized translation of an expression over a dictionary."""
         expr, dictionary = key
         place = (expr, id(dictionary))
         if place not in self._made:

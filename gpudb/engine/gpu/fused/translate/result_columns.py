@@ -1,4 +1,4 @@
-"""Columns of results as kernels leave them: numbers where they lie, on the host or a GPU, and texts as codes."""
+"""Result columns of kernels: numbers on the host or a GPU, and texts as dictionary codes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A column: `parts` are integers, or floats, one array where there is one; else words of 32 bits of wide integers,
-    from the lowest on, the last with all bits that are left. Where it is not `valid` (None: nowhere) it is NULL. With a
-    `dictionary` the integers are its codes.
+    """A result column. `parts` is one array of integers or floats, or the limbs of wide integers.
+
+    Limbs have 32 bits each, the lowest first; the last has all remaining bits. Rows that are not `valid` are NULL
+    (None: all valid). With a `dictionary` the integers are its codes.
     """
 
     name: str
@@ -27,12 +28,12 @@ class Lane:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return len(self.parts[0])
 
 
 def module_of(array: Any) -> Any:
-    """NumPy, or CuPy for an array on a GPU."""
+    """Returns NumPy, or CuPy for an array on a GPU."""
     if isinstance(array, np.ndarray):
         return np
     import cupy
@@ -41,12 +42,12 @@ def module_of(array: Any) -> Any:
 
 
 def on_host(lanes: Sequence[Lane]) -> bool:
-    """Whether all of some columns lie on the host."""
+    """Whether all columns are on the host."""
     return all(isinstance(part, np.ndarray) for lane in lanes for part in lane.parts)
 
 
 def frame_of(lanes: Sequence[Lane]) -> pl.DataFrame:
-    """Columns that lie on the host as a frame."""
+    """Builds a frame from columns that are on the host."""
     return pl.DataFrame([_series(lane) for lane in lanes])
 
 
@@ -59,7 +60,7 @@ def _series(lane: Lane) -> pl.Series:
         made = pl.Series(lane.parts[0].tolist(), dtype=pl.Int128)
     else:
         made = pl.Series(lane.parts[0])
-    # What stands in a NULL's place may be no value of the lane's type.
+    # The value at a NULL may be out of range for the column's type.
     return _typed(made if lane.valid is None else made.set(pl.Series(~lane.valid), None), lane.kind).alias(lane.name)
 
 
@@ -69,7 +70,7 @@ def _wide(parts: Sequence[Any]) -> pl.Series:
 
 
 def _typed(series: pl.Series, held: pl.DataType) -> pl.Series:
-    """Integers or floats as a lane's type."""
+    """Casts integers or floats to the column's type."""
     if held == pl.Date:
         return series.cast(pl.Int32).cast(held)
     return series.cast(held)

@@ -1,4 +1,4 @@
-"""What is asked of columns of texts as they are: LIKE and its kin, equality with constants, whether a text is NULL."""
+"""Predicates over raw text columns: LIKE and similar, equality with constants, NULL tests."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from gpudb.sql import bound
 from gpudb.types import BOOL
 
 Scope = Sequence[Callable[[], Value]]
-"""The columns that expressions are over, each translated when it is first used."""
+"""The columns that expressions refer to, each translated on first use."""
 MOST_ITEMS = 64
 
 
 class TextPredicates:
-    """Translates predicates over texts as they are; their patterns are added to `tables`."""
+    """Translates predicates over raw text; adds their patterns to `tables`."""
 
     def __init__(self, scope: Scope, tables: MappingTables, parameters: Sequence[object]) -> None:
         self._scope, self._tables, self._parameters = scope, tables, parameters
 
     def of(self, expr: Any) -> Value | None:
-        """A predicate over one such column; None for another expression."""
+        """Translates a predicate over one raw text column; None for another expression."""
         match expr:
             case bound.Test(arg=arg, what=what, negated=negated) if what not in {"TRUE", "FALSE"}:
                 texts = self._texts(arg)
@@ -54,7 +54,7 @@ class TextPredicates:
         return None
 
     def _texts(self, expr: Any) -> Value | None:
-        """The column of texts as they are that an expression is; None for another."""
+        """Returns the raw text column that an expression refers to; None for another expression."""
         while isinstance(expr, bound.Cast) and expr.type.name in PLAIN_TEXT and expr.type.modifier == -1:
             expr = expr.arg
         if not isinstance(expr, bound.Column) or expr.rel != INPUT:

@@ -1,7 +1,7 @@
-"""Expressions of a plan as a pipeline's: integers with bounds and floats, text by its dictionary's codes.
+"""Translates a plan's expressions to a pipeline's: integers with bounds and floats, text as dictionary codes.
 
-What needs only one text column is computed on the column's dictionary, by the general engine's own expressions, and is
-a table that codes are looked up in: so LIKE, substring and their like have one meaning.
+An expression over a single text column is evaluated on the column's dictionary by the general engine's expressions, and
+becomes a table indexed by code: so LIKE, substring and similar functions have one implementation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gpudb.types import BOOL
 
 
 class Translator:
-    """Translates expressions over a scope; what they look up is added to `tables`."""
+    """Translates expressions over a scope; adds the tables that they read to `tables`."""
 
     def __init__(self, scope: Scope, tables: MappingTables, parameters: Sequence[object]) -> None:
         self._scope = scope
@@ -49,11 +49,11 @@ class Translator:
         self._predicates = TextPredicates(scope, tables, parameters)
 
     def condition(self, expr: Any) -> Expr:
-        """A boolean."""
+        """Translates a boolean."""
         return self.value(expr).expr
 
     def value(self, expr: Any) -> Value:
-        """The value of an expression; NotFused names what no kernel computes."""
+        """Translates an expression; NotFused names what no kernel computes."""
         if not isinstance(expr, bound.Column):
             asked = self._predicates.of(expr)
             if asked is not None:
@@ -67,13 +67,13 @@ class Translator:
         return made
 
     def passed(self, expr: Any) -> Value:
-        """The value of an expression that a projection passes on: texts as they are, too."""
+        """Translates an expression of a projection; a raw text column passes unchanged."""
         return self._scope[expr.index]() if isinstance(expr, bound.Column) else self.value(expr)
 
     # ------------------------------------------------------------------------------------------ text
 
     def _only_text(self, expr: Any) -> Value | None:
-        """The one text column that an expression reads, if it reads no other."""
+        """Returns the one text column that an expression reads, if it reads no other column."""
         found: list[int] = []
 
         def look(each: Any) -> Any:
@@ -136,7 +136,7 @@ class Translator:
         number = self._tables.add(entries, valid)
         return Value(expr.type, Mapped(bounds, nullable, text.expr, number, len(values)), new)
 
-    # ------------------------------------------------------------------------------------------ the rest
+    # ------------------------------------------------------------------------------------------ other expressions
 
     @singledispatchmethod
     def _value(self, expr: Any) -> Value:
@@ -228,7 +228,7 @@ class Translator:
 
 
 def _shown(conditions: list[Expr], values: list[Value]) -> int | Expr:
-    """How many decimals the value that is chosen shows."""
+    """Returns the display scale of the chosen value."""
     found: list[Expr] = []
     for value in values:
         shown = value.shown if value.type.carried else value.scale

@@ -1,4 +1,4 @@
-"""Translated values: a pipeline's expression beside its SQL type, and the dictionary that its codes stand for."""
+"""Translated values: a pipeline's expression, its SQL type, and the dictionary of its codes."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from gpudb.types import SqlType
 WIDE = 2**63
 TEXT = {"text", "varchar", "bpchar", "name", "unknown"}
 PLAIN_TEXT = {"text", "varchar"}
-"""Those that may lie as they are."""
+"""Types whose columns may be stored as raw text."""
 FLOATS = {"float4", "float8"}
 INTEGERS = {"int2", "int4", "int8"}
 MOMENTS = {"timestamp", "timestamptz"}
 HELD = INTEGERS | FLOATS | TEXT | MOMENTS | {"bool", "date", "time", "oid", "numeric"}
 _EPOCH = dt.datetime(1970, 1, 1)
 _FEW, _FEW_BYTES = 1 << 16, 1 << 24
-"""Of so many texts at most, of so many bytes, the order of all is kept, and what Arrow needs of them."""
+"""Dictionaries of at most this many texts and bytes cache the ranks of all texts, and their Arrow array."""
 _SENT = 1 << 14
-"""So many texts at most, of so many bytes, go from one process to another whole."""
+"""Dictionaries of at most this many texts, and bytes, are sent whole to another process."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """The distinct texts that codes from 0 on stand for. `kept` is that the same one comes for the same texts again."""
+    """The distinct texts of codes from 0 on. `kept` says that the same texts yield the same object again."""
 
     values: pl.Series
     kept: bool = False
 
     def texts(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pl.Series:
-        """The texts of some codes, NULL where they are not `valid`."""
+        """Decodes codes; NULL where they are not `valid`."""
         if valid is not None and not valid.any():
             return pl.Series([None] * len(codes), dtype=pl.String)
-        # By Series' own methods: what goes by an expression takes longer than all of them.
+        # Series methods: dispatching an expression takes longer than all of them.
         found = self.values[codes if valid is None else np.where(valid, codes, 0)]
         return found if valid is None else found.zip_with(pl.Series(valid), pl.Series([None], dtype=pl.String))
 
     def ranks(self, codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Integers that order as the texts of some codes do; where there are no texts, any."""
+        """Returns integers that sort as the codes' texts do; an empty dictionary returns the codes."""
         if not len(self.values):
             return codes
         if self._few:
@@ -58,7 +58,7 @@ class Dictionary:
         return _ranked(self.values[used]).take(place)
 
     def arrow(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pa.StringArray:
-        """The texts of some codes for Arrow, NULL where they are not `valid`."""
+        """Decodes codes to an Arrow array; NULL where they are not `valid`."""
         places = pa.array(codes, mask=None if valid is None else ~valid)
         if self._few:
             return self._arrow.take(places)
@@ -66,7 +66,7 @@ class Dictionary:
 
     @cached_property
     def pickled(self) -> bytes | None:
-        """All texts as a pickled list; None for many bytes."""
+        """All texts as a pickled list; None where they are too many bytes."""
         small = len(self.values) <= _SENT and self.values.estimated_size() <= _SENT
         return pickle.dumps(self.values.to_list()) if small else None
 
@@ -84,21 +84,22 @@ class Dictionary:
 
 
 def _ranked(texts: pl.Series) -> np.ndarray[Any, Any]:
-    """The place of each of some distinct texts in their order."""
+    """Returns the rank of each of distinct texts."""
     ranks = np.empty(len(texts), np.int64)
     ranks[texts.arg_sort().to_numpy()] = np.arange(len(texts))
     return ranks
 
 
 class NoDictionary(NotFused):
-    """A column of texts as they are where their codes are needed."""
+    """A raw text column where dictionary codes are needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression of SQL's. `shown` is how many decimals a numeric of varying scale shows (NULL where it is NULL).
+    """A typed SQL expression. `shown` is the display scale of a numeric of varying scale (NULL where the value is
+    NULL).
 
-    `texts` is that it is a column of texts as they are, and whether they are ASCII; its expression has no value.
+    `texts` is not None for a raw text column, and says whether it is ASCII; its expression has no value.
     """
 
     type: SqlType
@@ -109,19 +110,19 @@ class Value:
 
     @property
     def scale(self) -> int:
-        """Decimals of a numeric; 0 of everything else."""
+        """Scale of a numeric; 0 for other types."""
         return self.type.numeric_digits[1] if self.type.name == "numeric" else 0
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The bounds of an integer."""
+        """Bounds of an integer; NotFused for a float."""
         if self.expr.bounds is None:
             raise NotFused("a float where an integer is needed")
         return self.expr.bounds
 
 
 def literal(value: object, kind: SqlType) -> Value:
-    """A constant that is no text."""
+    """Translates a constant other than text."""
     if kind.name not in HELD - TEXT:
         raise NotFused(f"a constant of type {kind.plain}")
     bounds: Bounds = None if kind.name in FLOATS else (0, 0)

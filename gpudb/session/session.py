@@ -29,7 +29,8 @@ from gpudb.session.plan_cache import Key, Plan
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
 from gpudb.session.settings.catalog import Mark, SettingValues, milliseconds
 from gpudb.session.statements import explain
-from gpudb.sql.bind.binder import MOST_PARAMETERS, Binder
+from gpudb.sql.bind.base import MOST_PARAMETERS
+from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import OutputColumn, Query, Statement
 from gpudb.sql.parse.nesting import too_deep
 from gpudb.sql.parse.parser import RawStatement, parameter_position
@@ -120,12 +121,12 @@ class Session:
             message = f"cannot execute {what} in a read-only transaction"
             raise SqlError.of("read_only_sql_transaction", message)
 
-    def binder(self, context: Context, *, describing: bool = False) -> Binder:
+    def binder(self, context: Context, *, describing: bool = False) -> StatementBinder:
         """A binder over the transaction's catalog and this session's names.
 
         It takes the parameters that were given, and any where it is `describing` a statement.
         """
-        return Binder(
+        return StatementBinder(
             context.transaction.catalog,
             context.statement.text,
             self.search_path(),

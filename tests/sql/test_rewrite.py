@@ -15,7 +15,7 @@ import pytest
 
 from gpudb.catalog.model import Argument, Catalog, Column, Routine, Table, initial
 from gpudb.sql import bound, rewrite
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.parse.parser import deparse, parse
 from gpudb.sql.rewrite.rule import NameSource, Renames, Tree
@@ -38,7 +38,7 @@ def _catalog() -> Catalog:
 
 
 def _names(node: Any) -> NameSource:
-    binder = Binder(_catalog(), search_path=PATH)
+    binder = StatementBinder(_catalog(), search_path=PATH)
     binder.stars = {}
     bind_query(binder, node, None)
     return NameSource(binder.catalog, PATH, binder.stars)
@@ -78,7 +78,7 @@ def _text(sql: str) -> str:
 
 
 def _bound(sql: str) -> bound.Query:
-    return bind_query(Binder(_catalog(), search_path=PATH), _node(sql), None)
+    return bind_query(StatementBinder(_catalog(), search_path=PATH), _node(sql), None)
 
 
 @pytest.mark.parametrize("name, before, after", _CASES)

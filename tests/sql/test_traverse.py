@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.session.execution.binding import bind_statement, statements_of
 from gpudb.sql import bound
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.traverse import children, mapped, walk
 from tests.support.session_fixtures import Database, database
 from tests.support.sessions import run
@@ -14,7 +14,7 @@ __all__ = ["database"]
 
 def _bound(database: Database, sql: str) -> bound.Query:
     (statement,) = statements_of(sql)
-    query = bind_statement(Binder(database.store.catalog(), sql), statement)
+    query = bind_statement(StatementBinder(database.store.catalog(), sql), statement)
     assert not isinstance(query, bound.DataChange)
     return query
 

@@ -20,7 +20,7 @@ from gpudb.plan.dask.planner import warm
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.session.database import Database
 from gpudb.session.execution.binding import bind_statement, statements_of
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import DataChange
 from gpudb.storage.transaction import Transaction
 from tests.support.sessions import run
@@ -70,7 +70,7 @@ class Lab:
             transaction = self.database.store.begin()
             self._open.append(transaction)
         (statement,) = statements_of(sql)
-        binder = Binder(transaction.catalog, statement.text)
+        binder = StatementBinder(transaction.catalog, statement.text)
         query = bind_statement(binder, statement)
         assert not isinstance(query, DataChange)
         return Request(query, transaction.catalog, settings or Settings(), parameters, cancel or Cancel())

@@ -36,9 +36,9 @@ from gpudb.duckdb.literals import name as identifier
 from gpudb.duckdb.literals import quoted
 from gpudb.engine.protocol import Settings
 from gpudb.lru import ByIdentity, LruCache
-from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.dml.updatable_views import updatable_columns
+from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bind.updatable_views import updatable_columns
 from gpudb.sql.bound import OutputColumn, Query
 from gpudb.sql.parse.parser import parse
 from gpudb.types import OID, SqlType
@@ -102,7 +102,7 @@ class SystemCatalog:
         if key not in self._views:
             assert found.definition is not None
             text = _adapted(found.definition)
-            binder = Binder(initial(), text, ("pg_catalog",), system=self.columns)
+            binder = StatementBinder(initial(), text, ("pg_catalog",), system=self.columns)
             self._views[key] = bind_query(binder, parse(text)[0].node, None)
         return self._views[key]
 

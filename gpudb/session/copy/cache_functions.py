@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from gpudb.catalog.model import Table
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
-from gpudb.sql.bind.query.from_clause import find_relation
+from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import identifier
 
 BLOCK = 8192

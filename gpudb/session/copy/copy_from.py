@@ -19,9 +19,9 @@ from gpudb.session.results import CopyIn, Result
 from gpudb.sql.bind.dml.generated_columns import computed
 from gpudb.sql.bind.dml.targets import default_of, default_text
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.query.from_clause import find_relation, named, table_columns
+from gpudb.sql.bind.query.sources import find_relation, named, table_columns
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import Column as BoundColumn
 from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.parse.parser import present, strings

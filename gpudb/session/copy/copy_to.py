@@ -19,10 +19,9 @@ from gpudb.session.copy.server_files import file_error
 from gpudb.session.execution import execution
 from gpudb.session.execution.binding import bind_statement
 from gpudb.session.results import CopyOut, Result, ResultColumn
-from gpudb.sql.bind.dml.with_changes import changes_data
-from gpudb.sql.bind.query.from_clause import find_relation
+from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.bound import Query
-from gpudb.sql.parse.parser import RawStatement, deparse, inner, kind, parse, present, strings
+from gpudb.sql.parse.parser import RawStatement, changes_data, deparse, inner, kind, parse, present, strings
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.writer import RowWriter
 

@@ -18,7 +18,7 @@ from gpudb.session.copy.server_files import check_file_access
 from gpudb.session.dml.changes import lock_table
 from gpudb.session.dml.domain_checks import append
 from gpudb.session.results import Result, ResultColumn
-from gpudb.sql.bind.query.from_clause import find_relation
+from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import identifier
 from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings
 from gpudb.storage.copy.conversion import Clock

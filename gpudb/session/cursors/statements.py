@@ -15,9 +15,8 @@ from gpudb.session.execution import execution
 from gpudb.session.execution.binding import bind_statement
 from gpudb.session.results import Result, ResultColumn
 from gpudb.session.state.scrolling import ScrolledRows
-from gpudb.sql.bind.dml.with_changes import changes_data
 from gpudb.sql.bound import Query, Scan
-from gpudb.sql.parse.parser import RawStatement, deparse, inner
+from gpudb.sql.parse.parser import RawStatement, changes_data, deparse, inner
 from gpudb.sql.traverse import walk
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ from gpudb.sql.bind.dml.checks import parsed, violations
 from gpudb.sql.bind.dml.generated_columns import bind_generated
 from gpudb.sql.bind.dml.targets import bind_default, declared_default
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.query.from_clause import named, table_columns
+from gpudb.sql.bind.query.sources import named, table_columns
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import stored
 from gpudb.sql.bind.types.type_names import type_name

@@ -20,7 +20,7 @@ from gpudb.session.dml.references import referencing
 from gpudb.session.objects.dependents import DESIRED, Dependent, named, noun, relation_names, settle, spelt, views_over
 from gpudb.session.objects.names import check_no_system, schema_path
 from gpudb.session.results import Result
-from gpudb.sql.bind.query.from_clause import SYSTEM_SCHEMAS
+from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import inner, parse, strings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from gpudb.session.context import Context, command, handler, handles
 from gpudb.session.ddl.alter_drop_types import own_type, renamed_type
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, needed_routine, put_routine
-from gpudb.sql.bind.query.from_clause import SYSTEM_SCHEMAS
+from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import RawStatement, deparse, inner, strings
 from gpudb.sql.rewrite import rewrite_renamed
 from gpudb.sql.rewrite.rule import RelationNames

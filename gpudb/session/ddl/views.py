@@ -13,10 +13,9 @@ from gpudb.session.context import Context, command, handles
 from gpudb.session.ddl.query_columns import query_columns
 from gpudb.session.objects.names import check_free, identifier, target_schema
 from gpudb.session.results import Result
-from gpudb.sql.bind.dml.with_changes import changes_data
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Scan
-from gpudb.sql.parse.parser import deparse, inner, strings
+from gpudb.sql.parse.parser import changes_data, deparse, inner, strings
 from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
 

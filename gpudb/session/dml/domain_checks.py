@@ -12,7 +12,7 @@ from gpudb.session.context import Context
 from gpudb.session.dml.references import check_added
 from gpudb.session.dml.row_checks import checked
 from gpudb.session.execution.requests import rows_over
-from gpudb.sql.bind.query.from_clause import table_columns
+from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import NEW_ROWS, Column, Expr, FrameScan, Select
 

@@ -16,10 +16,10 @@ from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import Outcome
 from gpudb.session.execution.execution import gathered
 from gpudb.session.state.deferral import Added, deferral
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.targets import ROW_ID, default_of
 from gpudb.sql.bind.expressions.operators import apply_operator, conjunction
-from gpudb.sql.bind.query.from_clause import table_columns
+from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bind.types.coercion import coerce, exactly
 from gpudb.sql.bound import (
     BoolOp,

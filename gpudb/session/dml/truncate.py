@@ -14,7 +14,7 @@ from gpudb.session.ddl.sequences import owned_sequences, restarted
 from gpudb.session.dml.changes import lock_table
 from gpudb.session.dml.references import referencing
 from gpudb.session.results import Result
-from gpudb.sql.bind.query.from_clause import find_relation
+from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.parser import inner
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from gpudb.catalog.model import Catalog
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.insert import bind_insert
 from gpudb.sql.bind.dml.merge import bind_merge
 from gpudb.sql.bind.dml.update_delete import bind_delete, bind_update
-from gpudb.sql.bind.dml.with_changes import bind_with_changes, changes_data
+from gpudb.sql.bind.dml.with_changes import bind_with_changes
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import DataChange, Parameter, Query, Statement
-from gpudb.sql.parse.parser import RawStatement, parse
+from gpudb.sql.parse.parser import RawStatement, changes_data, parse
 from gpudb.sql.rewrite import rewrite_bound, rewrite_statement
 from gpudb.sql.traverse import over_queries, queries, walk
 

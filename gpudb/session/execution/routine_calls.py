@@ -16,7 +16,7 @@ from gpudb.session.context import Context, command, handler, handles
 from gpudb.session.execution import execution
 from gpudb.session.execution.binding import statements_of
 from gpudb.session.results import CopyIn, CopyOut, Result, ResultColumn
-from gpudb.sql.bind.binder import Arguments, Binder
+from gpudb.sql.bind.base import Arguments, Binder
 from gpudb.sql.bind.expressions.calls import given_names, unnamed
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.routines import as_function, chosen, complete, find_routines

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from gpudb.functions.resolve import unify
-from gpudb.sql.bind.expressions.constants import decimal
+from gpudb.sql.bind.types.literals import decimal
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType
 
 

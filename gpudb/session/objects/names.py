@@ -9,7 +9,7 @@ from typing import Any
 from gpudb.catalog.model import Catalog, Relation, Schema
 from gpudb.errors import DuplicateTable, FeatureNotSupported, SqlError
 from gpudb.session.context import Context
-from gpudb.sql.bind.query.from_clause import SYSTEM_SCHEMAS
+from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import position
 
 NAME_BYTES = 63

@@ -16,8 +16,7 @@ from gpudb.session.execution.binding import BINDABLE, bind_statement
 from gpudb.session.objects.names import identifier, lasting_schema
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
-from gpudb.sql.bind.binder import Arguments
-from gpudb.sql.bind.dml.with_changes import changes_data
+from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.polymorphic import is_polymorphic
 from gpudb.sql.bind.expressions.routines import bound_body, check_result, statements
@@ -26,7 +25,7 @@ from gpudb.sql.bind.types.coercion import stored
 from gpudb.sql.bind.types.type_names import value_type
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import OutputColumn, outputs
-from gpudb.sql.parse.parser import deparse, inner, kind, present, strings
+from gpudb.sql.parse.parser import changes_data, deparse, inner, kind, present, strings
 from gpudb.sql.rewrite import rewrite_stored
 from gpudb.types import SqlType
 

@@ -8,8 +8,8 @@ from gpudb.session.dml.changes import select_with_changes
 from gpudb.session.execution import execution
 from gpudb.session.execution.cluster_tables import worker_named
 from gpudb.session.results import Result, ResultColumn
-from gpudb.sql.bind.dml.with_changes import changes_data
 from gpudb.sql.bound import Query
+from gpudb.sql.parse.parser import changes_data
 
 
 @handles("SelectStmt")

@@ -12,7 +12,7 @@ from gpudb.session.context import Context, command, handles
 from gpudb.session.dml.changes import lock_table
 from gpudb.session.results import Result
 from gpudb.session.state.deferral import back_to, deferral
-from gpudb.sql.bind.query.from_clause import find_relation
+from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.parser import inner, present
 
 

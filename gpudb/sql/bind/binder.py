@@ -1,136 +1,34 @@
-"""The way in: a parsed statement and a catalog become a bound statement."""
+"""The binder of a statement: implements the entry points that expressions, queries and conversions share.
+
+A function that would call upwards, such as a function call that binds its arguments, calls the `Binder` that it gets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpudb.catalog.model import Catalog
-from gpudb.errors import GpudbError, SqlError
-from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
-from gpudb.sql.parse.parser import leftmost, position
-from gpudb.types import UNKNOWN, SqlType, by_oid
-
-MOST_PARAMETERS = 65535
-"""How many the protocol can carry."""
-
-
-@dataclass(slots=True)
-class Arguments:
-    """What the parameters of the routine whose body is being bound stand for; `uses` counts how often each does."""
-
-    routine: str
-    names: tuple[str, ...]
-    values: tuple[Expr, ...]
-    uses: list[int] = field(default_factory=list)
-
-    def numbered(self, number: int) -> Expr:
-        """`$number`; 42P02."""
-        if not 1 <= number <= len(self.values):
-            raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
-        self.uses.append(number - 1)
-        return self.values[number - 1]
-
-    def named(self, name: str) -> Expr | None:
-        """The argument of that name."""
-        return self.numbered(self.names.index(name) + 1) if name and name in self.names else None
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.coercion import coerce
+from gpudb.sql.bound import Expr, Query
+from gpudb.types import SqlType
 
 
-@dataclass(slots=True)
-class Binder:
-    """The state of binding one statement: what exists, what was declared, and the numbers given out so far.
+class StatementBinder(Binder):
+    """Binds one statement."""
 
-    `frames` are registered data frames by name; `system` gives the columns of a pg_catalog or information_schema
-    relation, or None; `timezone` is the session's, for literals. `stars`, if there is such a dictionary, takes the
-    names of the columns that each `*` of the text stands for, by its location. `places` has the parse node of each
-    bound expression, by its identity. `presence` has the columns of relations under an outer join whose rows are asked
-    for whole, by relation, until their FROM is made. `arguments` are those of the routine that is being bound.
-    `most_parameters` is how many values a client gave, where that is known. `fresh_labels` are the OIDs of labels that
-    the transaction has added to enums, which are not to be used before it ends. `subqueries` has the first column's
-    name of each subquery in an expression, by its location. `check` raises once the statement is to end.
-    """
+    __slots__ = ()
 
-    catalog: Catalog
-    text: str = ""
-    search_path: tuple[str, ...] = ("public",)
-    timezone: str = "UTC"
-    frames: Mapping[str, tuple[OutputColumn, ...]] = field(default_factory=dict)
-    system: Callable[[str, str], tuple[OutputColumn, ...] | None] = lambda schema, name: None
-    parameters: dict[int, SqlType] = field(default_factory=dict)
-    stable: bool = True
-    stars: dict[int, tuple[tuple[str, ...], ...]] | None = None
-    places: dict[int, tuple[Expr, Any]] = field(default_factory=dict)
-    presence: dict[int, tuple[OutputColumn, ...]] = field(default_factory=dict)
-    arguments: Arguments | None = None
-    _rels: int = 0
-    _ctes: int = 0
-    depth: int = 0
-    nested: int = 0
-    most_parameters: int = MOST_PARAMETERS
-    fresh_labels: frozenset[int] = frozenset()
-    subqueries: dict[int, str] = field(default_factory=dict)
-    check: Callable[[], None] = lambda: None
+    def bind_expression(self, scope: Scope, node: Any) -> Expr:
+        """Binds a `Node` to an expression."""
+        return bind_expression(self, scope, node)
 
-    def declare_parameters(self, oids: Sequence[int], digits: Mapping[int, SqlType] | None = None) -> None:
-        """Takes over the parameter types that a client gave; 0 leaves one to be inferred.
+    def bind_query(self, node: Any, outer: Scope | None, *, settle: bool = True) -> Query:
+        """Binds a SelectStmt message to a query."""
+        return bind_query(self, node, outer, settle=settle)
 
-        `digits` are the types of numerics that have digits of their own, by their numbers.
-        """
-        for number, oid in enumerate(oids, 1):
-            known = UNKNOWN if oid in (0, UNKNOWN.oid) else self.catalog.type_by_oid(oid)
-            made = by_oid(oid) if known is None else replace(known, domain=None)
-            own = digits.get(number) if digits else None
-            self.parameters[number] = own if own is not None and own.name == made.name else made
-
-    def parameter(self, number: int) -> Parameter:
-        """`$number`, of the type known so far."""
-        if not 1 <= number <= self.most_parameters:
-            raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
-        return Parameter(number, self.parameters.setdefault(number, UNKNOWN))
-
-    def settle_parameter(self, parameter: Parameter, wanted: SqlType) -> Parameter:
-        """Gives a parameter its inferred type; 42P08 if it had another."""
-        known = self.parameters[parameter.number]
-        if known.name == "unknown":
-            self.parameters[parameter.number] = wanted.plain
-            return Parameter(parameter.number, wanted.plain)
-        if known.name != wanted.name:
-            message = f"inconsistent types deduced for parameter ${parameter.number}"
-            raise SqlError.of("ambiguous_parameter", message, detail=f"{wanted} versus {known}")
-        return Parameter(parameter.number, known)
-
-    def parameter_types(self) -> tuple[SqlType, ...]:
-        """All parameters' types once the statement is bound; 42P18 for one of which nothing is known."""
-        count = max(self.parameters, default=0)
-        types = []
-        for number in range(1, count + 1):
-            found = self.parameters.get(number, UNKNOWN)
-            if found.name == "unknown":
-                raise SqlError.of("indeterminate_datatype", f"could not determine data type of parameter ${number}")
-            types.append(found)
-        return tuple(types)
-
-    def rel(self) -> int:
-        """A fresh relation number."""
-        self._rels += 1
-        return self._rels
-
-    def cte(self) -> int:
-        """A fresh number for a WITH query."""
-        self._ctes += 1
-        return self._ctes
-
-    def locate(self, error: GpudbError, location: int) -> GpudbError:
-        """The error, at a byte offset of the statement's text."""
-        return error.at(position(self.text, location))
-
-    def locate_expr(self, error: GpudbError, expr: Expr) -> GpudbError:
-        """The error, where a bound expression begins that the statement's text has; as it is for any other."""
-        place = self.places.get(id(expr))
-        return error if place is None else self.locate(error, leftmost(place[1]))
-
-
-def output_columns(query: Query) -> tuple[OutputColumn, ...]:
-    """The columns that a query gives."""
-    return query.columns
+    def coerce(self, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
+        """Converts an expression to a type."""
+        return coerce(self, expr, target, context, what)

@@ -6,14 +6,11 @@ are equally near are both told, three are none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from gpudb.errors import SqlError, UndefinedColumn, UndefinedTable
-
-if TYPE_CHECKING:
-    from gpudb.sql.bind.scope import Scope
 
 FARTHEST = 3
 
@@ -27,7 +24,26 @@ class Entry:
     relation: str | None = None
 
 
-def missing_column(scope: Scope, name: str, alias: str | None = None) -> SqlError:
+class Level(Protocol):
+    """The part of a query level's scope that errors of names read."""
+
+    @property
+    def parent(self) -> Level | None:
+        """The query level around this one."""
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """All relations of the FROM clause so far."""
+
+    @property
+    def beside(self) -> frozenset[str]:
+        """Aliases that LATERAL would bring into reach."""
+
+    def relation(self, alias: str, schema: str | None = None) -> object | None:
+        """The relation of an alias that is in reach."""
+
+
+def missing_column(scope: Level, name: str, alias: str | None = None) -> SqlError:
     """42703 for a column that is nowhere in reach."""
     shown = f'column "{name}"' if alias is None else f"column {alias}.{name}"
     message = f"{shown} does not exist"
@@ -49,7 +65,7 @@ def missing_column(scope: Scope, name: str, alias: str | None = None) -> SqlErro
     return UndefinedColumn(message, hint=f"Perhaps you meant to reference the column {near}." if near else None)
 
 
-def _way(scope: Scope, entry: Entry, alias: str | None) -> str | None:
+def _way(scope: Level, entry: Entry, alias: str | None) -> str | None:
     """How the column of a relation can be reached that is there but out of reach."""
     if entry.alias in _beside(scope):
         return "To reference that column, you must mark this subquery with LATERAL."
@@ -58,7 +74,7 @@ def _way(scope: Scope, entry: Entry, alias: str | None) -> str | None:
     return None
 
 
-def missing_table(scope: Scope, name: str) -> SqlError:
+def missing_table(scope: Level, name: str) -> SqlError:
     """42P01 for an alias that no relation in reach has."""
     found = next((entry for entry in _entries(scope) if name in (entry.alias, entry.relation)), None)
     if found is None:
@@ -82,24 +98,24 @@ def barred(alias: str, *, changed: bool) -> SqlError:
     return SqlError.of("invalid_column_reference", message, detail=detail)
 
 
-def _entries(scope: Scope) -> Iterator[Entry]:
-    level: Scope | None = scope
+def _entries(scope: Level) -> Iterator[Entry]:
+    level: Level | None = scope
     while level is not None:
         yield from level.entries
         level = level.parent
 
 
-def _beside(scope: Scope) -> frozenset[str]:
+def _beside(scope: Level) -> frozenset[str]:
     """The aliases that LATERAL would bring into reach."""
     found: set[str] = set()
-    level: Scope | None = scope
+    level: Level | None = scope
     while level is not None:
         found.update(level.beside)
         level = level.parent
     return frozenset(found)
 
 
-def _nearest(scope: Scope, name: str, alias: str | None) -> list[tuple[str, str]]:
+def _nearest(scope: Level, name: str, alias: str | None) -> list[tuple[str, str]]:
     best, found = FARTHEST + 1, list[tuple[str, str]]()
     for entry in _entries(scope):
         penalty = 0 if alias is None else _distance(alias, entry.alias)

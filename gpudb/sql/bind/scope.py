@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gpudb.errors import SqlError
 from gpudb.sql.bind.name_errors import Entry, barred, missing_column, missing_table
 from gpudb.sql.bound import Cte, Expr, OutputColumn
 from gpudb.types import SqlType
-
-if TYPE_CHECKING:
-    from gpudb.sql.bind.query.hypothetical_grouping import Hypothetical
 
 Columns = tuple[tuple[str, Expr], ...]
 
@@ -33,6 +29,15 @@ class Item:
     row_type: SqlType | None = None
     nullable: bool = False
     scalar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothetical:
+    """A rank as it was made of `args`, the row that it is of; `of` makes the same one of another row."""
+
+    made: Expr
+    args: tuple[Expr, ...]
+    of: Callable[[Sequence[Expr]], Expr]
 
 
 @dataclass(slots=True)

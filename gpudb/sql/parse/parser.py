@@ -247,6 +247,13 @@ def output_location(node: Any, index: int) -> int:
     return leftmost(inner(outputs[index]).val) if index < len(outputs) else -1
 
 
+def changes_data(node: Any) -> bool:
+    """Whether a statement's own WITH has INSERT, UPDATE or DELETE in it."""
+    if "with_clause" not in node.DESCRIPTOR.fields_by_name or not node.HasField("with_clause"):
+        return False
+    return any(kind(inner(each).ctequery) != "select_stmt" for each in node.with_clause.ctes)
+
+
 def deparse(node: Message) -> str:
     """A statement's tree as SQL text."""
     result = pg.ParseResult()

@@ -12,7 +12,7 @@ from gpudb.catalog.model import initial
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Request, Settings
 from gpudb.errors import GpudbError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.parse.parser import parse
 from gpudb.values.text_columns import text_column
@@ -30,7 +30,7 @@ class Evaluator:
         """One SELECT's outcome, its values as PostgreSQL's text."""
         try:
             (statement,) = parse(sql)
-            query = bind_query(Binder(self._catalog, sql, timezone=zone), statement.node, None)
+            query = bind_query(StatementBinder(self._catalog, sql, timezone=zone), statement.node, None)
             stream = self._engine.run(Request(query, self._catalog, Settings(timezone=zone)))
             rows: list[tuple[str | None, ...]] = []
             for batch in stream:

@@ -7,11 +7,11 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Table
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.query.from_clause import named, table_columns
+from gpudb.sql.bind.query.sources import named, table_columns
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import (
     NEW_ROWS,
     ROW_NUMBER,

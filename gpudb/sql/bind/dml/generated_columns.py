@@ -9,7 +9,7 @@ from gpudb.catalog.model import Column as TableColumn
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.functions.library import casts, functions_by_name
 from gpudb.functions.resolve import can_coerce
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.checks import parsed
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Item, Scope

@@ -11,19 +11,19 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Column as TableColumn
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.generated_columns import with_generated
 from gpudb.sql.bind.dml.on_conflict import bind_on_conflict
 from gpudb.sql.bind.dml.part_assignments import part_assigned
 from gpudb.sql.bind.dml.targets import assigned, bind_returning, change_target, default_of, table_column
 from gpudb.sql.bind.dml.view_targets import Through
-from gpudb.sql.bind.query.from_clause import table_columns
-from gpudb.sql.bind.query.projections import retyped
+from gpudb.sql.bind.expressions.stars import bind_list
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bind.query.set_operations import check_lengths
-from gpudb.sql.bind.query.stars import bind_list
+from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bind.query.with_clause import bind_with
 from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.column_coercion import retyped
 from gpudb.sql.bound import (
     Column,
     Default,

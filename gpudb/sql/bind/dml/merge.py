@@ -10,17 +10,18 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.generated_columns import with_generated
 from gpudb.sql.bind.dml.insert import insert_columns, insert_row, override_of
 from gpudb.sql.bind.dml.targets import ROW_ID, as_itself, assigned_columns, default_of
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator
 from gpudb.sql.bind.name_errors import Entry
-from gpudb.sql.bind.query.from_clause import Source, bind_source, find_relation, named, table_columns
+from gpudb.sql.bind.query.from_clause import bind_source
+from gpudb.sql.bind.query.sources import Source, find_relation, named, table_columns
 from gpudb.sql.bind.query.with_clause import bind_with
 from gpudb.sql.bind.scope import Columns, Item, Scope
-from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import (
     BoolOp,
     Case,

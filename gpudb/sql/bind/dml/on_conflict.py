@@ -10,16 +10,16 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Key, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions import resolve
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.generated_columns import with_generated
 from gpudb.sql.bind.dml.targets import ROW_ID, assigned_columns
 from gpudb.sql.bind.dml.view_targets import Through, through, view_item
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator, call, conjunction
 from gpudb.sql.bind.name_errors import Entry
-from gpudb.sql.bind.query.from_clause import named, table_columns
+from gpudb.sql.bind.query.sources import named, table_columns
 from gpudb.sql.bind.scope import Item, Scope
-from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import (
     NEW_ROWS,
     ROW_NUMBER,

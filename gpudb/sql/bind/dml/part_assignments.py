@@ -8,12 +8,12 @@ from typing import Any
 from gpudb.catalog.model import Column as TableColumn
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions import resolve
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import jsonb_subscripts
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.records import is_row
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce, stored
+from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import Constant, Default, Expr, Field, PathReplaced, Replaced, Row, Subscript
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.types import INT4, SqlType

@@ -12,13 +12,13 @@ from gpudb.catalog.model import Column as TableColumn
 from gpudb.catalog.model import Sequence, Table
 from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.part_assignments import part_assigned
 from gpudb.sql.bind.dml.view_targets import Through, through, view_item
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.query.from_clause import find_relation, named, table_columns
+from gpudb.sql.bind.expressions.stars import bind_list
 from gpudb.sql.bind.query.select import bind_query, bind_targets
-from gpudb.sql.bind.query.stars import bind_list
+from gpudb.sql.bind.query.sources import find_relation, named, table_columns
 from gpudb.sql.bind.scope import Columns, Item, Scope
 from gpudb.sql.bind.types.coercion import fails_when_used, stored
 from gpudb.sql.bind.types.domains import domain_default

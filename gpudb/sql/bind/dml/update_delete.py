@@ -9,17 +9,18 @@ from typing import Any
 from gpudb.catalog.model import Table
 from gpudb.catalog.row_types import row_type
 from gpudb.errors import GpudbError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.generated_columns import with_generated
 from gpudb.sql.bind.dml.targets import NO_OTHERS, ROW_ID, Others, assigned_columns, bind_returning, change_target
 from gpudb.sql.bind.dml.view_targets import Through, view_item
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import conjunction
 from gpudb.sql.bind.expressions.records import with_presence
-from gpudb.sql.bind.query.from_clause import Source, bind_from, entries, named, table_columns
+from gpudb.sql.bind.query.from_clause import bind_from
+from gpudb.sql.bind.query.sources import Source, entries, named, table_columns
 from gpudb.sql.bind.query.with_clause import bind_with
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import (
     Column,
     Cte,

@@ -11,11 +11,11 @@ from gpudb.catalog.model import Catalog, Relation, Table, View
 from gpudb.catalog.model import Column as TableColumn
 from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.select import bind_query, bind_targets
 from gpudb.sql.bind.scope import Columns, Item, Scope
-from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import Aggregate, Column, Expr, Select, SetReturning, Window
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
 from gpudb.sql.traverse import walk

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.query.recursion import in_order, refers_to
 from gpudb.sql.bind.query.with_clause import bind_cte, check_names, renamed
 from gpudb.sql.bind.scope import CteStub, Scope
@@ -29,13 +29,6 @@ from gpudb.sql.traverse import walk
 Bind = Callable[[Binder, Any, Scope], Query | DataChange]
 
 CHANGES = {"insert_stmt", "update_stmt", "delete_stmt"}
-
-
-def changes_data(node: Any) -> bool:
-    """Whether a statement's own WITH has INSERT, UPDATE or DELETE in it."""
-    if "with_clause" not in node.DESCRIPTOR.fields_by_name or not node.HasField("with_clause"):
-        return False
-    return any(kind(inner(each).ctequery) != "select_stmt" for each in node.with_clause.ctes)
 
 
 def bind_with_changes(

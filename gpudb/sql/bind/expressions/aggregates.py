@@ -9,12 +9,12 @@ from typing import Any
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.registry import implementation
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.hypothetical import NAMES, hypothetical
 from gpudb.sql.bind.expressions.operators import call
-from gpudb.sql.bind.query.hypothetical_grouping import Hypothetical
-from gpudb.sql.bind.scope import KEPT, Scope, spoken
-from gpudb.sql.bind.types.coercion import check_equality, coerce
+from gpudb.sql.bind.scope import KEPT, Hypothetical, Scope, spoken
+from gpudb.sql.bind.types.coercion import coerce
+from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
 from gpudb.sql.traverse import walk
 from gpudb.types import TEXT, UNKNOWN
@@ -88,9 +88,7 @@ def _hypothetical(
 
 def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
     """GROUPING(…); whether its arguments are grouped by is checked with the query."""
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
-    made = Grouping(tuple(bind_expression(binder, scope, each) for each in node.args))
+    made = Grouping(tuple(binder.bind_expression(scope, each) for each in node.args))
     owner = _owner(scope, made.args)
     _check_place(owner, "grouping operations")
     if owner.in_aggregate:

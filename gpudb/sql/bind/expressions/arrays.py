@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.functions import resolve
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import jsonb_subscripts
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import array_item, coerce, unify_branches
@@ -20,9 +20,7 @@ from gpudb.values.array import MAX_DIMENSIONS
 
 def array(binder: Binder, scope: Scope, node: Any) -> Expr:
     """An A_ArrayExpr message: ARRAY[…]."""
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
-    items = [bind_expression(binder, scope, each) for each in node.elements]
+    items = [binder.bind_expression(scope, each) for each in node.elements]
     if not items:
         raise SqlError.of(
             "indeterminate_datatype",
@@ -36,8 +34,6 @@ def array(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 def cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr:
     """ARRAY[…]::type[]: each element converted on its own, those of arrays in it too."""
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     element = target.element
     assert element is not None
     flat = replace(target, dims=1)
@@ -46,7 +42,7 @@ def cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr
         if kind(each) == "a_array_expr":
             items.append(cast_items(binder, scope, inner(each), flat))
             continue
-        item = bind_expression(binder, scope, each)
+        item = binder.bind_expression(scope, each)
         items.append(array_item(binder, item, flat if item.type.element is not None else element, "e"))
     nested = [item.type for item in items if item.type.element is not None]
     if not nested:
@@ -107,11 +103,9 @@ def _slice(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Subscript:
 
 
 def _index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     if not present(node):
         return None
-    index = bind_expression(binder, scope, node)
+    index = binder.bind_expression(scope, node)
     if not resolve.can_coerce(index.type.plain, INT4, "a"):
         raise DatatypeMismatch("array subscript must have type integer")
     return coerce(binder, index, INT4, "a")

@@ -11,17 +11,19 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.library import default_text, functions_by_name
 from gpudb.functions.registry import Function, implementation
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import input_checks, records
 from gpudb.sql.bind.expressions.aggregates import ORDERED_SETS, aggregate, ordered_set
 from gpudb.sql.bind.expressions.operators import call
+from gpudb.sql.bind.expressions.ordering import sort_keys
 from gpudb.sql.bind.expressions.routines import as_function, chosen, complete, find_routines, items, scalar
 from gpudb.sql.bind.expressions.user_aggregates import own_aggregate
 from gpudb.sql.bind.expressions.variadic import spread
 from gpudb.sql.bind.expressions.windows import window
-from gpudb.sql.bind.query.ordering import sort_keys
 from gpudb.sql.bind.scope import KEPT, Scope, spoken
-from gpudb.sql.bind.types.coercion import coerce, condition
+from gpudb.sql.bind.types.coercion import coerce
+from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import (
     Aggregate,
     Expr,
@@ -38,8 +40,6 @@ def plain(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
 
 def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     """A FuncCall message."""
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     names = strings(node.funcname)
     name = names[-1]
     routines = find_routines(binder, names)
@@ -58,7 +58,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     if over is not None:
         scope.in_window = True
     try:
-        args = [bind_expression(binder, scope, unnamed(each)) for each in node.args]
+        args = [binder.bind_expression(scope, unnamed(each)) for each in node.args]
         order = sort_keys(binder, scope, node.agg_order, arguments=node.agg_within_group)
         keep = _filter(binder, scope, node.agg_filter)
     finally:
@@ -133,13 +133,11 @@ def _argument(binder: Binder, key: Expr, written: Sequence[Expr], made: Sequence
 
 
 def _filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     if not present(node):
         return None
     clause, scope.clause = scope.clause, "FILTER"
     try:
-        return condition(binder, bind_expression(binder, scope, node), "FILTER")
+        return condition(binder, binder.bind_expression(scope, node), "FILTER")
     finally:
         scope.clause = clause
 
@@ -176,17 +174,15 @@ def _field_called(node: Any, name: str, args: Sequence[Expr]) -> Expr | None:
     decorated = node.agg_star or node.agg_distinct or node.func_variadic or len(node.agg_order)
     if len(args) != 1 or decorated or node.HasField("over") or present(node.agg_filter):
         return None
-    fields = [each for each, _ in args[0].type.fields] if records.is_row(args[0].type) else []
+    fields = [each for each, _ in args[0].type.fields] if is_row(args[0].type) else []
     return records.field_at(args[0], fields.index(name)) if name in fields else None
 
 
 def _no_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) -> SqlError:
     """42883 for a name in a schema without functions; 3F000 for a schema that is not there."""
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     if names[0] not in binder.catalog.schemas:
         return SqlError.of("invalid_schema_name", f'schema "{names[0]}" does not exist')
-    types = ", ".join(str(bind_expression(binder, scope, unnamed(each)).type.plain) for each in node.args)
+    types = ", ".join(str(binder.bind_expression(scope, unnamed(each)).type.plain) for each in node.args)
     hint = "No function matches the given name and argument types. You might need to add explicit type casts."
     return UndefinedFunction(f"function {'.'.join(names)}({types}) does not exist", hint=hint)
 
@@ -258,8 +254,6 @@ def in_places(
     binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[resolve.Candidate, list[Expr]]:
     """A call by names of a function of PostgreSQL's as one by places, with the defaults that it leaves out before."""
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     target = candidate.target
     assert isinstance(target, Function)
     given = dict(zip(candidate.places, args, strict=True))
@@ -267,7 +261,7 @@ def in_places(
     for place in range(max(candidate.places) + 1):
         if place not in given:
             node = inner(parse(f"SELECT {default_text(target, place)}")[0].node.target_list[0]).val
-            given[place] = bind_expression(binder, Scope(), node)
+            given[place] = binder.bind_expression(Scope(), node)
         made.append(given[place])
     return resolve.Candidate(target, target.args[: len(made)]), made
 
@@ -277,7 +271,7 @@ def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
 
     A value of the type itself stays as it is, with what is declared of it.
     """
-    if len(args) != 1 or not exists(name) or name.startswith("_") or records.is_row(args[0].type):
+    if len(args) != 1 or not exists(name) or name.startswith("_") or is_row(args[0].type):
         return None
     source = args[0].type.plain
     if source.name == name:

@@ -17,12 +17,14 @@ from gpudb.errors import (
     UndefinedColumn,
     UndefinedObject,
 )
-from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.expressions import aggregates, arrays, calls, operators, quantified, records, sql_json
-from gpudb.sql.bind.expressions.constants import literal
-from gpudb.sql.bind.query import stars
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.expressions import aggregates, arrays, calls, operators, quantified, records, sql_json, stars
+from gpudb.sql.bind.expressions.indirection import indirection
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import coerce, condition, unify_branches
+from gpudb.sql.bind.types.coercion import coerce, unify_branches
+from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.types.literals import literal
+from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bind.types.type_names import value_type
 from gpudb.sql.bound import (
     ArraySubquery,
@@ -198,7 +200,7 @@ def _truth(binder: Binder, scope: Scope, node: Any, clause: str) -> Expr:
 def _null_test(binder: Binder, scope: Scope, node: Any) -> Expr:
     arg = bind_expression(binder, scope, node.arg)
     negated = node.nulltesttype == pg.IS_NOT_NULL
-    if records.is_row(arg.type) and arg.type.fields:
+    if is_row(arg.type) and arg.type.fields:
         return records.null_test(arg, negated)
     if arg.type == UNKNOWN and not isinstance(arg, Parameter):
         arg = coerce(binder, arg, TEXT)
@@ -267,33 +269,12 @@ def _row(binder: Binder, scope: Scope, node: Any) -> Expr:
     return records.row([expr for _, expr in stars.bind_list(binder, scope, node.args)])
 
 
-@binds("a_indirection")
-def indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
-    made = bind_expression(binder, scope, node.arg)
-    steps = list(node.indirection)
-    while steps:
-        count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
-        if count:
-            made = arrays.indexed(binder, scope, made, [inner(step) for step in steps[:count]])
-            steps = steps[count:]
-        else:
-            made = _field(binder, scope, made, steps.pop(0))
-    return made
-
-
-def _field(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
-    """(record).name, be it a function of the record."""
-    if kind(step) == "a_star":
-        raise FeatureNotSupported("(record).* is not supported")
-    return calls.member(binder, scope, arg, inner(step).sval)
-
-
 @binds("func_call")
 def _function(binder: Binder, scope: Scope, node: Any) -> Expr:
     return calls.bind_call(binder, scope, node)
 
 
-_BINDERS.update(sql_json.BINDERS)
+_BINDERS.update(sql_json.BINDERS, a_indirection=indirection)
 
 
 @binds("grouping_func")
@@ -366,11 +347,9 @@ def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 def _row_query(binder: Binder, scope: Scope, node: Any) -> Query | None:
     """The subquery that a row is compared with, if that is what stands there."""
-    from gpudb.sql.bind.query.select import bind_query
-
     if kind(node) != "sub_link" or inner(node).sub_link_type != pg.EXPR_SUBLINK:
         return None
-    return bind_query(binder, inner(inner(node).subselect), scope)
+    return binder.bind_query(inner(inner(node).subselect), scope)
 
 
 def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
@@ -395,13 +374,11 @@ def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
 
 @binds("sub_link")
 def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
-    from gpudb.sql.bind.query.select import bind_query
-
     if scope.clause == "CALL":
         raise FeatureNotSupported("cannot use subquery in CALL argument")
     if scope.clause == "CHECK":
         raise FeatureNotSupported("cannot use subquery in check constraint")
-    query: Query = bind_query(binder, inner(node.subselect), scope)
+    query: Query = binder.bind_query(inner(node.subselect), scope)
     match pg.SubLinkType.Name(node.sub_link_type):
         case "EXISTS_SUBLINK":
             return Exists(query)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.operators import apply_operator, call, conjunction, disjunction
 from gpudb.sql.bind.types.coercion import coerce, unify_branches
 from gpudb.sql.bound import Aggregate, BoolOp, Case, Cast, Constant, DistinctFrom, Expr, SortKey, Test

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions.input_checks import ERROR_OF
 from gpudb.functions.library import Function
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.operators import disjunction
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.type_names import value_type

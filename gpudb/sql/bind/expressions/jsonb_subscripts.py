@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudb.errors import DatatypeMismatch
 from gpudb.functions import resolve
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.operators import apply_operator
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
@@ -30,13 +30,11 @@ def subscripts(binder: Binder, scope: Scope, steps: Sequence[Any]) -> tuple[tupl
 
 
 def _bound(binder: Binder, scope: Scope, step: Any) -> Expr:
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     if step.is_slice:
         error = DatatypeMismatch("jsonb subscript does not support slices")
         place = step.uidx if present(step.uidx) else step.lidx
-        raise binder.locate_expr(error, bind_expression(binder, scope, place)) if present(place) else error
-    return bind_expression(binder, scope, step.uidx)
+        raise binder.locate_expr(error, binder.bind_expression(scope, place)) if present(place) else error
+    return binder.bind_expression(scope, step.uidx)
 
 
 def _text(binder: Binder, step: Expr) -> Expr:

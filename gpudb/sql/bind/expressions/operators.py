@@ -10,9 +10,11 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import dimensions, resolve
 from gpudb.functions.registry import MISSING, Function, result_type
-from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.expressions.constants import small_integer
-from gpudb.sql.bind.types.coercion import check_equality, coerce, untyped_as
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.expressions.records import check_alike
+from gpudb.sql.bind.types.coercion import coerce, untyped_as
+from gpudb.sql.bind.types.conversions import check_equality
+from gpudb.sql.bind.types.literals import small_integer
 from gpudb.sql.bound import (
     AnyArray,
     Array,
@@ -118,8 +120,6 @@ def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
     """42804 or 42883 for rows that are not compared as a whole."""
     if not left.fields or not right.fields:
         return
-    from gpudb.sql.bind.expressions.records import check_alike
-
     check_alike(left, right)
     if name in {"=", "<>"}:
         check_equality(item for _, item in left.fields)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpudb.catalog.model import Routine
 from gpudb.functions import resolve
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.types.coercion import coerce, undeclared
 from gpudb.sql.bound import Array, Expr
 from gpudb.types import SqlType

@@ -5,10 +5,10 @@ from __future__ import annotations
 from gpudb.errors import SqlError
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.operators import apply_operator, call, compare_rows
-from gpudb.sql.bind.query.projections import projected
-from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bind.types.column_coercion import projected
+from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import (
     Aggregate,
     AnySubquery,

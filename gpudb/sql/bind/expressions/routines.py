@@ -12,12 +12,13 @@ from gpudb.catalog.row_types import as_of_now, row_type
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
-from gpudb.sql.bind.binder import Arguments, Binder
+from gpudb.sql.bind.base import Arguments, Binder
 from gpudb.sql.bind.expressions.polymorphic import concrete, gathered
-from gpudb.sql.bind.expressions.records import field_at, is_row
-from gpudb.sql.bind.query.projections import projected
+from gpudb.sql.bind.expressions.records import field_at
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce, undeclared
+from gpudb.sql.bind.types.column_coercion import projected
+from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import (
     ArraySubquery,
     BoolOp,
@@ -40,7 +41,7 @@ from gpudb.sql.bound import (
     Test,
     Values,
 )
-from gpudb.sql.parse.parser import RawStatement, inner, parse
+from gpudb.sql.parse.parser import RawStatement, changes_data, inner, parse
 from gpudb.sql.traverse import walk
 from gpudb.types import INT8, SqlType
 
@@ -111,8 +112,6 @@ def complete(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[Routine, list[Expr]]:
     """The routine as its arguments make it; these in the order of the parameters, converted, defaults filled in."""
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     routine, types = concrete(routine, candidate, args)
     args = gathered(binder, routine, candidate, args, types)
     places = candidate.places or tuple(range(len(args)))
@@ -124,7 +123,7 @@ def complete(
             continue
         assert argument.default is not None
         node = inner(parse(f"SELECT {argument.default}")[0].node.target_list[0]).val
-        expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node)
+        expr = binder.bind_expression(Scope(clause="DEFAULT expressions"), node)
         made.append(coerce(binder, expr, argument.type, "a"))
     return routine, made
 
@@ -296,8 +295,6 @@ def statements(routine: Routine) -> list[RawStatement]:
 @lru_cache(1024)
 def runs(routine: Routine) -> bool:
     """Whether a function's statements are carried out one after the other: it is no query that could be put in."""
-    from gpudb.sql.bind.dml.with_changes import changes_data
-
     found = statements(routine)
     if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":
         return True
@@ -311,15 +308,13 @@ def _body(binder: Binder, routine: Routine, values: Sequence[Expr]) -> tuple[Que
 
 def bound_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: Any) -> tuple[Query, list[int]]:
     """A query of a routine's body; errors in it have no place in the text of the call."""
-    from gpudb.sql.bind.query.select import bind_query
-
     text, arguments, stars, depth = binder.text, binder.arguments, binder.stars, binder.nested
     if depth >= _MOST_NESTED:
         raise FeatureNotSupported(f"function {routine.signature} calls itself: recursion is not supported")
     own = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
     binder.text, binder.arguments, binder.stars, binder.nested = routine.body, own, None, depth + 1
     try:
-        return _spread(binder, routine, bind_query(binder, node, None)), own.uses
+        return _spread(binder, routine, binder.bind_query(node, None)), own.uses
     except GpudbError as error:
         error.position = None
         raise

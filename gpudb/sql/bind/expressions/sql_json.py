@@ -9,9 +9,11 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported
 from gpudb.functions.sql_json import constructor, is_json
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.expressions.calls import bind_call
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
+from gpudb.sql.bind.types.type_names import type_name
 from gpudb.sql.bound import Call, Cast, Expr
 from gpudb.sql.parse.parser import inner, present
 from gpudb.types import JSON, JSONB, TEXT, SqlType
@@ -28,7 +30,7 @@ def bind_object(binder: Binder, scope: Scope, node: Any) -> Expr:
     items: list[Expr] = []
     for each in node.exprs:
         pair = inner(each)
-        items += [_text(binder, _expression(binder, scope, pair.key)), _value(binder, scope, pair.value)]
+        items += [_text(binder, binder.bind_expression(scope, pair.key)), _value(binder, scope, pair.value)]
     return _made(binder, node.output, "json_object", items, absent=node.absent_on_null, unique=node.unique)
 
 
@@ -48,7 +50,7 @@ def bind_array_query(binder: Binder, scope: Scope, node: Any) -> Expr:
         op=pg.SETOP_NONE,
     )
     link = pg.SubLink(sub_link_type=pg.EXPR_SUBLINK, subselect=pg.Node(select_stmt=whole), location=node.location)
-    return _expression(binder, scope, pg.Node(sub_link=link))
+    return binder.bind_expression(scope, pg.Node(sub_link=link))
 
 
 def _over_query(node: Any) -> Any:
@@ -77,7 +79,7 @@ def bind_object_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
     """value IS JSON …, of text, json, jsonb or bytea."""
-    value = _expression(binder, scope, node.expr)
+    value = binder.bind_expression(scope, node.expr)
     if value.type.name == "bytea":
         raise FeatureNotSupported("IS JSON of bytea is not supported")
     if value.type.name not in {"unknown", "text", "varchar", "bpchar", "name", "json", "jsonb"}:
@@ -90,15 +92,9 @@ def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
 # ---------------------------------------------------------------------------------------------- parts
 
 
-def _expression(binder: Binder, scope: Scope, node: Any) -> Expr:
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
-    return bind_expression(binder, scope, node)
-
-
 def _value(binder: Binder, scope: Scope, node: Any) -> Expr:
     """A value; text that is said to be JSON (FORMAT JSON) is read as such."""
-    made = _expression(binder, scope, node.raw_expr)
+    made = binder.bind_expression(scope, node.raw_expr)
     if node.format.format_type == pg.JS_FORMAT_JSON:
         if made.type.name == "bytea":
             raise FeatureNotSupported("FORMAT JSON of bytea is not supported")
@@ -112,8 +108,6 @@ def _text(binder: Binder, made: Expr) -> Expr:
 
 def _returned(binder: Binder, output: Any) -> SqlType:
     """What RETURNING names: json where there is none."""
-    from gpudb.sql.bind.types.type_names import type_name
-
     if not output.HasField("type_name"):
         return JSON
     made = type_name(output.type_name, binder)
@@ -138,8 +132,6 @@ def _aggregate_name(returned: SqlType, kind: str, absent: bool, unique: bool) ->
 
 def _aggregated(binder: Binder, scope: Scope, node: Any, name: str, args: Sequence[Any], returned: SqlType) -> Expr:
     """The aggregate that stands for a constructor, with its ORDER BY, FILTER and OVER."""
-    from gpudb.sql.bind.expressions.calls import bind_call
-
     call = pg.FuncCall(funcname=[pg.Node(string=pg.String(sval=name))], args=args, agg_order=node.constructor.agg_order)
     if present(node.constructor.agg_filter):
         call.agg_filter.CopyFrom(node.constructor.agg_filter)

@@ -9,7 +9,7 @@ from gpudb.catalog.model import Aggregation, Routine
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, implementation
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.aggregates import aggregate
 from gpudb.sql.bind.expressions.operators import call
 from gpudb.sql.bind.expressions.routines import as_function, complete, scalar

@@ -8,7 +8,7 @@ from gpudb.errors import DatatypeMismatch, FeatureNotSupported
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
 from gpudb.functions.variadic_arrays import over_items
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.operators import call
 from gpudb.sql.bind.types.coercion import settled
 from gpudb.sql.bound import Array, Call, Case, Constant, Expr, Test

@@ -7,10 +7,11 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
-from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.query.ordering import sort_keys
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.expressions.ordering import sort_keys
 from gpudb.sql.bind.scope import Scope, spoken
-from gpudb.sql.bind.types.coercion import check_equality, coerce
+from gpudb.sql.bind.types.coercion import coerce
+from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import Call, Column, Expr, Frame, SortKey, Window
 from gpudb.sql.parse.parser import inner, present
 from gpudb.sql.parse.qualify import WINDOW as QUALIFY
@@ -52,8 +53,6 @@ Definition = tuple[tuple[Expr, ...], tuple[SortKey, ...], Frame | None]
 
 
 def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     base: Definition = ((), (), None)
     defined = scope.windows.get(node.name)
     if node.name and defined is not node:
@@ -72,7 +71,7 @@ def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
             raise SqlError.of("windowing_error", f'cannot copy window "{named}" because it has a frame clause')
     clause, scope.clause = scope.clause, "window definitions"
     try:
-        partition = tuple(bind_expression(binder, scope, each) for each in node.partition_clause)
+        partition = tuple(binder.bind_expression(scope, each) for each in node.partition_clause)
         check_equality(each.type for each in partition)
         order = sort_keys(binder, scope, node.order_clause)
         frame = _frame(binder, scope, node, order or base[1])
@@ -135,13 +134,11 @@ _RANGES = {
 
 def _offset(binder: Binder, scope: Scope, node: Any, unit: str, order: Sequence[SortKey]) -> Expr | None:
     """How far a frame reaches: rows or groups, or for RANGE a distance from the one sort key."""
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     if not present(node):
         return None
     clause, scope.clause = scope.clause, f"window {unit}"
     try:
-        expr = bind_expression(binder, scope, node)
+        expr = binder.bind_expression(scope, node)
     finally:
         scope.clause = clause
     for column in walk(expr):

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence as Several
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Relation, Sequence, Table, View
+from gpudb.catalog.model import Sequence, View
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.row_types import row_type
-from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn, UndefinedTable
-from gpudb.sql.bind.binder import Binder
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.name_errors import Entry
+from gpudb.sql.bind.query.from_functions import bind_function
+from gpudb.sql.bind.query.sources import (
+    Source,
+    entries,
+    find_relation,
+    named,
+    system_relation,
+    table_columns,
+    with_hidden,
+)
+from gpudb.sql.bind.query.table_sample import bind_sample
 from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
-from gpudb.sql.bind.types.coercion import coerce, condition, undeclared, unify_branches
+from gpudb.sql.bind.types.coercion import coerce, undeclared, unify_branches
+from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import (
     Choice,
     Column,
@@ -35,21 +46,9 @@ from gpudb.sql.bound import (
     SystemScan,
 )
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
-from gpudb.types import OID, SqlType
+from gpudb.types import OID
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
-_HIDDEN = ("tableoid", "xmin")
-SYSTEM_SCHEMAS = ("pg_catalog", "information_schema")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A FROM item: its relation, the aliases it brings, and its columns in the order of `*`."""
-
-    relation: From
-    items: tuple[Item, ...]
-    columns: Columns
-    rels: frozenset[int]
 
 
 def bind_from(binder: Binder, scope: Scope, nodes: Several[Any]) -> From | None:
@@ -80,44 +79,7 @@ def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
     return made
 
 
-def entries(source: Source, relation: str | None) -> list[Entry]:
-    """What is kept of a FROM item for the errors of names; `relation` is its own name, be it under an alias."""
-    return [Entry(item.alias, tuple(name for name, _ in item.columns), relation) for item in source.items]
-
-
 _BINDERS: dict[str, Callable[[Binder, Scope, Any], Source]] = {}
-
-
-def named(
-    binder: Binder,
-    rel: int,
-    relation: From,
-    columns: Several[OutputColumn],
-    alias: str,
-    node: Any,
-    schema: str | None = None,
-    row: SqlType | None = None,
-) -> Source:
-    """A relation under an alias, with the column aliases that an Alias message gives; `row` is its rows' own type."""
-    names = [column.name for column in columns]
-    if node is not None:
-        alias = node.aliasname
-        given = strings(node.colnames)
-        if len(given) > len(names):
-            message = f'table "{alias}" has {len(names)} columns available but {len(given)} columns specified'
-            raise SqlError.of("invalid_column_reference", message, position=0)
-        names = [*given, *names[len(given) :]]
-        schema = None
-    made = tuple(
-        (name, Column(rel, index, column.type, name))
-        for index, (name, column) in enumerate(zip(names, columns, strict=True))
-    )
-    return Source(relation, (Item(alias, made, schema, row_type=row),), made, frozenset({rel}))
-
-
-def table_columns(table: Table) -> tuple[OutputColumn, ...]:
-    """A table's columns as a query gives them."""
-    return tuple(OutputColumn(c.name, c.type, table.oid, n) for n, c in enumerate(table.columns, 1))
 
 
 def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
@@ -133,7 +95,7 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
         columns = definition.columns if isinstance(definition, CteStub) else definition.query.columns
         columns = tuple(replace(column, table_oid=0, number=0) for column in columns)
         made = named(binder, rel, CteScan(rel, number), columns, node.relname, alias)
-        return made if not isinstance(definition, CteStub) else _hiding(made, rel, len(columns), definition.hidden)
+        return made if not isinstance(definition, CteStub) else with_hidden(made, rel, len(columns), definition.hidden)
     if not node.schemaname and node.relname in binder.frames:
         columns = binder.frames[node.relname]
         return named(binder, rel, FrameScan(rel, node.relname, columns), columns, node.relname, alias)
@@ -151,23 +113,6 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
     return named(binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, row_type(relation))
 
 
-def system_relation(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
-    """A relation of the system; its OID and a row's transaction are no part of its columns."""
-    schema, _, relation = name.partition(".")
-    width = len(columns)
-    if tuple(column.name for column in columns[-len(_HIDDEN) :]) == _HIDDEN:
-        width -= len(_HIDDEN)
-    scan = SystemScan(rel, name, columns)
-    made = named(binder, rel, scan, columns[:width], relation.removesuffix("()"), alias, schema)
-    return _hiding(made, rel, width, columns[width:])
-
-
-def _hiding(source: Source, rel: int, width: int, columns: Several[OutputColumn]) -> Source:
-    """A relation of `width` columns with more behind them that are no part of `*`."""
-    hidden = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, width))
-    return replace(source, items=tuple(replace(item, hidden=hidden) for item in source.items))
-
-
 def _sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:
     """Where a sequence stands, as a relation of one row."""
     states = binder.system("pg_catalog", f"{SEQUENCE_STATES}()")
@@ -183,29 +128,12 @@ def _sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Sourc
     return named(binder, rel, Derived(rel, query), columns, sequence.name, alias, sequence.schema)
 
 
-def find_relation(binder: Binder, schema: str, name: str) -> Relation:
-    """A table, view or sequence by name; 42P01."""
-    path = (schema,) if schema else binder.search_path
-    if schema == "pg_temp":
-        path = tuple(each for each in binder.search_path if each.startswith("pg_temp_"))
-    relation = binder.catalog.find(name, path)
-    if relation is None:
-        shown = f"{schema}.{name}" if schema else name
-        if binder.system(schema or "pg_catalog", name) is not None:
-            message = f'permission denied: "{name}" is a system catalog'
-            raise SqlError.of("insufficient_privilege", message)
-        raise UndefinedTable(f'relation "{shown}" does not exist')
-    return relation
-
-
 def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
-    from gpudb.sql.bind.query.select import bind_query
-
     text, path, stars, arguments = binder.text, binder.search_path, binder.stars, binder.arguments
     binder.text, binder.search_path, binder.stars = view.query, (view.schema, "public"), None
     binder.arguments = None
     try:
-        query = bind_query(binder, parse(view.query)[0].node, None)
+        query = binder.bind_query(parse(view.query)[0].node, None)
     finally:
         binder.text, binder.search_path, binder.stars, binder.arguments = text, path, stars, arguments
     columns = tuple(
@@ -216,30 +144,16 @@ def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
 
 
 def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
-    from gpudb.sql.bind.query.select import bind_query
-
     # Without LATERAL a subquery sees WITH queries and outer levels, never its siblings.
     outer = scope
     if not node.lateral:
         beside = frozenset(item.alias for item in scope.items)
         outer = Scope(parent=scope.parent, ctes=scope.ctes, entries=scope.entries, beside=beside)
     rel = binder.rel()
-    query = bind_query(binder, inner(node.subquery), outer)
+    query = binder.bind_query(inner(node.subquery), outer)
     columns = tuple(replace(column, table_oid=0, number=0) for column in query.columns)
     alias = node.alias if node.HasField("alias") else None
     return named(binder, rel, Derived(rel, query, node.lateral), columns, "", alias)
-
-
-def _function(binder: Binder, scope: Scope, node: Any) -> Source:
-    from gpudb.sql.bind.query.from_functions import bind_function
-
-    return bind_function(binder, scope, node)
-
-
-def _sample(binder: Binder, scope: Scope, node: Any) -> Source:
-    from gpudb.sql.bind.query.table_sample import bind_sample
-
-    return bind_sample(binder, scope, node)
 
 
 def _join(binder: Binder, scope: Scope, node: Any) -> Source:
@@ -324,4 +238,6 @@ def _only(side: Source, name: str, which: str) -> Expr:
     return found[0]
 
 
-_BINDERS.update(range_var=_relation, range_subselect=_subquery, range_function=_function, range_table_sample=_sample)
+_BINDERS.update(
+    range_var=_relation, range_subselect=_subquery, range_function=bind_function, range_table_sample=bind_sample
+)

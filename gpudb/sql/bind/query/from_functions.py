@@ -9,14 +9,14 @@ from typing import Any
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.registry import implementation
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import given_names, unnamed
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.records import field_at
 from gpudb.sql.bind.expressions.routines import as_function, chosen, complete, find_routines, result_names, rows
-from gpudb.sql.bind.query.from_clause import Source, named, system_relation
 from gpudb.sql.bind.query.output_names import output_name
 from gpudb.sql.bind.query.rows_from import rows_from, several
+from gpudb.sql.bind.query.sources import Source, named, system_relation
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import settled
 from gpudb.sql.bind.types.type_names import value_type

@@ -10,10 +10,11 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Table
 from gpudb.errors import GpudbError, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import check_equality, settled
+from gpudb.sql.bind.types.coercion import settled
+from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import (
     Aggregate,
     Choice,

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.operators import apply_operator
+from gpudb.sql.bind.scope import Hypothetical
 from gpudb.sql.bound import Case, Constant, Expr, Grouping
 from gpudb.sql.traverse import mapped, walk
 from gpudb.types import INT4
 
 Sets = tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothetical:
-    """A rank as it was made of `args`, the row that it is of; `of` makes the same one of another row."""
-
-    made: Expr
-    args: tuple[Expr, ...]
-    of: Callable[[Sequence[Expr]], Expr]
 
 
 def by_sets(

@@ -14,7 +14,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import SqlError
 from gpudb.functions import resolve
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator, call, conjunction, disjunction
 from gpudb.sql.bind.scope import Scope

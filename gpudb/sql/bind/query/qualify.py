@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import condition
+from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Select
 from gpudb.sql.parse.parser import inner
 from gpudb.sql.parse.qualify import WINDOW

@@ -8,7 +8,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bound import CteScan, Derived, Query, Select, SetOperation, SetReturning
 from gpudb.sql.parse.parser import inner, leftmost, present
 from gpudb.sql.traverse import walk

@@ -11,11 +11,12 @@ from typing import Any
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function, implementation
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.records import field_at, is_row
+from gpudb.sql.bind.expressions.records import field_at
 from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import Array, Call, Column, Derived, Expr, OutputColumn, Select, SetReturning, Window
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.types import INT8

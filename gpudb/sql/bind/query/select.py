@@ -8,10 +8,11 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.outer_aggregates import grouped_below
+from gpudb.sql.bind.expressions.ordering import sort_key
 from gpudb.sql.bind.expressions.records import with_presence
+from gpudb.sql.bind.expressions.stars import spread_row
 from gpudb.sql.bind.expressions.windows import named_windows
 from gpudb.sql.bind.name_errors import missing_table
 from gpudb.sql.bind.query.from_clause import bind_from
@@ -19,15 +20,15 @@ from gpudb.sql.bind.query.grouped_subqueries import named_again, subqueries_of, 
 from gpudb.sql.bind.query.grouping import bind_group_by, check_grouped, output_reference
 from gpudb.sql.bind.query.hypothetical_grouping import by_sets
 from gpudb.sql.bind.query.limits import bind_limits, limited
-from gpudb.sql.bind.query.ordering import sort_key
+from gpudb.sql.bind.query.outer_aggregates import grouped_below
 from gpudb.sql.bind.query.output_names import output_name
 from gpudb.sql.bind.query.qualify import bind_qualify, qualified
 from gpudb.sql.bind.query.set_operations import bind_values, set_operation
 from gpudb.sql.bind.query.sorted_set_functions import with_sorted_sets
-from gpudb.sql.bind.query.stars import spread_row
 from gpudb.sql.bind.query.with_clause import bind_with
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import check_equality, condition, settled
+from gpudb.sql.bind.types.coercion import settled
+from gpudb.sql.bind.types.conversions import check_equality, condition
 from gpudb.sql.bound import (
     Column,
     Cte,

@@ -8,13 +8,14 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.expressions.stars import bind_list
 from gpudb.sql.bind.query.grouping import output_reference
 from gpudb.sql.bind.query.limits import bind_limits, limited
-from gpudb.sql.bind.query.projections import retyped
-from gpudb.sql.bind.query.stars import bind_list
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import branch_type, check_equality, unify_branches
+from gpudb.sql.bind.types.coercion import branch_type, unify_branches
+from gpudb.sql.bind.types.column_coercion import retyped
+from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import Column, Cte, Expr, OutputColumn, Query, Select, SetOperation, Values
 from gpudb.sql.parse.parser import inner, kind, leftmost, output_location, strings
 from gpudb.types import UNKNOWN
@@ -22,10 +23,8 @@ from gpudb.types import UNKNOWN
 
 def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
     """A SelectStmt message that puts two others together."""
-    from gpudb.sql.bind.query.select import bind_query
-
     op = pg.SetOperation.Name(node.op).removeprefix("SETOP_")
-    left, right = (bind_query(binder, each, scope, settle=False) for each in (node.larg, node.rarg))
+    left, right = (binder.bind_query(each, scope, settle=False) for each in (node.larg, node.rarg))
     if len(left.columns) != len(right.columns):
         error = SqlError.of("syntax_error", f"each {op} query must have the same number of columns")
         raise binder.locate(error, output_location(node.rarg, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Query, Select, SetReturning
 from gpudb.sql.traverse import walk
 

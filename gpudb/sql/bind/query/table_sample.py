@@ -10,11 +10,11 @@ from typing import Any
 
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import plain
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator
-from gpudb.sql.bind.query.from_clause import Source, find_relation, named, table_columns
+from gpudb.sql.bind.query.sources import Source, find_relation, named, table_columns
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Column, Constant, Derived, Expr, Scan, Select

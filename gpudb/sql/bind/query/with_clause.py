@@ -9,12 +9,12 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
-from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.query.projections import retyped
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.query.recursion import check_ends, check_recursion, in_order, refers_to
 from gpudb.sql.bind.query.search_cycle import bind_walk
 from gpudb.sql.bind.scope import CteStub, Scope
 from gpudb.sql.bind.types.coercion import branch_type
+from gpudb.sql.bind.types.column_coercion import retyped
 from gpudb.sql.bound import Aggregate, Column, Cte, CteScan, Query, Select, SetOperation
 from gpudb.sql.parse.parser import inner, kind, output_location, strings
 from gpudb.sql.traverse import walk
@@ -69,9 +69,7 @@ def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> tup
 
 
 def _bound(binder: Binder, node: Any, scope: Scope, *, settle: bool = True) -> Query:
-    from gpudb.sql.bind.query.select import bind_query
-
-    return bind_query(binder, node, scope, settle=settle)
+    return binder.bind_query(node, scope, settle=settle)
 
 
 def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequence[str]) -> Query:

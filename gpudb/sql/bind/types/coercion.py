@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError, UndefinedFunction
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
+from gpudb.functions import resolve
+from gpudb.functions.registry import Function
 from gpudb.functions.resolve import as_numeric, can_coerce, common_type, unify
-from gpudb.sql.bind.binder import Binder
-from gpudb.sql.bind.expressions.constants import small_integer, typed
-from gpudb.sql.bound import Array, Cast, Constant, Default, Expr, Parameter
-from gpudb.types import BOOL, INT8, TEXT, UNKNOWN, SqlType
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.types.conversions import coercible, refusal, same_text
+from gpudb.sql.bind.types.domains import to_domain
+from gpudb.sql.bind.types.literals import small_integer, typed
+from gpudb.sql.bind.types.rows import to_row
+from gpudb.sql.bound import Array, Call, Cast, Constant, Default, Expr, Parameter
+from gpudb.types import INT8, TEXT, UNKNOWN, SqlType
 
 _INTEGERS = {"int2", "int4", "int8"}
 _OF_LENGTH = {"varchar", "bpchar", "bit", "varbit"}
@@ -25,15 +30,11 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     leaves out is declared no more. 42846 where there is no cast (42804 in an assignment; `what` then names the column).
     """
     if target.domain is not None and expr.type.domain != target.domain:
-        from gpudb.sql.bind.types.domains import to_domain
-
         return to_domain(binder, expr, target, context, what)
     if isinstance(expr, Default):
         raise binder.locate_expr(SqlError.of("syntax_error", "DEFAULT is not allowed in this context"), expr)
     settles = isinstance(expr, Parameter) and expr.type.name == "unknown"
     if (target.name == "record" or target.fields) and target.element is None and not settles:
-        from gpudb.sql.bind.expressions.records import to_row
-
         return to_row(binder, expr, target, context, what)
     if settles:
         assert isinstance(expr, Parameter)
@@ -97,11 +98,11 @@ _CURRENT = frozenset({"now", "today", "tomorrow", "yesterday"})
 
 def _current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
     """A moment by its word: `now` is the transaction's start."""
-    from gpudb.sql.bind.expressions.calls import plain
-
     binder.stable = False
     if str(expr.value).strip().lower() == "now":
-        return coerce(binder, plain(binder, "now", ()), target, "e")
+        now = resolve.function("now", ()).target
+        assert isinstance(now, Function)
+        return coerce(binder, Call(now, (), now.result), target, "e")
     made = typed(expr, target, binder.timezone)
     assert made is not None
     return made
@@ -132,7 +133,7 @@ def array_item(binder: Binder, item: Expr, wanted: SqlType, context: str = "i", 
 
 
 def _folds(expr: Constant, target: SqlType, context: str) -> bool:
-    if expr.value is None and not (_same_text(expr.type, target) or can_coerce(expr.type.plain, target.plain, context)):
+    if expr.value is None and not (same_text(expr.type, target) or can_coerce(expr.type.plain, target.plain, context)):
         return False  # a NULL has a type, and where there is no cast it has none either
     if expr.type.name == "unknown" or expr.value is None:
         return not _cuts(target, context)
@@ -151,35 +152,11 @@ def _same_holding(source: SqlType, target: SqlType) -> bool:
     return target.digits is None or (source.undeclared.digits == target.digits and one.carried == other.carried)
 
 
-def coercible(source: SqlType, target: SqlType, context: str) -> bool:
-    """Whether there is a conversion, be it only of one form of text to another."""
-    return can_coerce(source.plain, target.plain, context) or _same_text(source, target)
-
-
-def _same_text(source: SqlType, target: SqlType) -> bool:
-    return source.name == "unknown" or (source.category == "S" and target.category == "S")
-
-
 def _held(source: SqlType, target: SqlType) -> SqlType:
     """The target with the digits that the source needs, where the target leaves them open."""
     if target.name == "numeric" and target.modifier == -1 and target.digits is None and source.name in _EXACT:
         return as_numeric(source)
     return target
-
-
-def refusal(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
-    """The error of a conversion that there is not; `what` is the column that an assignment names."""
-    if what is not None:
-        return DatatypeMismatch(
-            f"{what} is of type {spoken(target)} but expression is of type {spoken(source)}",
-            hint="You will need to rewrite or cast the expression.",
-        )
-    return SqlError.of("cannot_coerce", f"cannot cast type {spoken(source)} to {spoken(target)}")
-
-
-def spoken(item: SqlType) -> SqlType:
-    """A type as messages name it: without modifier, a domain as itself."""
-    return item if item.domain is not None else item.plain
 
 
 def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
@@ -266,14 +243,6 @@ def untyped_as(expr: Expr, kind: SqlType) -> SqlType:
     return kind.plain if made is None or made.type.dims != kind.dims else made.type
 
 
-def condition(binder: Binder, expr: Expr, clause: str) -> Expr:
-    """`expr` as the boolean that a clause takes; 42804 otherwise."""
-    if expr.type != BOOL and expr.type.name != "unknown":
-        error = DatatypeMismatch(f"argument of {clause} must be type boolean, not type {expr.type}")
-        raise binder.locate_expr(error, expr)
-    return coerce(binder, expr, BOOL)
-
-
 def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
     """`expr` as the bigint of LIMIT or OFFSET; 42804 otherwise."""
     if not can_coerce(expr.type.plain, INT8, "a"):
@@ -282,15 +251,6 @@ def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
     if isinstance(expr, Parameter) and expr.type.name in _INTEGERS:
         return Parameter(expr.number, INT8)  # as wide as its value: a cast would hide that it is known
     return coerce(binder, expr, INT8, "a")
-
-
-def check_equality(types: Iterable[SqlType]) -> None:
-    """42883 for a type whose values PostgreSQL cannot tell apart: json."""
-    for item in types:
-        if item.name in {"json", "_json"}:
-            raise UndefinedFunction(f"could not identify an equality operator for type {item}")
-        if item.fields:
-            check_equality(field for _, field in item.fields)
 
 
 def settled(binder: Binder, expr: Expr) -> Expr:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from gpudb.catalog.model import TypeDefinition
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import coerce, coercible, condition, refusal
+from gpudb.sql.bind.types.conversions import coercible, condition, refusal
 from gpudb.sql.bound import (
     Aggregate,
     AnySubquery,
@@ -39,7 +39,7 @@ def to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, what: s
     if not coercible(expr.type, plain, context):
         refused = refusal(expr.type, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
-    made = coerce(binder, expr, plain, context, what)
+    made = binder.coerce(expr, plain, context, what)
     # a numeric keeps the digits that it is held with
     held = replace(made.type, domain=None)
     checks: tuple[tuple[str, Expr], ...] = ()
@@ -84,7 +84,7 @@ def domain_default(binder: Binder, item: SqlType) -> str | None:
 def _to_array(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
     element = target.element
     assert element is not None
-    made = coerce(binder, expr, replace(target, domain=None), context, what)
+    made = binder.coerce(expr, replace(target, domain=None), context, what)
     if isinstance(made, Constant) and made.value is None:
         return Constant(None, target)
     if isinstance(made, Constant) and isinstance(made.value, list):
@@ -93,19 +93,17 @@ def _to_array(binder: Binder, expr: Expr, target: SqlType, context: str, what: s
         items = made.items
     else:
         raise FeatureNotSupported(f"cast from {expr.type} to {target} is not supported")
-    return Array(tuple(coerce(binder, item, element, context) for item in items), target)
+    return Array(tuple(binder.coerce(item, element, context) for item in items), target)
 
 
 def bind_check(binder: Binder, text: str, item: SqlType) -> Expr:
     """A condition over VALUE, which is of type `item`; what no CHECK may hold is refused."""
     outer, binder.text = binder.text, f"SELECT {text}"
     try:
-        from gpudb.sql.bind.expressions.expressions import bind_expression
-
         value = DomainValue(item)
         scope = Scope(clause="CHECK", columns=[("value", value)])
         node = inner(parse(binder.text)[0].node.target_list[0]).val
-        made = condition(binder, bind_expression(binder, scope, node), "CHECK")
+        made = condition(binder, binder.bind_expression(scope, node), "CHECK")
     finally:
         binder.text = outer
     for message in _refusals(made):

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.types import SqlType, exists, numeric
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.types.coercion import as_branch, coerce
 from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Query, Select, SetOperation, Values
 from gpudb.types import SqlType

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import records
+from gpudb.sql.bind.expressions.indirection import indirection
 from gpudb.sql.bind.name_errors import missing_table
 from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import Expr
 from gpudb.sql.parse.parser import inner, kind, strings
 
@@ -27,19 +29,15 @@ def relation_row(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 def bind_list(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> list[tuple[Any, Expr]]:
     """The expressions of ROW (…) or a list of VALUES, each with its node; stars are written out."""
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     made: list[tuple[Any, Expr]] = []
     for each in nodes:
         spread = spread_row(binder, scope, each)
-        made += [(each, bind_expression(binder, scope, each))] if spread is None else [(each, e) for _, e in spread]
+        made += [(each, binder.bind_expression(scope, each))] if spread is None else [(each, e) for _, e in spread]
     return made
 
 
 def spread_row(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]] | None:
     """The names and expressions that `t.*` or `(row).*` stands for; None for a node that is no such star."""
-    from gpudb.sql.bind.expressions.expressions import indirection
-
     if kind(node) == "column_ref" and kind(inner(node).fields[-1]) == "a_star":
         names = strings(inner(node).fields[:-1])
         if not names:
@@ -54,6 +52,6 @@ def spread_row(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]
     shorter.CopyFrom(inner(node))
     del shorter.indirection[-1]
     made = indirection(binder, scope, shorter)
-    if not records.is_row(made.type) or not made.type.fields:
+    if not is_row(made.type) or not made.type.fields:
         raise SqlError.of("wrong_object_type", f"type {made.type} is not composite")
     return [(name, records.field_at(made, index)) for index, (name, _) in enumerate(made.type.fields)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bound import Aggregate, Column, Derived, Expr, Grouping, OutputColumn, Select, SetOperation, Values
 from gpudb.sql.traverse import children, mapped
 

@@ -9,7 +9,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import GpudbError, SqlError, UndefinedFunction
-from gpudb.sql.bind.binder import Binder
+from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.operators import apply_operator
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
@@ -26,11 +26,9 @@ def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any], *, arguments: 
 
     Those that are `arguments` too, of an ordered-set aggregate, have no type as untyped literals.
     """
-    from gpudb.sql.bind.expressions.expressions import bind_expression
-
     keys = []
     for each in nodes:
-        expr = bind_expression(binder, scope, inner(each).node)
+        expr = binder.bind_expression(scope, inner(each).node)
         key = sort_key(binder, expr, inner(each))
         keys.append(replace(key, expr=expr) if arguments else key)
     return tuple(keys)

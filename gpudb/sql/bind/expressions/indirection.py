@@ -1,0 +1,32 @@
+"""Indirection: subscripts and fields behind an expression, `(e)[1].name`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudb.errors import FeatureNotSupported
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.expressions import arrays, calls
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import Expr
+from gpudb.sql.parse.parser import inner, kind
+
+
+def indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
+    made = binder.bind_expression(scope, node.arg)
+    steps = list(node.indirection)
+    while steps:
+        count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
+        if count:
+            made = arrays.indexed(binder, scope, made, [inner(step) for step in steps[:count]])
+            steps = steps[count:]
+        else:
+            made = _field(binder, scope, made, steps.pop(0))
+    return made
+
+
+def _field(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
+    """(record).name, be it a function of the record."""
+    if kind(step) == "a_star":
+        raise FeatureNotSupported("(record).* is not supported")
+    return calls.member(binder, scope, arg, inner(step).sval)

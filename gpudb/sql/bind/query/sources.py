@@ -1,0 +1,98 @@
+"""Sources of FROM: relations with the aliases and columns that each brings into scope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudb.catalog.model import Relation, Table
+from gpudb.errors import SqlError, UndefinedTable
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.name_errors import Entry
+from gpudb.sql.bind.scope import Columns, Item
+from gpudb.sql.bound import Column, From, OutputColumn, SystemScan
+from gpudb.sql.parse.parser import strings
+from gpudb.types import SqlType
+
+_HIDDEN = ("tableoid", "xmin")
+SYSTEM_SCHEMAS = ("pg_catalog", "information_schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A FROM item: its relation, the aliases it brings, and its columns in the order of `*`."""
+
+    relation: From
+    items: tuple[Item, ...]
+    columns: Columns
+    rels: frozenset[int]
+
+
+def entries(source: Source, relation: str | None) -> list[Entry]:
+    """What is kept of a FROM item for the errors of names; `relation` is its own name, be it under an alias."""
+    return [Entry(item.alias, tuple(name for name, _ in item.columns), relation) for item in source.items]
+
+
+def named(
+    binder: Binder,
+    rel: int,
+    relation: From,
+    columns: Sequence[OutputColumn],
+    alias: str,
+    node: Any,
+    schema: str | None = None,
+    row: SqlType | None = None,
+) -> Source:
+    """A relation under an alias, with the column aliases that an Alias message gives; `row` is its rows' own type."""
+    names = [column.name for column in columns]
+    if node is not None:
+        alias = node.aliasname
+        given = strings(node.colnames)
+        if len(given) > len(names):
+            message = f'table "{alias}" has {len(names)} columns available but {len(given)} columns specified'
+            raise SqlError.of("invalid_column_reference", message, position=0)
+        names = [*given, *names[len(given) :]]
+        schema = None
+    made = tuple(
+        (name, Column(rel, index, column.type, name))
+        for index, (name, column) in enumerate(zip(names, columns, strict=True))
+    )
+    return Source(relation, (Item(alias, made, schema, row_type=row),), made, frozenset({rel}))
+
+
+def table_columns(table: Table) -> tuple[OutputColumn, ...]:
+    """A table's columns as a query gives them."""
+    return tuple(OutputColumn(c.name, c.type, table.oid, n) for n, c in enumerate(table.columns, 1))
+
+
+def system_relation(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
+    """A relation of the system; its OID and a row's transaction are no part of its columns."""
+    schema, _, relation = name.partition(".")
+    width = len(columns)
+    if tuple(column.name for column in columns[-len(_HIDDEN) :]) == _HIDDEN:
+        width -= len(_HIDDEN)
+    scan = SystemScan(rel, name, columns)
+    made = named(binder, rel, scan, columns[:width], relation.removesuffix("()"), alias, schema)
+    return with_hidden(made, rel, width, columns[width:])
+
+
+def with_hidden(source: Source, rel: int, width: int, columns: Sequence[OutputColumn]) -> Source:
+    """A relation of `width` columns with more behind them that are no part of `*`."""
+    hidden = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, width))
+    return replace(source, items=tuple(replace(item, hidden=hidden) for item in source.items))
+
+
+def find_relation(binder: Binder, schema: str, name: str) -> Relation:
+    """A table, view or sequence by name; 42P01."""
+    path = (schema,) if schema else binder.search_path
+    if schema == "pg_temp":
+        path = tuple(each for each in binder.search_path if each.startswith("pg_temp_"))
+    relation = binder.catalog.find(name, path)
+    if relation is None:
+        shown = f"{schema}.{name}" if schema else name
+        if binder.system(schema or "pg_catalog", name) is not None:
+            message = f'permission denied: "{name}" is a system catalog'
+            raise SqlError.of("insufficient_privilege", message)
+        raise UndefinedTable(f'relation "{shown}" does not exist')
+    return relation

@@ -1,0 +1,52 @@
+"""Which conversions PostgreSQL has, the errors for those that it lacks, and the conditions that clauses take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpudb.errors import DatatypeMismatch, GpudbError, SqlError, UndefinedFunction
+from gpudb.functions.resolve import can_coerce
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bound import Expr
+from gpudb.types import BOOL, SqlType
+
+
+def coercible(source: SqlType, target: SqlType, context: str) -> bool:
+    """Whether there is a conversion, be it only of one form of text to another."""
+    return can_coerce(source.plain, target.plain, context) or same_text(source, target)
+
+
+def same_text(source: SqlType, target: SqlType) -> bool:
+    return source.name == "unknown" or (source.category == "S" and target.category == "S")
+
+
+def refusal(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
+    """The error of a conversion that there is not; `what` is the column that an assignment names."""
+    if what is not None:
+        return DatatypeMismatch(
+            f"{what} is of type {spoken(target)} but expression is of type {spoken(source)}",
+            hint="You will need to rewrite or cast the expression.",
+        )
+    return SqlError.of("cannot_coerce", f"cannot cast type {spoken(source)} to {spoken(target)}")
+
+
+def spoken(item: SqlType) -> SqlType:
+    """A type as messages name it: without modifier, a domain as itself."""
+    return item if item.domain is not None else item.plain
+
+
+def condition(binder: Binder, expr: Expr, clause: str) -> Expr:
+    """`expr` as the boolean that a clause takes; 42804 otherwise."""
+    if expr.type != BOOL and expr.type.name != "unknown":
+        error = DatatypeMismatch(f"argument of {clause} must be type boolean, not type {expr.type}")
+        raise binder.locate_expr(error, expr)
+    return binder.coerce(expr, BOOL)
+
+
+def check_equality(types: Iterable[SqlType]) -> None:
+    """42883 for a type whose values PostgreSQL cannot tell apart: json."""
+    for item in types:
+        if item.name in {"json", "_json"}:
+            raise UndefinedFunction(f"could not identify an equality operator for type {item}")
+        if item.fields:
+            check_equality(field for _, field in item.fields)

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.errors import FeatureNotSupported
-from gpudb.storage.copy.arrow_values import held_array
 from gpudb.types import MAX_DIGITS, SqlType, exact
 from gpudb.values import Interval, parse_text
 from gpudb.values.array import parse_array
+from gpudb.values.arrow_columns import held_array
 from gpudb.values.calendar import days_of, microseconds_of, time_of
 
 Texts = Sequence[str | None]

@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.plan.tree.fallibility import may_fail
 from gpudb.sql import bound
+from gpudb.sql.fallibility import may_fail
 
-PARTITION = bound.Frame("ROWS", "UNBOUNDED PRECEDING", None, "UNBOUNDED FOLLOWING", None)
+WHOLE_PARTITION = bound.Frame("ROWS", "UNBOUNDED PRECEDING", None, "UNBOUNDED FOLLOWING", None)
 """The whole partition."""
 
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 
 
-def guarded(args: Sequence[bound.Expr], keep: bound.Expr | None) -> tuple[bound.Expr, ...]:
+def guard_arguments(args: Sequence[bound.Expr], keep: bound.Expr | None) -> tuple[bound.Expr, ...]:
     """Returns arguments that are evaluated only for rows that FILTER keeps, if they may fail for other rows.
 
     DuckDB evaluates arguments before it filters.
@@ -27,7 +27,7 @@ def guarded(args: Sequence[bound.Expr], keep: bound.Expr | None) -> tuple[bound.
     )
 
 
-def over_integers(window: bound.Window) -> bool:
+def has_integer_offsets(window: bound.Window) -> bool:
     """Returns whether a RANGE frame has offsets over an integer sort key.
 
     There a bound beyond the type's range is unbounded and raises no error.
@@ -39,32 +39,32 @@ def over_integers(window: bound.Window) -> bool:
     return offsets and window.order_by[0].expr.type.name in _INTEGERS
 
 
-def widened(value: str) -> str:
+def widen(value: str) -> str:
     """Casts an integer to HUGEINT, so that adding an offset cannot overflow."""
     return f"CAST({value} AS HUGEINT)"
 
 
-def frame(given: bound.Frame, render: Callable[[bound.Expr], str], *, wide: bool) -> str:
+def render_frame(frame: bound.Frame, render: Callable[[bound.Expr], str], *, wide: bool) -> str:
     """Renders a frame clause. With `wide` its offsets are widened as the sort key is."""
 
-    def edge(kind: str, offset: bound.Expr | None, name: str) -> str:
+    def render_bound(kind: str, offset: bound.Expr | None, name: str) -> str:
         if offset is None:
             return kind
         value = render(offset)
         if isinstance(offset, bound.Constant):
-            _check(offset, given.unit, name)
+            _check_offset(offset, frame.unit, name)
         else:
             null = f"CAST(pg_error('22004', 'frame {name} offset must not be null') AS {offset.type.duckdb})"
-            value = f"coalesce({value}, {null})" if given.unit == "RANGE" else f"pg_frame_rows({value}, '{name}')"
-        return f"{widened(value) if wide else value} {kind}"
+            value = f"coalesce({value}, {null})" if frame.unit == "RANGE" else f"pg_frame_rows({value}, '{name}')"
+        return f"{widen(value) if wide else value} {kind}"
 
-    exclude = f" EXCLUDE {given.exclude}" if given.exclude else ""
-    start = edge(given.start, given.start_offset, "starting")
-    end = edge(given.end, given.end_offset, "ending")
-    return f"{given.unit} BETWEEN {start} AND {end}{exclude}"
+    exclude = f" EXCLUDE {frame.exclude}" if frame.exclude else ""
+    start = render_bound(frame.start, frame.start_offset, "starting")
+    end = render_bound(frame.end, frame.end_offset, "ending")
+    return f"{frame.unit} BETWEEN {start} AND {end}{exclude}"
 
 
-def _check(offset: bound.Constant, unit: str, name: str) -> None:
+def _check_offset(offset: bound.Constant, unit: str, name: str) -> None:
     """Raises 22004 or 22013 for a NULL, negative or NaN offset, even without rows; 0A000 for an infinite one."""
     if offset.value is None:
         raise SqlError.of("null_value_not_allowed", f"frame {name} offset must not be null")

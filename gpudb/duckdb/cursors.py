@@ -6,12 +6,12 @@ import threading
 
 import duckdb
 
-from gpudb.duckdb.literals import quoted
+from gpudb.duckdb.literals import quote_literal
 
-KEPT = 64
+MAX_IDLE = 64
 
 
-class Cursors:
+class CursorPool:
     """Idle cursors by time zone. Thread-safe. A cursor with other changed state must not be returned."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
@@ -19,7 +19,7 @@ class Cursors:
         self._idle: list[tuple[str, duckdb.DuckDBPyConnection]] = []
         self._lock = threading.Lock()
 
-    def take(self, timezone: str) -> duckdb.DuckDBPyConnection:
+    def acquire(self, timezone: str) -> duckdb.DuckDBPyConnection:
         """Takes a cursor out of the pool for one statement, or opens one."""
         with self._lock:
             for index, (zone, cursor) in enumerate(self._idle):
@@ -27,13 +27,13 @@ class Cursors:
                     del self._idle[index]
                     return cursor
         cursor = self._database.cursor()
-        cursor.execute(f"SET TimeZone = {quoted(timezone)}")
+        cursor.execute(f"SET TimeZone = {quote_literal(timezone)}")
         return cursor
 
-    def give(self, timezone: str, cursor: duckdb.DuckDBPyConnection) -> None:
+    def release(self, timezone: str, cursor: duckdb.DuckDBPyConnection) -> None:
         """Returns a cursor to the pool after its statement has ended."""
         with self._lock:
-            if len(self._idle) < KEPT:
+            if len(self._idle) < MAX_IDLE:
                 self._idle.append((timezone, cursor))
                 return
         cursor.close()

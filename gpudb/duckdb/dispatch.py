@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any, Generic, TypeVar, get_type_hints
 
 R = TypeVar("R")
-Method = Callable[[Any, Any], R]
+_Method = Callable[[Any, Any], R]
 
 
-class by_type(Generic[R]):
+class dispatch_on_type(Generic[R]):
     """Decorates the default method; `register` adds one for the exact type that its argument is annotated with."""
 
-    def __init__(self, default: Method[R]) -> None:
+    def __init__(self, default: _Method[R]) -> None:
         self._default = default
-        self._methods: dict[type, Method[R]] = {}
+        self._methods: dict[type, _Method[R]] = {}
 
-    def register(self, method: Method[R]) -> Method[R]:
+    def register(self, method: _Method[R]) -> _Method[R]:
         """Adds a method for the type in its argument's annotation."""
         hints = {name: hint for name, hint in get_type_hints(method).items() if name != "return"}
         (kind,) = hints.values()

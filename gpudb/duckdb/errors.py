@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import duckdb
+import pyarrow as pa
 
 from gpudb.errors import (
     FeatureNotSupported,
@@ -17,12 +18,14 @@ from gpudb.errors import (
     sqlstates,
 )
 from gpudb.functions.let_binding import DETAIL
-from gpudb.storage.iceberg.scan import unreadable
+
+ENGINE_ERRORS = (duckdb.Error, pa.ArrowException, RuntimeError, OSError)
+"""Errors that DuckDB raises itself, and those that an Arrow reader of its batches raises."""
 
 # Errors raised by the macro pg_error, or by a Python function.
-_MARKED = re.compile(r"Could not convert string '\[(\w{5})\] (.*)' to INT32|\[(\w{5})\] (.*)", re.S)
+_MARKED_ERROR = re.compile(r"Could not convert string '\[(\w{5})\] (.*)' to INT32|\[(\w{5})\] (.*)", re.S)
 _INTEGERS = {"INT8": "smallint", "INT16": "smallint", "INT32": "integer", "INT64": "bigint"}
-_TYPES = {
+_TYPE_NAMES = {
     "INT16": "smallint", "INT32": "integer", "INT64": "bigint", "SMALLINT": "smallint", "INTEGER": "integer",
     "BIGINT": "bigint", "FLOAT": "real", "DOUBLE": "double precision", "DATE": "date", "BOOLEAN": "boolean",
     "BOOL": "boolean", "UUID": "uuid", "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamp with time zone",
@@ -30,7 +33,7 @@ _TYPES = {
 }  # fmt: skip
 
 # Errors that an Arrow reader raises carry DuckDB's text alone, prefixed with the kind of error.
-_KINDS: dict[str, type[duckdb.Error]] = {
+_EXCEPTIONS: dict[str, type[duckdb.Error]] = {
     "Conversion Error": duckdb.ConversionException,
     "INTERRUPT Error": duckdb.InterruptException,
     "IO Error": duckdb.IOException,
@@ -41,8 +44,8 @@ _KINDS: dict[str, type[duckdb.Error]] = {
     "Serialization Error": duckdb.SerializationException,
 }
 
-Maker = tuple[re.Pattern[str], str, str]
-_RULES: tuple[Maker, ...] = tuple(
+_Rule = tuple[re.Pattern[str], str, str]
+_RULES: tuple[_Rule, ...] = tuple(
     (re.compile(pattern, re.S), condition, message)
     for pattern, condition, message in (
         (r"Cannot (AND|OR|XOR) bit strings of different sizes", "string_data_length_mismatch",
@@ -107,43 +110,43 @@ class EngineRestarted(SqlError):
     condition = "system_error"
 
 
-def fatal(error: BaseException) -> bool:
+def is_fatal(error: BaseException) -> bool:
     """Returns whether DuckDB accepts no further statement after this error."""
     kinds = (duckdb.FatalException, duckdb.InternalException, duckdb.ConnectionException)
     return isinstance(error, kinds) or str(error).startswith(("FATAL Error", "INTERNAL Error"))
 
 
-def own_fault(error: BaseException) -> bool:
+def broke_instance(error: BaseException) -> bool:
     """Returns whether this statement itself broke DuckDB."""
     return isinstance(error, duckdb.InternalException) or str(error).startswith("INTERNAL Error")
 
 
-def translated(error: BaseException) -> GpudbError:
+def translate_error(error: BaseException) -> GpudbError:
     """Translates a DuckDB error into a gpudb error; XX000 if the error is unknown."""
     if isinstance(error, GpudbError):
         return error
     text = str(error)
     if not isinstance(error, duckdb.Error):
-        kind = _KINDS.get(text.partition(": ")[0])
+        kind = _EXCEPTIONS.get(text.partition(": ")[0])
         error = kind(text) if kind is not None else error
     plain = text.partition("\n")[0].partition(": ")[2] or text
     if isinstance(error, duckdb.FatalException):
         return InternalError(plain, detail="The embedded engine has failed.")
     # A division by zero shows its SQL, which may contain the texts of other errors.
-    marked = None if "error_on_division_by_zero" in text else _MARKED.search(text)
-    if marked is not None and (marked[1] or marked[3]) in _known_states():
+    marked = None if "error_on_division_by_zero" in text else _MARKED_ERROR.search(text)
+    if marked is not None and (marked[1] or marked[3]) in _conditions_by_sqlstate():
         message = (marked[2] or marked[4]).partition("\n\nLINE")[0].strip()
         message, _, detail = message.partition(DETAIL)
-        return SqlError.of(_known_states()[marked[1] or marked[3]], message, detail=detail or None)
+        return SqlError.of(_conditions_by_sqlstate()[marked[1] or marked[3]], message, detail=detail or None)
     if isinstance(error, duckdb.InterruptException):
         return QueryCanceled("canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):
         return OutOfMemory("out of memory", detail=plain, hint="Raise the setting memory_limit, or read less at once.")
-    if isinstance(error, duckdb.Error) and (found := unreadable(error)) is not None:
+    if isinstance(error, duckdb.Error) and (found := data_file_error(error)) is not None:
         return found
     for pattern, condition, message in _RULES:
         if (match := pattern.search(text)) is not None:
-            return SqlError.of(condition, _filled(message, match, plain))
+            return SqlError.of(condition, _fill_message(message, match, plain))
     if isinstance(error, duckdb.OutOfRangeException):
         return NumericOutOfRange(plain)
     if isinstance(error, duckdb.ConversionException):
@@ -153,17 +156,33 @@ def translated(error: BaseException) -> GpudbError:
     return InternalError(plain, detail="The embedded engine refused the statement that was made from this one.")
 
 
-def _known_states() -> dict[str, str]:
+def data_file_error(error: duckdb.Error) -> GpudbError | None:
+    """Returns XX001 for a damaged or truncated file, 58P01 for a missing one; None for other errors."""
+    text = str(error)
+    if type(error) is duckdb.Error and "alloc" not in text:
+        # Exceptions of DuckDB's Parquet and Thrift readers, which name no file.
+        return GpudbError(f"could not read data file: {text.partition(chr(10))[0]}", condition="data_corrupted")
+    if ".parquet" not in text and "Parquet" not in text and "parquet" not in text:
+        return None
+    first = text.partition("\n")[0]
+    if "No files found" in text or "Cannot open file" in text or "No such file" in text:
+        return GpudbError(f"could not open data file: {first}", condition="undefined_file")
+    if isinstance(error, duckdb.IOException | duckdb.InvalidInputException | duckdb.SerializationException):
+        return GpudbError(f"could not read data file: {first}", condition="data_corrupted")
+    return None
+
+
+def _conditions_by_sqlstate() -> dict[str, str]:
     return {state: condition for condition, state in sqlstates().items()}
 
 
-def _filled(message: str, match: re.Match[str], plain: str) -> str:
+def _fill_message(message: str, match: re.Match[str], plain: str) -> str:
     groups = match.groups()
     first = groups[0] if groups else ""
     second = groups[1] if len(groups) > 1 else ""
     return (
-        message.replace("{type2}", _TYPES.get((second or "").upper(), (second or "").lower()))
-        .replace("{type}", _TYPES.get(first or "", _INTEGERS.get(first or "", "value")))
+        message.replace("{type2}", _TYPE_NAMES.get((second or "").upper(), (second or "").lower()))
+        .replace("{type}", _TYPE_NAMES.get(first or "", _INTEGERS.get(first or "", "value")))
         .replace("{1}", first or "")
         .replace("{0}", plain)
     )

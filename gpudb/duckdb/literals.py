@@ -16,21 +16,21 @@ from gpudb.values.multirange import Multirange
 from gpudb.values.range import Range, held_bounds, packed_scales
 from gpudb.values.timetz import timetz_key
 
-_MOST_MICROSECONDS = (2**63 - 1) // 1000
+_MAX_MICROSECONDS = (2**63 - 1) // 1000
 """Limit of an interval's time: results carry it in nanoseconds."""
 
 
-def quoted(text: str) -> str:
+def quote_literal(text: str) -> str:
     """Quotes text as a string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def name(text: str) -> str:
+def quote_identifier(text: str) -> str:
     """Quotes text as an identifier."""
     return '"' + text.replace('"', '""') + '"'
 
 
-def literal(value: object, item: SqlType) -> str:
+def render_literal(value: object, item: SqlType) -> str:
     """Renders a value of `item` as DuckDB SQL."""
     if value is None:
         return f"CAST(NULL AS {item.duckdb})"
@@ -38,7 +38,7 @@ def literal(value: object, item: SqlType) -> str:
         if value and item.ranged is None and depth(value) != item.dims:
             message = f"an array of {depth(value)} dimensions in the place of one of {item.dims} is not supported"
             raise FeatureNotSupported(message)
-        items = ", ".join(literal(each, item.item) for each in value)
+        items = ", ".join(render_literal(each, item.item) for each in value)
         return f"CAST([{items}] AS {item.duckdb})"
     if item.name in {"inet", "cidr"} and isinstance(value, str):
         value = network_key(item, value)
@@ -46,69 +46,72 @@ def literal(value: object, item: SqlType) -> str:
         return f"({timetz_key(value)})::BIGINT"
     if item.fields and isinstance(value, tuple):
         fields = zip(item.members, value, item.fields, strict=True)
-        return f"struct_pack({', '.join(f'{member} := {literal(each, kind)}' for member, each, (_, kind) in fields)})"
+        rendered = (f"{member} := {render_literal(each, kind)}" for member, each, (_, kind) in fields)
+        return f"struct_pack({', '.join(rendered)})"
     match value:
         case list() | tuple():
             raise FeatureNotSupported("arrays of more than one dimension are not supported")
         case bool():
             return "true" if value else "false"
         case float():
-            return f"{_float(value)}::{item.duckdb}"
+            return f"{_render_float(value)}::{item.duckdb}"
         case int():
             return f"({value})::{item.duckdb}" if value < 0 else f"{value}::{item.duckdb}"
         case Decimal():
-            return _carried(value, item) if item.carried else decimal(value, item)
+            return _render_carried(value, item) if item.carried else render_decimal(value, item)
         case bytes():
             return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
         case Range():
-            made = range_literal(value, item)
+            made = render_range(value, item)
             return f"struct_pack(v := {made}, s := {packed_scales(value)}::SMALLINT)" if item.carried else made
         case Interval(months=months, days=days, microseconds=microseconds):
-            if abs(microseconds) > _MOST_MICROSECONDS:
+            if abs(microseconds) > _MAX_MICROSECONDS:
                 raise SqlError.of("datetime_field_overflow", "interval out of range")
             return f"(to_months({months}) + to_days({days}) + to_microseconds({microseconds}))"
         case dt.datetime():
-            return f"{quoted(value.isoformat(' '))}::{item.duckdb}"
+            return f"{quote_literal(value.isoformat(' '))}::{item.duckdb}"
         case dt.date() | dt.time() | uuid.UUID():
-            return f"{quoted(str(value))}::{item.duckdb}"
+            return f"{quote_literal(str(value))}::{item.duckdb}"
         case str():
-            return quoted(value) if item.duckdb == "VARCHAR" else f"{quoted(value)}::{item.duckdb}"
+            return quote_literal(value) if item.duckdb == "VARCHAR" else f"{quote_literal(value)}::{item.duckdb}"
         case _:
             raise TypeError(f"no literal of {type(value).__name__} for {item}")
 
 
-def range_literal(value: Range, item: SqlType) -> str:
+def render_range(value: Range, item: SqlType) -> str:
     """Renders a range's two bounds, without the scales that a numrange carries."""
     subtype = item.subtype
     assert subtype is not None
     plain = SqlType("numeric", -1, subtype.numeric_digits) if subtype.carried else subtype
     sides = []
     for kind, bound, side in held_bounds(value):
-        made = f"CAST({literal(bound, plain)} AS {plain.duckdb})" if bound is None else literal(bound, plain)
+        made = (
+            f"CAST({render_literal(bound, plain)} AS {plain.duckdb})" if bound is None else render_literal(bound, plain)
+        )
         sides.append(f"struct_pack(k := {kind}::TINYINT, v := {made}, s := {side}::TINYINT)")
     return "struct_pack(l := {}, u := {})".format(*sides)
 
 
-def decimal(value: Decimal, item: SqlType) -> str:
+def render_decimal(value: Decimal, item: SqlType) -> str:
     """Renders a numeric as a decimal; 22003 beyond 38 digits."""
     precision, scale = item.numeric_digits
-    if value and (value.adjusted() >= precision - scale or decimal_scale(value) > scale):
+    if value and (value.adjusted() >= precision - scale or display_scale(value) > scale):
         message = f"numeric of more than {MAX_DIGITS} digits is out of range"
         raise NumericOutOfRange(message, detail=f"The value is {value}.")
-    return f"{quoted(format(value, 'f'))}::DECIMAL({precision},{scale})"
+    return f"{quote_literal(format(value, 'f'))}::DECIMAL({precision},{scale})"
 
 
-def _carried(value: Decimal, item: SqlType) -> str:
-    return f"struct_pack(v := {decimal(value, item)}, s := {decimal_scale(value)}::TINYINT)"
+def _render_carried(value: Decimal, item: SqlType) -> str:
+    return f"struct_pack(v := {render_decimal(value, item)}, s := {display_scale(value)}::TINYINT)"
 
 
-def decimal_scale(value: object) -> int:
+def display_scale(value: object) -> int:
     """Returns how many decimals PostgreSQL displays for a numeric constant."""
     exponent = value.as_tuple().exponent if isinstance(value, Decimal) else 0
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def _float(value: float) -> str:
+def _render_float(value: float) -> str:
     if math.isnan(value):
         return "'NaN'"
     if math.isinf(value):

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from gpudb.sql.bound import Cast, Constant, Expr, Parameter, Query, Select
 from gpudb.sql.prepared import Artifact
+from gpudb.sql.widening import WIDENING_CASTS
 
 PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
 """Types whose Python values Arrow accepts unchanged."""
@@ -21,8 +22,6 @@ _FORMS = {
     pa.float64(): struct.Struct("<d"),
 }
 _OFFSETS = struct.Struct("<ii")
-# Casts that change no value.
-_WIDENED = frozenset({("int2", "int4"), ("int2", "int8"), ("int4", "int8"), ("varchar", "text")})
 
 
 class OneRow:
@@ -97,7 +96,7 @@ def _array(value: object, type_: pa.DataType) -> pa.Array:
 
 def source_of(expr: Expr) -> Constant | Parameter | None:
     """Returns the constant or parameter that an expression is equal to; None for any other expression."""
-    while isinstance(expr, Cast) and (expr.arg.type.name, expr.type.name) in _WIDENED:
+    while isinstance(expr, Cast) and (expr.arg.type.name, expr.type.name) in WIDENING_CASTS:
         expr = expr.arg
     return expr if isinstance(expr, Constant | Parameter) else None
 

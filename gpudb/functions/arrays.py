@@ -17,10 +17,10 @@ from gpudb.functions.dimensions import (
     lower,
     subscripts,
 )
-from gpudb.functions.dimensions import joined as joined_arrays
+from gpudb.functions.dimensions import pack as joined_arrays
 from gpudb.functions.equality import key, order, unmerged
 from gpudb.functions.let_binding import let, raises
-from gpudb.functions.operands import joined
+from gpudb.functions.operands import pack
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import MAX_DIGITS, SqlType, exact
 
@@ -29,8 +29,8 @@ def _element(operands: Operands, index: int, element: SqlType) -> str:
     """An operand as a list of `element` holds it."""
     value = operands.sql[index], operands.scales[index], operands.types[index]
     if operands.types[index] == element:
-        return joined(value[0], value[1], element)
-    return joined(*cast(*value, element, False), element)
+        return pack(value[0], value[1], element)
+    return pack(*cast(*value, element, False), element)
 
 
 def _of(operands: Operands, index: int = 0) -> SqlType:
@@ -66,7 +66,7 @@ declare(
     ),
 )
 declare("array_agg(anyarray)", lambda o: gathered(o.call("list", o.sql[0]), o.result))
-declare("array_agg(anynonarray)", lambda o: o.call("list", joined(o.sql[0], o.scales[0], o.types[0])))
+declare("array_agg(anynonarray)", lambda o: o.call("list", pack(o.sql[0], o.scales[0], o.types[0])))
 
 
 def _filled(operands: Operands) -> str:

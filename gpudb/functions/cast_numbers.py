@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.let_binding import let, raises
-from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, Lanes
+from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, ScaledSql
 from gpudb.functions.resolve import as_numeric
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.numbers import field_overflow
@@ -82,7 +82,7 @@ def _plain(sql: str, target: SqlType) -> str:
     return f"CAST({sql} AS {target.duckdb})"
 
 
-def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> Lanes:
+def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> ScaledSql:
     """The value at the digits of the target; its display scale is known, or that of the source's value."""
     precision, decimals = target.numeric_digits
     held = f"DECIMAL({precision},{decimals})"

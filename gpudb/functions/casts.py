@@ -12,7 +12,7 @@ from gpudb.functions.inet import to_network
 from gpudb.functions.let_binding import let, raises
 from gpudb.functions.money import to_money
 from gpudb.functions.multirange_lists import of_range
-from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, Lanes, joined, opened
+from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, ScaledSql, pack, unpack
 from gpudb.functions.range_text import range_in
 from gpudb.functions.records import packed, rebuilt
 from gpudb.functions.text_literal import quoted
@@ -21,7 +21,7 @@ from gpudb.functions.to_text import array_text, text_of, to_string
 from gpudb.types import TEXT, SqlType
 
 
-def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> Lanes:
+def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> ScaledSql:
     """`sql` (a numeric's decimal alone, `scale` its display scale) as a value and display scale of `target`.
 
     `explicit` casts cut strings that are too long; others raise 22001. 0A000 for a pair that is not supported.
@@ -30,7 +30,7 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
         # What reads text mentions it several times: bound once, nested casts do not grow exponentially.
         if target.subtype is not None:
             whole = let(lambda v: range_in(v, target), sql)
-            return opened(whole, target)
+            return unpack(whole, target)
         if target.ranged is not None:
             return let(lambda v: range_in(v, target), sql), "0"
         if target.name.startswith("reg"):
@@ -43,7 +43,7 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
     return _cast(sql, scale, source, target, explicit)
 
 
-def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> Lanes:
+def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> ScaledSql:
     if target.element is not None or source.element is not None:
         return _arrays(sql, source, target, explicit), "0"
     if target.fields and target.element is None:
@@ -93,7 +93,7 @@ def to_record(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str
     def read(value: str) -> str:
         fields = []
         for index, (_, wanted) in enumerate(target.fields):
-            fields.append(joined(*cast(f"{value}[{index + 1}]", "0", TEXT, wanted, False), wanted))
+            fields.append(pack(*cast(f"{value}[{index + 1}]", "0", TEXT, wanted, False), wanted))
         return f"(CASE WHEN {value} IS NOT NULL THEN {packed(fields, target)} END)"
 
     return let(read, f"pg_record_in({sql}, {len(target.fields)})")
@@ -132,8 +132,8 @@ def _arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
     if given.duckdb == wanted.duckdb and wanted in {given, given.plain, given.undeclared}:
         return sql
-    value, scale = opened("pg_e", given)
-    made = f"lambda pg_e: {joined(*cast(value, scale, given, wanted, explicit), wanted)}"
+    value, scale = unpack("pg_e", given)
+    made = f"lambda pg_e: {pack(*cast(value, scale, given, wanted, explicit), wanted)}"
     for _ in range(source.dims - 1):
         made = f"lambda pg_e: list_transform(pg_e, {made})"
     return f"list_transform({sql}, {made})"

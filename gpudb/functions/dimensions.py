@@ -133,7 +133,7 @@ def compared(symbol: str, left: tuple[str, SqlType], right: tuple[str, SqlType])
     return let(made, left[0], right[0])
 
 
-def joined(operands: Operands) -> str:
+def pack(operands: Operands) -> str:
     """array_cat where one side has several dimensions; 2202E for shapes that do not fit."""
     one, other = operands.types
     wrong = raises("2202E", "'cannot concatenate incompatible arrays'", operands.result.duckdb)

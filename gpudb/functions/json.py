@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from gpudb.errors import SqlError
 from gpudb.functions.equality import key
 from gpudb.functions.let_binding import let, raises
-from gpudb.functions.operands import INTEGERS, OIDS, opened
+from gpudb.functions.operands import INTEGERS, OIDS, unpack
 from gpudb.functions.records import member
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
@@ -142,7 +142,7 @@ def json_of(sql: str, scale: str, item: SqlType) -> str:
         return row_json(sql, item)
     if item.element is not None:
         held = item.item or item.element
-        value, inner_scale = opened("pg_e", held)
+        value, inner_scale = unpack("pg_e", held)
         inner = f"coalesce({json_of(value, inner_scale, held)}, 'null')"
         return let(
             lambda v: (
@@ -245,7 +245,7 @@ def _pretty_array(operands: Operands) -> str:
     """Each element on a line of its own where the second operand says so."""
     element = operands.types[0].element
     assert element is not None
-    value, inner_scale = opened("pg_e", element)
+    value, inner_scale = unpack("pg_e", element)
     inner = f"coalesce({json_of(value, inner_scale, element)}, 'null')"
     between = f"CASE WHEN {operands.sql[1]} THEN ',' || chr(10) || ' ' ELSE ',' END"
     listed = f"list_transform({operands.sql[0]}, lambda pg_e: {inner})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported
 from gpudb.functions.casts import cast
 from gpudb.functions.let_binding import let, raises
-from gpudb.functions.operands import joined
+from gpudb.functions.operands import pack
 from gpudb.functions.records import packed
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import quoted
@@ -51,14 +51,14 @@ def _value(sql: str, item: SqlType) -> str:
     if item.name in _AS_JSON:
         return sql if item.name == "json" else f"pg_jsonb_in({sql})"
     if _spelt(item):
-        return joined(*cast(sql, "0", TEXT, item, False), item)
+        return pack(*cast(sql, "0", TEXT, item, False), item)
 
     def body(value: str) -> str:
         if item.dims > 1:
             refused = f"'a string as a value of type {item} with {item.dims} dimensions is not supported'"
             spelt = raises("0A000", refused, item.duckdb)
         else:
-            spelt = joined(*cast(f"pg_json_text({value})", "0", TEXT, item, False), item)
+            spelt = pack(*cast(f"pg_json_text({value})", "0", TEXT, item, False), item)
         inner = item.item
         if inner is None:
             read = _row(value, item, None)

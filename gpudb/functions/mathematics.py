@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudb.functions.let_binding import let, raises
-from gpudb.functions.operands import opened
+from gpudb.functions.operands import unpack
 from gpudb.functions.registry import Operands, declare
 
 _OVER = raises("22003", "'value out of range: overflow'", "DOUBLE")
@@ -154,7 +154,7 @@ def _array_bucket(operands: Operands) -> str:
     """How many bounds of a sorted array are not beyond the operand."""
     element = operands.types[1].element
     assert element is not None
-    bound = opened("pg_b", element)[0]
+    bound = unpack("pg_b", element)[0]
     unknown = raises("22004", "'thresholds array must not contain NULLs'", "INTEGER")
     return let(
         lambda x, bounds: (

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from gpudb.functions.let_binding import let
-from gpudb.functions.operands import joined, opened
+from gpudb.functions.operands import pack, unpack
 from gpudb.types import SqlType
 
 
 def value_of(sql: str, ranged: SqlType) -> str:
     """A range's two bounds, without the scales that a numrange carries."""
-    return opened(sql, ranged)[0]
+    return unpack(sql, ranged)[0]
 
 
 def scales_of(sql: str, ranged: SqlType) -> tuple[str, str]:
     """The decimals that a numrange's bounds show."""
-    scale = opened(sql, ranged)[1]
+    scale = unpack(sql, ranged)[1]
     return f"({scale} // 64)", f"({scale} % 64)"
 
 
 def range_of(lower: str, upper: str, low: str, high: str, ranged: SqlType) -> str:
     """A range of two bounds and the decimals that they show."""
-    return joined(f"struct_pack(l := {lower}, u := {upper})", f"({low} * 64 + {high})", ranged)
+    return pack(f"struct_pack(l := {lower}, u := {upper})", f"({low} * 64 + {high})", ranged)
 
 
 def none_of(ranged: SqlType) -> str:
@@ -30,7 +30,7 @@ def none_of(ranged: SqlType) -> str:
 
 def of_range(sql: str, scale: str, ranged: SqlType) -> str:
     """A range as a multirange."""
-    whole = joined("{0}", scale, ranged)
+    whole = pack("{0}", scale, ranged)
     return let(
         lambda v: (
             f"(CASE WHEN {v} IS NULL THEN NULL WHEN ({v}).l.k = -1 THEN {none_of(ranged)} ELSE [{whole.format(v)}] END)"

@@ -19,7 +19,7 @@ from gpudb.functions.multirange_lists import (
     scales_of,
     value_of,
 )
-from gpudb.functions.operands import joined
+from gpudb.functions.operands import pack
 from gpudb.functions.ranges import adjacent, after, before, overleft, overright
 from gpudb.functions.registry import Operands, Template, declare, fill
 from gpudb.types import SqlType
@@ -46,7 +46,7 @@ def _made(operands: Operands) -> str:
         return none_of(ranged)
     listed = operands.sql[0]
     if operands.types[0].element is None:
-        listed = f"[{', '.join(map(joined, operands.sql, operands.scales, operands.types))}]"
+        listed = f"[{', '.join(map(pack, operands.sql, operands.scales, operands.types))}]"
         if len(operands.sql) == 1:
             return canonical(listed, ranged)
     null = raises("22004", "'multirange values cannot contain null members'", f"{ranged.duckdb}[]")
@@ -194,7 +194,7 @@ declare("multirange_intersect", lambda o: _known(o, intersection(o.sql[0], o.sql
 def _collected(operands: Operands) -> str:
     """All values of a group, NULLs left out; NULL where there are no others."""
     item = operands.types[0]
-    value = joined(operands.sql[0], operands.scales[0], item)
+    value = pack(operands.sql[0], operands.scales[0], item)
     there = value_of("pg_e", item) if item.subtype is not None else "pg_e"
     listed = operands.call("list", value)
     return f"nullif(list_filter({listed}, lambda pg_e: {there} IS NOT NULL), [])"

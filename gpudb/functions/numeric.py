@@ -1,7 +1,7 @@
 """Exact numeric arithmetic: digits of results, and the scale that PostgreSQL shows for each value.
 
 Sums, differences and products have scales that are known from their operands'. A quotient's scale depends on its value
-(PostgreSQL's select_div_scale), so it is carried: DuckDB macros compute value and scale (`engine/cpu/macros.sql`).
+(PostgreSQL's select_div_scale), so it is carried: DuckDB macros compute value and scale (`duckdb/macros.sql`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.types import SqlType
 
-Lanes = tuple[str, str]
+ScaledSql = tuple[str, str]
 
 INTEGERS = frozenset({"int2", "int4", "int8"})
 FLOATS = frozenset({"float4", "float8"})
@@ -13,14 +13,14 @@ OIDS = frozenset({"oid", "xid", "cid", "xid8"})
 VECTORS = {"int2vector": "int2", "oidvector": "oid"}
 
 
-def opened(sql: str, item: SqlType) -> Lanes:
+def unpack(sql: str, item: SqlType) -> ScaledSql:
     """The lanes of one value of `SqlType.duckdb`."""
     if item.carried:
         return f"({sql}).v", f"({sql}).s"
     return sql, str(item.numeric_digits[1]) if item.name == "numeric" else "0"
 
 
-def joined(value: str, scale: str, item: SqlType) -> str:
+def pack(value: str, scale: str, item: SqlType) -> str:
     """One value of `SqlType.duckdb` from its lanes."""
     if not item.carried:
         return value

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudb.functions.let_binding import let
-from gpudb.functions.operands import Lanes, joined, opened
+from gpudb.functions.operands import ScaledSql, pack, unpack
 from gpudb.types import SqlType
 
 
-def member(sql: str, item: SqlType, index: int) -> Lanes:
+def member(sql: str, item: SqlType, index: int) -> ScaledSql:
     """The lanes of a row's field."""
-    return opened(f"struct_extract_at({sql}, {index + 1})", item.fields[index][1])
+    return unpack(f"struct_extract_at({sql}, {index + 1})", item.fields[index][1])
 
 
 def packed(values: list[str], item: SqlType) -> str:
@@ -19,13 +19,15 @@ def packed(values: list[str], item: SqlType) -> str:
     return f"struct_pack({', '.join(f'{name} := {value}' for name, value in zip(item.members, values, strict=True))})"
 
 
-def rebuilt(sql: str, source: SqlType, target: SqlType, change: Callable[[str, str, SqlType, SqlType], Lanes]) -> str:
+def rebuilt(
+    sql: str, source: SqlType, target: SqlType, change: Callable[[str, str, SqlType, SqlType], ScaledSql]
+) -> str:
     """A row with each field converted: `change` takes lanes, the field's type and the wanted one."""
 
     def made(value: str) -> str:
         fields = []
         for index, ((_, given), (_, wanted)) in enumerate(zip(source.fields, target.fields, strict=True)):
-            fields.append(joined(*change(*member(value, source, index), given, wanted), wanted))
+            fields.append(pack(*change(*member(value, source, index), given, wanted), wanted))
         return f"(CASE WHEN {value} IS NOT NULL THEN {packed(fields, target)} END)"
 
     return let(made, sql)

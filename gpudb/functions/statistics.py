@@ -8,7 +8,7 @@ from gpudb.errors import SqlError
 from gpudb.functions.equality import several_forms
 from gpudb.functions.let_binding import raises
 from gpudb.functions.numeric import unscaled
-from gpudb.functions.operands import joined, opened
+from gpudb.functions.operands import pack, unpack
 from gpudb.functions.registry import MISSING, Operands, declare
 from gpudb.functions.to_text import text_of
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
@@ -157,8 +157,8 @@ def _at_fractions(operands: Operands, between: bool) -> str:
     """Values at one fraction or several, from all values in order; NULL where there are none."""
     item = operands.types[1]
     fractions, many = operands.sql[0], operands.types[0].element is not None
-    listed = operands.call("list", joined(operands.sql[1], operands.scales[1], item))
-    held = f"list_filter({listed}, lambda pg_e: {opened('pg_e', item)[0]} IS NOT NULL)"
+    listed = operands.call("list", pack(operands.sql[1], operands.scales[1], item))
+    held = f"list_filter({listed}, lambda pg_e: {unpack('pg_e', item)[0]} IS NOT NULL)"
     # the list stands beside the fraction, so that it is made once
     rows = f"[struct_pack(f := {fractions if many else f'[{fractions}]'}, l := {held})]"
     at = _between(item) if between else "(pg_p).l[greatest(1, CAST(ceil(pg_f * len((pg_p).l)) AS BIGINT))]"

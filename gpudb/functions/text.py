@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudb.functions.dimensions import flat
 from gpudb.functions.let_binding import let, once
-from gpudb.functions.operands import opened
+from gpudb.functions.operands import unpack
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 from gpudb.functions.to_text import text_of
@@ -191,7 +191,7 @@ declare("string_to_array string_to_table", _split)
 def _joined(operands: Operands) -> str:
     element = operands.types[0].element
     assert element is not None
-    value, scale = opened("pg_e", element)
+    value, scale = unpack("pg_e", element)
     text = text_of(value, scale, element, output=True)
     if len(operands.sql) == 3:
         text = f"coalesce({text}, {operands.sql[2]})"

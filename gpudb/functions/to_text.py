@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.inet import NETWORKS, network_text
 from gpudb.functions.let_binding import let, raises
-from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, opened
+from gpudb.functions.operands import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS, unpack
 from gpudb.functions.range_text import range_text
 from gpudb.functions.records import member
 from gpudb.types import MAX_DIGITS, SqlType
@@ -25,7 +25,7 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
     if source.subtype is not None:
         return range_text(sql, scale, source, lambda v, s, item: text_of(v, s, item, output=True))
     if (ranged := source.ranged) is not None:
-        each = text_of(*opened("pg_e", ranged), ranged, output=True)
+        each = text_of(*unpack("pg_e", ranged), ranged, output=True)
         whole = f"'{{' || coalesce(array_to_string(list_transform({sql}, lambda pg_e: {each}), ','), '') || '}}'"
         return f"(CASE WHEN {sql} IS NOT NULL THEN {whole} END)"
     if name in NETWORKS:
@@ -130,7 +130,7 @@ def array_text(sql: str, item: SqlType) -> str:
             ),
             sql,
         )
-    value, scale = opened("pg_e", element)
+    value, scale = unpack("pg_e", element)
     text = text_of(value, scale, element, output=True)
     quoted = text if element.name in _UNQUOTED else f"pg_array_item({text})"
     item_text = f"CASE WHEN {value} IS NULL THEN 'NULL' ELSE {quoted} END"

@@ -11,7 +11,7 @@ from gpudb.functions.dimensions import flat
 from gpudb.functions.json import json_of, text_of_key
 from gpudb.functions.let_binding import raises
 from gpudb.functions.library import Function
-from gpudb.functions.operands import opened
+from gpudb.functions.operands import unpack
 from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import quoted
 from gpudb.functions.to_text import text_of
@@ -33,7 +33,7 @@ def _items(operands: Operands, made: Callable[[str, str, SqlType], str], names: 
     """A list of what `made` gives of the value, scale and type of each item of the last operand, `pg_e`."""
     item = operands.types[-1]
     held = item.element or SqlType("text")
-    value, scale = opened("pg_e", held)
+    value, scale = unpack("pg_e", held)
     return f"list_transform({flat(operands.sql[-1], item)}, lambda {names}: {made(value, scale, held)})"
 
 

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.catalog.model import Distribution, Role, Schema, View
+from gpudb.duckdb.errors import data_file_error
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.append import verify
-from gpudb.storage.iceberg.scan import unreadable
 from gpudb.storage.store import Store
 from tests.support.store_tables import ab, arrow, create, created, files_under, insert, rows, table_of
 
@@ -164,7 +164,7 @@ def test_damaged_data_files(durable: Store, damage: Callable[[Path], object], sq
     damage(Path(table_of(durable, oid).files[0].path))
     with pytest.raises(duckdb.Error) as caught:
         arrow(table_of(durable, oid))
-    found = unreadable(caught.value)
+    found = data_file_error(caught.value)
     assert found is not None
     assert found.sqlstate == sqlstate
     with pytest.raises(GpudbError) as checked:

@@ -11,11 +11,11 @@ import pytest
 from gpudb import types
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.copy.arrow_values import held_array
 from gpudb.storage.iceberg.column_layout import initial_text, stored_type, to_stored
 from gpudb.storage.store import Store
 from gpudb.types import SqlType
 from gpudb.values import parse_text
+from gpudb.values.arrow_columns import held_array
 from tests.support.store_tables import arrow, batch, created, table_of
 
 MDN = pa.month_day_nano_interval()

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudb.storage.copy.arrow_values import held_array
 from gpudb.types import (
     BOOL,
     BYTEA,
@@ -35,6 +34,7 @@ from gpudb.types import (
     exact,
 )  # fmt: skip
 from gpudb.values import format_text, parse_binary, parse_text
+from gpudb.values.arrow_columns import held_array
 from gpudb.values.binary_columns import binary_column
 from gpudb.values.text_columns import text_column
 from tests.support.oracle.server import Oracle

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from gpudb.duckdb.udf.registry import Registry
-from gpudb.storage.copy.arrow_values import check_held, held_array
 from gpudb.types import MULTIRANGES, RANGES, SqlType
+from gpudb.values.arrow_columns import check_held, held_array
 from gpudb.values.text import parse_text
 
 

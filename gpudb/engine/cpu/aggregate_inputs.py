@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.duckdb.aggregate_frames import guarded
+from gpudb.duckdb.aggregate_frames import guard_arguments
 from gpudb.engine.cpu.regrouping import at_this_level, parts, relations, with_parts
 from gpudb.sql import bound
 from gpudb.sql.traverse import children, mapped, walk
@@ -41,16 +41,16 @@ def beneath(query: bound.Select, rel: int) -> bound.Select:
         if isinstance(node, bound.Window):
             return replace(
                 node,
-                args=tuple(map(lifted, guarded(node.args, node.filter))),
+                args=tuple(map(lifted, guard_arguments(node.args, node.filter))),
                 partition_by=tuple(map(lifted, node.partition_by)),
                 order_by=tuple(replace(key, expr=lifted(key.expr)) for key in node.order_by),
                 filter=lifted(node.filter) if node.filter is not None else None,
             )
         args = node.args
         if not node.within_group:  # its arguments are the group's, not a row's
-            args = tuple(map(lifted, guarded(args, node.filter)))
+            args = tuple(map(lifted, guard_arguments(args, node.filter)))
         keys = (*node.order_by, *node.within_group)
-        sorts = guarded([key.expr for key in keys], node.filter)
+        sorts = guard_arguments([key.expr for key in keys], node.filter)
         made = tuple(replace(key, expr=lifted(each)) for key, each in zip(keys, sorts, strict=True))
         return replace(
             node,

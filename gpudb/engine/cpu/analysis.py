@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from gpudb.catalog.model import Column, ColumnStatistics, Table
-from gpudb.duckdb.literals import name
+from gpudb.duckdb.literals import quote_identifier
 from gpudb.functions import equality
 from gpudb.storage.iceberg.scan import scan_sql
 
@@ -19,7 +19,7 @@ def query(table: Table, columns: Sequence[Column]) -> str:
     """Returns SQL for one row: the row count, then for each column its non-NULL and distinct counts and text width."""
     found = ["count(*)"]
     for column in columns:
-        held = f"s.{name(column.name)}"
+        held = f"s.{quote_identifier(column.name)}"
         value = f"({held}).v" if column.type.carried else held
         same = equality.key(value, column.type)
         distinct = "0" if column.type.name in _UNEQUAL else f"approx_count_distinct({same})"

@@ -13,9 +13,9 @@ import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import Column, ColumnStatistics, DataFile, Table
-from gpudb.duckdb.errors import ENGINE_ERRORS, EngineRestarted, fatal, own_fault, translated
+from gpudb.duckdb.errors import ENGINE_ERRORS, EngineRestarted, broke_instance, is_fatal, translate_error
 from gpudb.duckdb.instance import Config
-from gpudb.duckdb.literals import name
+from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.cpu import analysis
 from gpudb.engine.cpu.explain import plan_of
@@ -76,15 +76,15 @@ class CpuEngine:
 
     def _told(self, instance: EngineInstance, error: BaseException) -> GpudbError:
         """Translates an error; a fatal one replaces the broken instance."""
-        if not fatal(error) or self._closed:
-            return translated(error)
+        if not is_fatal(error) or self._closed:
+            return translate_error(error)
         with self._mending:
             if self.instance is instance and not instance.alive():
                 _LOG.error("the embedded engine failed and is started again", exc_info=error)
                 self.instance = EngineInstance(self._config)
-        if self.instance is not instance and not own_fault(error):
+        if self.instance is not instance and not broke_instance(error):
             return EngineRestarted("the embedded engine failed and was started again", hint="Run the statement again.")
-        return translated(error)
+        return translate_error(error)
 
     def _prepared(
         self, instance: EngineInstance, stack: ExitStack, request: Request, *, narrow: bool = False
@@ -94,9 +94,9 @@ class CpuEngine:
         held: dict[str, pa.Table] = {}
         text = statement_sql(instance, request, reading, held, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
-        cursor = instance.cursors.take(timezone)
+        cursor = instance.cursors.acquire(timezone)
         if not frames and not held and not reads_system_catalog(text):
-            stack.callback(instance.cursors.give, timezone, cursor)
+            stack.callback(instance.cursors.release, timezone, cursor)
             return cursor, text, reading
         stack.callback(cursor.close)
         for frame, table in frames.items():
@@ -117,10 +117,10 @@ class CpuEngine:
         cursor = instance.connection.cursor()
         stack.callback(cursor.close)
         cursor.register("gone", gone)
-        columns = ", ".join(f"s.{name(column.name)}" for column in table.columns)
+        columns = ", ".join(f"s.{quote_identifier(column.name)}" for column in table.columns)
         text = (
             f"SELECT {columns} FROM ({scan_sql(table, files, with_row_ids=True)}) AS s ANTI JOIN gone"
-            f" ON s.{name(FILE_COLUMN)} = gone.file AND s.{name(ROW_COLUMN)} = gone.row"
+            f" ON s.{quote_identifier(FILE_COLUMN)} = gone.file AND s.{quote_identifier(ROW_COLUMN)} = gone.row"
         )
         schema = pa.schema(_fields([column.type.arrow for column in table.columns]))
         return DuckStream(stack, cursor, text, schema, cancel, None, partial(self._told, instance))
@@ -193,7 +193,7 @@ class DuckStream:
         schema: pa.Schema,
         cancel: Cancel,
         wide: Callable[[], str] | None = None,
-        told: Callable[[BaseException], GpudbError] = translated,
+        told: Callable[[BaseException], GpudbError] = translate_error,
     ) -> None:
         self.schema = schema
         self._cursor = cursor

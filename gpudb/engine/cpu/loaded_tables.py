@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import duckdb
 
 from gpudb.catalog.model import DataFile, Table
-from gpudb.duckdb.errors import fatal, translated
+from gpudb.duckdb.errors import is_fatal, translate_error
 from gpudb.engine.protocol import Cancel
 from gpudb.storage.iceberg.pruning import ColumnRange, prune
 from gpudb.storage.iceberg.scan import scan_sql
@@ -159,9 +159,9 @@ class LoadedTables:
                 return False
             except duckdb.Error as error:
                 cancel.check()
-                if fatal(error):
+                if is_fatal(error):
                     raise  # the engine replaces the instance
-                raise translated(error) from error
+                raise translate_error(error) from error
             finally:
                 cancel.detach(interrupt)
         return True

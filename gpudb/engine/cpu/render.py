@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.duckdb.dispatch import by_type
-from gpudb.duckdb.expressions import Expressions, direction, sortable
-from gpudb.duckdb.literals import name
+from gpudb.duckdb.dispatch import dispatch_on_type
+from gpudb.duckdb.expressions import ExpressionRenderer, sort_direction, sort_key
+from gpudb.duckdb.literals import quote_identifier
+from gpudb.duckdb.rendered_sql import pack, unpack
 from gpudb.engine.cpu.aggregate_inputs import beneath, takes_subqueries
 from gpudb.engine.cpu.regrouping import needs_regrouping, regrouped
 from gpudb.engine.cpu.values_tables import table_of
@@ -32,7 +33,7 @@ _CLAUSES = {"LIMIT": "limit", "OFFSET": "result_offset"}
 TableSource = Callable[[bound.Scan, bound.Expr | None], str]
 
 
-class Renderer:
+class QueryRenderer:
     """Renders one statement.
 
     `table` returns the SQL relation of a table's snapshot, with its columns by name, given the WHERE of its query.
@@ -65,9 +66,16 @@ class Renderer:
         """Renders the whole query; its columns c1, c2, … are of `SqlType.duckdb`."""
         return self.query(rewrite_for_engine(query))
 
-    def _expressions(self, grouped: tuple[bound.Expr, ...] = (), sets: bool = False) -> Expressions:
-        return Expressions(
-            self._column, self.query, self._parameters, self._values, grouped, sets, self._narrow, check=self._check
+    def _expressions(self, grouped: tuple[bound.Expr, ...] = (), sets: bool = False) -> ExpressionRenderer:
+        return ExpressionRenderer(
+            self._column,
+            self.query,
+            self._parameters,
+            self._values,
+            grouped,
+            sets,
+            self._narrow,
+            check_cancel=self._check,
         )
 
     def _column(self, column: bound.Column) -> str:
@@ -108,7 +116,7 @@ class Renderer:
         known = (f"{one} IS NOT DISTINCT FROM {other}" for one, other in zip(_keys(query, "r."), keys, strict=True))
         return f"({first}) UNION ALL ({second} ANTI JOIN recurring.w{cte.number} AS r ON {' AND '.join(known)})"
 
-    @by_type
+    @dispatch_on_type
     def _body(self, query: Any) -> str:
         raise FeatureNotSupported(f"{type(query).__name__} is not supported")
 
@@ -134,12 +142,12 @@ class Renderer:
             head = ""
         # A grouping or sort key must have the same SQL in both places.
         shown = replace(made, lazy=not (query.group_by or query.distinct))
-        targets = ", ".join(f"{shown.whole(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
+        targets = ", ".join(f"{shown.render_packed(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
         text = f"SELECT {head}{targets or 'NULL AS c0'}"
         text += f" FROM {source}" if source else ""
-        text += f" WHERE {plain.value(query.where)}" if query.where is not None else ""
+        text += f" WHERE {plain.render_value(query.where)}" if query.where is not None else ""
         text += self._group_by(query, plain)
-        text += f" HAVING {made.value(query.having)}" if query.having is not None else ""
+        text += f" HAVING {made.render_value(query.having)}" if query.having is not None else ""
         if query.distinct is True and query.order_by and any(_own_order(each.type) for each in query.targets):
             names = ", ".join(f"c{n}" for n in range(1, len(query.targets) + 1))
             keys = [(query.targets.index(key.expr), key.descending, key.nulls_first) for key in query.order_by]
@@ -147,8 +155,8 @@ class Renderer:
         text += self._order_by(query, shown)
         return text + self._limits(query)
 
-    def _group_by(self, query: bound.Select, made: Expressions) -> str:
-        keys = [made.key(key) for key in query.group_by]
+    def _group_by(self, query: bound.Select, made: ExpressionRenderer) -> str:
+        keys = [made.render_key(key) for key in query.group_by]
         if query.grouping_sets is not None:
             sets = ", ".join(f"({', '.join(keys[i] for i in each)})" for each in query.grouping_sets)
             return f" GROUP BY GROUPING SETS ({sets})"
@@ -159,12 +167,12 @@ class Renderer:
         # An aggregate without keys returns one row, even if its SQL contains no aggregate (`pg_typeof(sum(x))`).
         return " GROUP BY ()" if query.grouped else ""
 
-    def _order_by(self, query: bound.Select, made: Expressions) -> str:
+    def _order_by(self, query: bound.Select, made: ExpressionRenderer) -> str:
         if not query.order_by:
             return ""
         if query.distinct is True:
             keys = [
-                f"{query.targets.index(key.expr) + 1}{direction(key.descending, key.nulls_first)}"
+                f"{query.targets.index(key.expr) + 1}{sort_direction(key.descending, key.nulls_first)}"
                 for key in query.order_by
             ]
             return f" ORDER BY {', '.join(keys)}"
@@ -175,8 +183,8 @@ class Renderer:
             elif isinstance(key.expr, bound.Constant | bound.Parameter):
                 continue
             else:
-                text = sortable(made.value(key.expr), key.expr.type)
-            keys.append(text + direction(key.descending, key.nulls_first))
+                text = sort_key(made.render_value(key.expr), key.expr.type)
+            keys.append(text + sort_direction(key.descending, key.nulls_first))
         return f" ORDER BY {', '.join(keys)}" if keys else ""
 
     @_body.register
@@ -224,9 +232,9 @@ class Renderer:
         if self._held is not None and (long := table_of(query, self._parameters)) is not None:
             source = f"values {len(self._held) + 1}"
             self._held[source] = long
-            return f"SELECT * FROM {name(source)}" + self._positions(query, query.order_by)
+            return f"SELECT * FROM {quote_identifier(source)}" + self._positions(query, query.order_by)
         made = self._expressions()
-        rows = ", ".join(f"({', '.join(made.whole(each) for each in row)})" for row in query.rows)
+        rows = ", ".join(f"({', '.join(made.render_packed(each) for each in row)})" for row in query.rows)
         names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
         return f"SELECT * FROM (VALUES {rows}) AS s({names})" + self._positions(query, query.order_by)
 
@@ -235,7 +243,7 @@ class Renderer:
         keys = []
         for index, descending, nulls_first in order_by:
             held = f"c{index + 1}.v" if query.columns[index].type.carried else f"c{index + 1}"
-            keys.append(sortable(held, query.columns[index].type) + direction(descending, nulls_first))
+            keys.append(sort_key(held, query.columns[index].type) + sort_direction(descending, nulls_first))
         return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._limits(query)
 
     def _limits(self, query: bound.Query) -> str:
@@ -255,14 +263,14 @@ class Renderer:
                 text += f" {word} {min(known, _MOST_ROWS)}"
             else:
                 none = _MOST_ROWS if word == "LIMIT" else 0
-                count = f"coalesce(pg_row_count({made.value(expr)}, '{word}'), {none})"
+                count = f"coalesce(pg_row_count({made.render_value(expr)}, '{word}'), {none})"
                 text += f" {word} (SELECT least({count}, {_MOST_ROWS}))"
         # DuckDB drops a LIMIT without OFFSET above a join with a side that it knows to be empty
         return f"{text} OFFSET 0" if text and "OFFSET" not in text else text
 
     # -------------------------------------------------------------------------------------------- relations
 
-    @by_type
+    @dispatch_on_type
     def _from(self, source: Any) -> str:
         raise FeatureNotSupported(f"{type(source).__name__} in FROM is not supported")
 
@@ -272,19 +280,19 @@ class Renderer:
 
     @_from.register
     def _(self, source: bound.Scan) -> str:
-        names = [name(column.name) for column in source.table.columns]
-        self._columns[source.rel] = (*names, name(FILE_COLUMN), name(ROW_COLUMN))
+        names = [quote_identifier(column.name) for column in source.table.columns]
+        self._columns[source.rel] = (*names, quote_identifier(FILE_COLUMN), quote_identifier(ROW_COLUMN))
         return f"{self._table(source, self._where)} AS r{source.rel}"
 
     @_from.register
     def _(self, source: bound.SystemScan) -> str:
-        self._columns[source.rel] = tuple(name(column.name) for column in source.columns)
+        self._columns[source.rel] = tuple(quote_identifier(column.name) for column in source.columns)
         return f"{self._system(source.name)} AS r{source.rel}"
 
     @_from.register
     def _(self, source: bound.FrameScan) -> str:
-        self._columns[source.rel] = tuple(name(column.name) for column in source.columns)
-        return f"{name('frame ' + source.name)} AS r{source.rel}"
+        self._columns[source.rel] = tuple(quote_identifier(column.name) for column in source.columns)
+        return f"{quote_identifier('frame ' + source.name)} AS r{source.rel}"
 
     @_from.register
     def _(self, source: bound.Derived) -> str:
@@ -304,14 +312,15 @@ class Renderer:
         result = source.columns[0].type
         if width > 1 and source.function.returns_set:
             result = SqlType("record", fields=tuple((each.name, each.type) for each in source.columns[:width]))
-        operands = made.operands(source.args, result)
+        operands = made.render_operands(source.args, result)
         rows = implementation(source.function).rows
         if rows is not None and not source.ordinality and MISSING not in operands.constants:
             names = self._numbered(source.rel, 1)
             return f"({fill(rows, operands)}) AS r{source.rel}({names})"
-        listed = made.applied(source.function, operands).value
+        applied = made.apply_function(source.function, operands)
+        listed = applied.value
         if not source.function.returns_set:
-            listed = f"[{made.joined(*made.applied(source.function, operands), result) if result.carried else listed}]"
+            listed = f"[{pack(applied, result) if result.carried else listed}]"
         items = "unnest(pg_list)" if width == 1 else "unnest(pg_list, max_depth := 2)"
         number = ", unnest(range(1, len(pg_list) + 1))" if source.ordinality else ""
         names = self._numbered(source.rel, len(source.columns))
@@ -325,18 +334,18 @@ class Renderer:
             right = f"({right})"
         if source.on is None:
             return f"{left} CROSS JOIN {right}"
-        return f"{left} {source.kind} JOIN {right} ON {self._expressions().value(source.on)}"
+        return f"{left} {source.kind} JOIN {right} ON {self._expressions().render_value(source.on)}"
 
 
 def _keys(query: bound.SetOperation, side: str = "") -> list[str]:
     """Returns a set operation's columns as comparison keys."""
     held = ((f"{side}c{n}", column.type) for n, column in enumerate(query.columns, 1))
-    return [equality.key(Expressions.opened(name, item).value, item) for name, item in held]
+    return [equality.key(unpack(name, item).value, item) for name, item in held]
 
 
-def _told(made: Expressions, key: bound.Expr) -> str:
+def _told(made: ExpressionRenderer, key: bound.Expr) -> str:
     """Renders a key of DISTINCT ON, where DuckDB ignores a bare literal."""
-    return made.key(key) if reads_columns(key) else f"row({made.key(key)})"
+    return made.render_key(key) if reads_columns(key) else f"row({made.render_key(key)})"
 
 
 def _own_order(item: SqlType) -> bool:

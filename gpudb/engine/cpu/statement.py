@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from gpudb.catalog.model import Table
-from gpudb.duckdb.output_casts import leaving
+from gpudb.duckdb.output_casts import cast_output
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import Reading
-from gpudb.engine.cpu.render import Renderer
+from gpudb.engine.cpu.render import QueryRenderer
 from gpudb.engine.protocol import Request
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
@@ -79,7 +79,7 @@ def statement_sql(
     *,
     narrow: bool = False,
 ) -> str:
-    """Returns the DuckDB SQL of a query; adds further tables that it refers to to `held` (see `Renderer`).
+    """Returns the DuckDB SQL of a query; adds further tables that it refers to to `held` (see `QueryRenderer`).
 
     With `narrow` aggregates multiply decimals in 64 bits, which may overflow.
     """
@@ -104,11 +104,13 @@ def statement_sql(
     def system(qualified: str) -> str:
         nonlocal repeatable
         repeatable = False
-        inside = Renderer(table, system, (), values)
+        inside = QueryRenderer(table, system, (), values)
         return instance.system.relation(qualified, inside.statement)
 
     values = _SessionValues(request.settings.values)
-    renderer = Renderer(table, system, request.parameters, values, narrow=narrow, check=request.cancel.check, held=held)
+    renderer = QueryRenderer(
+        table, system, request.parameters, values, narrow=narrow, check=request.cancel.check, held=held
+    )
     text = _with_output_casts(request.query, renderer.statement(request.query))
     if repeatable and not values.was_read and not held:
         request.query.prepared.put(_TEXTS[narrow], _Text(text, tuple(scans)))
@@ -118,7 +120,7 @@ def statement_sql(
 def _with_output_casts(query: bound.Query, inner: str) -> str:
     """Returns the SQL with casts of the columns whose Arrow type from DuckDB differs from SqlType.arrow."""
     plain = [f"q.c{number}" for number in range(1, len(query.columns) + 1)]
-    outputs = [leaving(each, c.type) for each, c in zip(plain, query.columns, strict=True)]
+    outputs = [cast_output(each, c.type) for each, c in zip(plain, query.columns, strict=True)]
     if outputs == plain:
         return inner
     if query.order_by and any((c.type.element or c.type).name[:3] == "reg" for c in query.columns):

@@ -8,7 +8,6 @@ definition, bound and rendered as any other query.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections import deque
@@ -32,8 +31,8 @@ from gpudb.catalog.postgres.names import (
 from gpudb.catalog.postgres.relations import SystemRelation, relation, relations
 from gpudb.catalog.postgres.row_builder import OWN, columns_of, held_arrow
 from gpudb.catalog.postgres.rows import rows, sizes
-from gpudb.duckdb.literals import name as identifier
-from gpudb.duckdb.literals import quoted
+from gpudb.duckdb.literals import quote_identifier, quote_literal
+from gpudb.duckdb.system_relations import FUNCTION_PREFIX
 from gpudb.engine.protocol import Settings
 from gpudb.lru import ByIdentity, LruCache
 from gpudb.sql.bind.binder import StatementBinder
@@ -47,7 +46,6 @@ KEPT_VERSIONS = 16
 # Covers the time from `prepare` to the end of planning; a running statement keeps what it reads alive itself.
 GRACE_S = 60.0
 _PAGE = 8192
-_FUNCTION = "fn "
 
 Columns = tuple[tuple[str, SqlType], ...]
 
@@ -84,17 +82,19 @@ class SystemCatalog:
         """Returns a relation for FROM, with its columns by name; `render` renders a view's query."""
         schema, _, name = qualified.partition(".")
         if name.endswith("()") or name in RELATIONS:
-            return identifier(_FUNCTION + name.removesuffix("()"))
+            return quote_identifier(FUNCTION_PREFIX + name.removesuffix("()"))
         found = relation(schema, name)
         assert found is not None, qualified
         if found.definition is None:
             hidden = f"CAST({found.oid} AS BIGINT) AS tableoid, getvariable('pg_version') AS xmin"
             guarded = _GUARDED.get(name, "")
-            return f"(SELECT *{guarded}, {hidden} FROM {identifier(name)})"
+            return f"(SELECT *{guarded}, {hidden} FROM {quote_identifier(name)})"
         if name in _EMPTY_VIEWS:
-            nothing = ", ".join(f"CAST(NULL AS {item.duckdb}) AS {identifier(each)}" for each, item in found.columns)
+            nothing = ", ".join(
+                f"CAST(NULL AS {item.duckdb}) AS {quote_identifier(each)}" for each, item in found.columns
+            )
             return f"(SELECT {nothing} WHERE false)"
-        outputs = ", ".join(f"c{n} AS {identifier(each)}" for n, (each, _) in enumerate(found.columns, 1))
+        outputs = ", ".join(f"c{n} AS {quote_identifier(each)}" for n, (each, _) in enumerate(found.columns, 1))
         return f"(SELECT {outputs} FROM ({render(self._view(found))}))"
 
     def _view(self, found: SystemRelation) -> Query:
@@ -111,11 +111,6 @@ class SystemCatalog:
         with self._lock:
             if not self._ready:
                 self._build()
-
-    @staticmethod
-    def needed(text: str) -> bool:
-        """Returns whether a statement's SQL refers to system relations or functions that read them."""
-        return _MARK.search(text) is not None
 
     # -------------------------------------------------------------------------------------------- statements
 
@@ -139,7 +134,7 @@ class SystemCatalog:
         for function, columns in _function_tables(text):
             maker = settings.system.get(function)
             made = maker() if maker is not None else ()
-            cursor.register(_FUNCTION + function, _arrow(columns, made))
+            cursor.register(FUNCTION_PREFIX + function, _arrow(columns, made))
 
     def _version(self, catalog: Catalog) -> str:
         """Returns the schema of a catalog's objects; creates it if necessary."""
@@ -153,11 +148,11 @@ class SystemCatalog:
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
             for name, own in made.items():
-                held = ", ".join(f"CAST({identifier(c)} AS {item.duckdb})" for c, item in columns_of(name))
+                held = ", ".join(f"CAST({quote_identifier(c)} AS {item.duckdb})" for c, item in columns_of(name))
                 cursor.register("pg_new_rows", own)
                 cursor.execute(
-                    f"CREATE TABLE {schema}.{identifier(name)} AS"
-                    f" SELECT * FROM system_rows.{identifier(name)}{_REPLACED.get(name, '')}"
+                    f"CREATE TABLE {schema}.{quote_identifier(name)} AS"
+                    f" SELECT * FROM system_rows.{quote_identifier(name)}{_REPLACED.get(name, '')}"
                     f" UNION ALL SELECT {held} FROM pg_new_rows"
                 )
             cursor.execute("COMMIT")
@@ -241,7 +236,7 @@ class SystemCatalog:
                 "UPDATE system_rows.pg_rewrite AS r SET ev_action = v.definition FROM system_rows.view_definitions AS v"
                 " WHERE v.oid = r.ev_class; COMMIT"
             )
-            reserved = ", ".join(quoted(str(row[0])) for row in _rows("keywords") if row[1] != "U")
+            reserved = ", ".join(quote_literal(str(row[0])) for row in _rows("keywords") if row[1] != "U")
             text = files("gpudb.catalog.postgres").joinpath("macros.sql").read_text(encoding="utf-8")
             # The search path only has to let the macros find their tables.
             cursor.execute("SET search_path = 'system_rows,main'")
@@ -266,8 +261,6 @@ _EMPTY_VIEWS = frozenset({"pg_stats_ext", "pg_stats_ext_exprs"})
 # Rows of a new database that the catalog replaces.
 _REPLACED = {"pg_authid": f" WHERE oid <> {oids.BOOTSTRAP_ROLE}"}
 
-_MARK = re.compile(rf'\b(?:sys_\w+|pg_reg(?!ex_)\w+|pg_to_reg\w+)\(|AS tableoid, |"{_FUNCTION}|pg_class AS u')
-
 
 def _path(names: Sequence[str], catalog: Catalog) -> tuple[tuple[int, ...], int]:
     """Returns the OIDs of a search path's schemas, and that of the temporary schema (0 for none)."""
@@ -290,7 +283,7 @@ def _rows(name: str) -> Sequence[Sequence[str | None]]:
 def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     """Creates the table of a relation with PostgreSQL's rows, or an empty one."""
     columns = columns_of(name)
-    target = f"system_rows.{identifier(name)}"
+    target = f"system_rows.{quote_identifier(name)}"
     read = pgdata.system(name)
     if name == "view_definitions":
         read = _definitions()
@@ -299,13 +292,15 @@ def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
         cursor.execute(f"CREATE TABLE {target} AS FROM pg_new_rows")
         return
     if read is None:
-        listed = ", ".join(f"{identifier(column)} {item.duckdb}" for column, item in columns)
+        listed = ", ".join(f"{quote_identifier(column)} {item.duckdb}" for column, item in columns)
         cursor.execute(f"CREATE TABLE {target} ({listed})")
         return
     header, lines = read
     by_name = dict(zip(header, zip(*lines, strict=True), strict=True))
     texts = pa.table({column: pa.array(by_name[column], type=pa.string()) for column, _ in columns})
-    held = ", ".join(f"{_converted(identifier(column), item)} AS {identifier(column)}" for column, item in columns)
+    held = ", ".join(
+        f"{_converted(quote_identifier(column), item)} AS {quote_identifier(column)}" for column, item in columns
+    )
     cursor.register("pg_new_rows", texts)
     cursor.execute(f"CREATE TABLE {target} AS SELECT {held} FROM pg_new_rows")
 
@@ -324,7 +319,7 @@ def _definitions() -> tuple[list[str], list[list[str | None]]]:
 def _function_tables(text: str) -> list[tuple[str, Columns]]:
     """Returns the functions over the server's state that a statement reads."""
     found: dict[str, Columns] = {}
-    for part in text.split(f'"{_FUNCTION}')[1:]:
+    for part in text.split(f'"{FUNCTION_PREFIX}')[1:]:
         function = part.partition('"')[0]
         columns = function_columns(function)
         assert columns is not None
@@ -350,12 +345,12 @@ def _arrow(columns: Columns, made: Sequence[Mapping[str, object]]) -> pa.Table:
 def _adapted(definition: str) -> str:
     """Replaces the two functions that take whole rows as arguments in a view's definition."""
     text = definition
-    for (function, short), made in _ROW_FUNCTIONS.items():
+    for (function, short), made in _ROWFUNCTION_PREFIXS.items():
         text = text.replace(f"information_schema.{function}({short}.*, t.*)", made.format(a=short))
     return text
 
 
-_ROW_FUNCTIONS = {
+_ROWFUNCTION_PREFIXS = {
     (function, short): f"CASE WHEN (t.typtype = 'd'::\"char\") THEN t.{base} ELSE {{a}}.{own} END"
     for function, base, own in (
         ("_pg_truetypid", "typbasetype", "atttypid"), ("_pg_truetypmod", "typtypmod", "atttypmod"))

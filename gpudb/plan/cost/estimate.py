@@ -15,10 +15,10 @@ from gpudb.plan.cost.selectivity import kept, share_of
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Built, Fused
 from gpudb.plan.tree.nodes import Node
-from gpudb.plan.tree.predicates import bare
 from gpudb.plan.tree.stage_nodes import Final, Partial, Receive
 from gpudb.plan.tree.traversal import used
 from gpudb.sql import bound
+from gpudb.sql.widening import bare
 
 _KEYLIKE = 0.9
 """A column with at least this many distinct values per row is taken for a key."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from gpudb.functions.library import comparison_of
 from gpudb.plan.cost.profile import ColumnProfile, Profile, number_of
-from gpudb.plan.tree.predicates import bare
 from gpudb.plan.tree.traversal import conjuncts
 from gpudb.sql import bound
+from gpudb.sql.widening import bare
 from gpudb.types import SqlType
 
 RANGE = 1 / 3

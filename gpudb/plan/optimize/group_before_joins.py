@@ -12,11 +12,11 @@ from typing import Any
 
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.cost.uniqueness import unique_columns
-from gpudb.plan.tree.fallibility import may_fail
 from gpudb.plan.tree.nodes import Aggregate, Join, Node, Project, column
 from gpudb.plan.tree.null_extension import is_not_true, is_null
 from gpudb.plan.tree.traversal import moved, rebuild, substituted, used
 from gpudb.sql import bound
+from gpudb.sql.fallibility import may_fail
 
 _CALLS = frozenset({"count", "min", "max"})
 """Aggregates that fail for unmatched rows no more than for matched ones."""

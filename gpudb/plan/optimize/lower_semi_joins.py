@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.tree.fallibility import may_fail
 from gpudb.plan.tree.nodes import Join, Node, Project
 from gpudb.plan.tree.traversal import conjuncts, moved, rebuild, substituted, used
 from gpudb.sql import bound
+from gpudb.sql.fallibility import may_fail
 
 
 def lower_semi_joins(root: Node) -> Node:

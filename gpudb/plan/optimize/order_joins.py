@@ -15,13 +15,14 @@ from typing import Any
 
 from gpudb.plan.cost.estimate import join_profile, profile
 from gpudb.plan.cost.profile import Profile
-from gpudb.plan.dask.decode import joined, keys_among
 from gpudb.plan.optimize.push_down_filters import filtered
-from gpudb.plan.tree.fallibility import may_fail
+from gpudb.plan.tree.joins import joined, keys_among
 from gpudb.plan.tree.nodes import Filter, Join, Node, Project, Scan, column
-from gpudb.plan.tree.predicates import bare, equals, implied
+from gpudb.plan.tree.predicates import equals, implied
 from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, shifted, substituted, used
 from gpudb.sql import bound
+from gpudb.sql.fallibility import may_fail
+from gpudb.sql.widening import bare
 from gpudb.types import BOOL
 
 TEN = 10

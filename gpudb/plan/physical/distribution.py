@@ -13,9 +13,9 @@ from typing import Any, Literal
 from gpudb.catalog.distribution import BUCKETS, hash_class
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import INPUT, column
-from gpudb.plan.tree.predicates import bare
 from gpudb.plan.tree.traversal import moved, transform
 from gpudb.sql import bound
+from gpudb.sql.widening import bare
 from gpudb.types import SqlType
 
 Keys = tuple[Any, ...]

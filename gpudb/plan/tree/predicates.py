@@ -9,6 +9,7 @@ from gpudb.functions.library import Function, functions_by_name
 from gpudb.plan.tree.traversal import conjuncts
 from gpudb.sql import bound
 from gpudb.sql.traverse import reads_columns, walk
+from gpudb.sql.widening import bare
 from gpudb.types import INT8, SqlType
 
 EQUALITIES = frozenset(
@@ -16,7 +17,6 @@ EQUALITIES = frozenset(
     " texteq bpchareq byteaeq date_eq time_eq timestamp_eq timestamptz_eq uuid_eq numeric_eq oideq nameeq".split()
 )
 """Functions of `=` under which equal values hash alike once both have one type (`key_type`)."""
-_WIDENED = {("int2", "int4"), ("int2", "int8"), ("int4", "int8"), ("varchar", "text")}
 _INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
 
 
@@ -74,15 +74,6 @@ def _arms(expr: Any) -> list[tuple[Any, ...]]:
 
 def _all(parts: tuple[Any, ...]) -> Any:
     return parts[0] if len(parts) == 1 else bound.BoolOp("AND", parts)
-
-
-def bare(expr: Any) -> Any:
-    """Strips casts that change no value from a column."""
-    while (
-        isinstance(expr, bound.Cast) and (expr.arg.type.name, expr.type.name) in _WIDENED and expr.type.modifier == -1
-    ):
-        expr = expr.arg
-    return expr
 
 
 def key_type(left: SqlType, right: SqlType) -> SqlType | None:

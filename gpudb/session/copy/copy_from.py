@@ -13,8 +13,8 @@ from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.copy.server_files import file_error
-from gpudb.session.dml.domain_checks import append
-from gpudb.session.execution import execution
+from gpudb.session.dml.domain_checks import append_checked
+from gpudb.session.execution.queries import run_query
 from gpudb.session.results import CopyIn, Result
 from gpudb.sql.bind.dml.generated_columns import computed
 from gpudb.sql.bind.dml.targets import default_of, default_text
@@ -25,7 +25,6 @@ from gpudb.sql.bind.types.conversions import condition
 from gpudb.sql.bound import Column as BoundColumn
 from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.parse.parser import present, strings
-from gpudb.storage.copy.arrow_values import held_scalar
 from gpudb.storage.copy.binary_reader import BinaryReader
 from gpudb.storage.copy.binary_split import BinaryCutter
 from gpudb.storage.copy.conversion import Clock
@@ -34,6 +33,7 @@ from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
 from gpudb.types import INT8
+from gpudb.values.arrow_columns import held_scalar
 
 _FRAME = "gpudb copied rows"
 _READ_BYTES = 1 << 20
@@ -45,7 +45,7 @@ def target(context: Context, node: Any) -> tuple[Table, tuple[Column, ...]]:
     if node.relation.schemaname in {"pg_catalog", "information_schema"}:
         message = f"permission denied for table {node.relation.relname}"
         raise SqlError.of("insufficient_privilege", message)
-    binder = context.session.binder(context)
+    binder = context.binder()
     relation = find_relation(binder, node.relation.schemaname, node.relation.relname)
     if not isinstance(relation, Table):
         message = f'cannot copy to view "{relation.name}"'
@@ -141,7 +141,7 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
         named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
         cutter, reader = Splitter(options), RowReader(columns, options, clock, named_defaults)
     flow = Inflow(
-        lambda batches: append(context, table, batches),
+        lambda batches: append_checked(context, table, batches),
         reject_limit=options.reject_limit,
         check=context.cancel.check,
     )
@@ -155,7 +155,7 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
 def table_defaults(context: Context, table: Table, listed: Sequence[Column]) -> dict[str, Callable[[int], pa.Array]]:
     """How to make the defaults of the columns that are not `listed`, by name."""
     made: dict[str, Callable[[int], pa.Array]] = {}
-    binder = context.session.binder(context)
+    binder = context.binder()
     for column in table.columns:
         if default_text(binder, column) is None or column in listed:
             continue
@@ -182,7 +182,7 @@ def _computed(context: Context, column: Column, expr: Expr) -> Callable[[int], p
 def _where(context: Context, node: Any, table: Table) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     if _has_subquery(node.where_clause):
         raise FeatureNotSupported("cannot use subquery in COPY FROM WHERE condition")
-    binder = context.session.binder(context)
+    binder = context.binder()
     columns = table_columns(table)
     rel = binder.rel()
     scan = FrameScan(rel, _FRAME, columns)
@@ -204,7 +204,7 @@ def generating(context: Context, table: Table, before: Change | None) -> Change 
     """Computes a table's generated columns once the rows are those that are kept."""
     if all(column.generated is None for column in table.columns):
         return before
-    binder = context.session.binder(context)
+    binder = context.binder()
     columns, rel = table_columns(table), binder.rel()
     query = Select(columns, computed(binder, table.name, table.columns, rel), FrameScan(rel, _FRAME, columns))
     names = [column.name for column in table.columns]
@@ -217,7 +217,7 @@ def generating(context: Context, table: Table, before: Change | None) -> Change 
 
 
 def _run(context: Context, query: Select, frame: pa.Table) -> pa.RecordBatch:
-    stream = execution.run(context, query, {_FRAME: frame})
+    stream = run_query(context, query, {_FRAME: frame})
     try:
         found = pa.Table.from_batches(list(stream), schema=stream.schema).combine_chunks()
     finally:

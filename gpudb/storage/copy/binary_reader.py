@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Column
 from gpudb.errors import GpudbError, SqlError
-from gpudb.storage.copy.arrow_values import check_held, held_array
 from gpudb.storage.copy.binary_numeric import numeric_column
 from gpudb.storage.copy.binary_split import BinaryBlock, Places, pieces_of
 from gpudb.storage.copy.conversion import text_of
 from gpudb.storage.copy.errors import RowError
 from gpudb.storage.copy.reader import Block, Rows
 from gpudb.types import SqlType
+from gpudb.values.arrow_columns import check_held, held_array
 from gpudb.values.binary import EPOCH, parse_binary
 from gpudb.values.calendar import POSTGRES_EPOCH_DAYS
 

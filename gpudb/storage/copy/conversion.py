@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.errors import GpudbError
-from gpudb.storage.copy.arrow_values import check_held, held_array
 from gpudb.types import SqlType
+from gpudb.values.arrow_columns import check_held, held_array
 from gpudb.values.calendar import DAY
 from gpudb.values.datetime_columns import zone_offsets
 from gpudb.values.text import parse_text

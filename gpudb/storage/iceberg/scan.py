@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 import duckdb
 
 from gpudb.catalog.model import Column, DataFile, Table
-from gpudb.errors import GpudbError
+from gpudb.duckdb.errors import data_file_error
+from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.storage.iceberg.column_layout import is_struct, restored, stored_duckdb
 
 FILE_COLUMN = "gpudb$filename"
@@ -57,13 +58,16 @@ def _group(
     for column in columns:
         held = f"c{column.field_id}"
         if column.field_id in lacking:
-            initial = "NULL" if column.initial is None else _literal(column.initial)
+            initial = "NULL" if column.initial is None else quote_literal(column.initial)
             held = f"CAST({initial} AS {stored_duckdb(column.type)})"
-        outputs.append(f"{restored(column.type, held)} AS {_quoted(column.name)}")
+        outputs.append(f"{restored(column.type, held)} AS {quote_identifier(column.name)}")
     if with_row_ids:
         options += ["filename = true", "file_row_number = true"]
-        outputs += [f"filename AS {_quoted(FILE_COLUMN)}", f"file_row_number AS {_quoted(ROW_COLUMN)}"]
-    paths = ", ".join(_literal(file.path) for file in files)
+        outputs += [
+            f"filename AS {quote_identifier(FILE_COLUMN)}",
+            f"file_row_number AS {quote_identifier(ROW_COLUMN)}",
+        ]
+    paths = ", ".join(quote_literal(file.path) for file in files)
     return f"SELECT {', '.join(outputs) or 'NULL'} FROM read_parquet([{paths}], {', '.join(options)})"
 
 
@@ -72,24 +76,19 @@ def _named(table: Table, name: str) -> Column:
 
 
 def _field(column: Column) -> str:
-    default = "NULL" if column.initial is None else _literal(column.initial)
-    type = _literal(stored_duckdb(column.type))
+    default = "NULL" if column.initial is None else quote_literal(column.initial)
+    type = quote_literal(stored_duckdb(column.type))
     return f"{column.field_id}: {{name: 'c{column.field_id}', type: {type}, default_value: {default}::VARCHAR}}"
 
 
 def _empty(columns: Sequence[Column], with_row_ids: bool) -> str:
-    outputs = [f"NULL::{column.type.duckdb} AS {_quoted(column.name)}" for column in columns]
+    outputs = [f"NULL::{column.type.duckdb} AS {quote_identifier(column.name)}" for column in columns]
     if with_row_ids:
-        outputs += [f"NULL::VARCHAR AS {_quoted(FILE_COLUMN)}", f"NULL::BIGINT AS {_quoted(ROW_COLUMN)}"]
+        outputs += [
+            f"NULL::VARCHAR AS {quote_identifier(FILE_COLUMN)}",
+            f"NULL::BIGINT AS {quote_identifier(ROW_COLUMN)}",
+        ]
     return f"SELECT {', '.join(outputs) or 'NULL'} WHERE false"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 @contextlib.contextmanager
@@ -98,23 +97,7 @@ def data_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        found = unreadable(error)
+        found = data_file_error(error)
         if found is None:
             raise
         raise found from error
-
-
-def unreadable(error: duckdb.Error) -> GpudbError | None:
-    """Returns XX001 for a damaged or truncated file, 58P01 for a missing one; None for other errors."""
-    text = str(error)
-    if type(error) is duckdb.Error and "alloc" not in text:
-        # Exceptions of DuckDB's Parquet and Thrift readers, which name no file.
-        return GpudbError(f"could not read data file: {text.partition(chr(10))[0]}", condition="data_corrupted")
-    if ".parquet" not in text and "Parquet" not in text and "parquet" not in text:
-        return None
-    first = text.partition("\n")[0]
-    if "No files found" in text or "Cannot open file" in text or "No such file" in text:
-        return GpudbError(f"could not open data file: {first}", condition="undefined_file")
-    if isinstance(error, duckdb.IOException | duckdb.InvalidInputException | duckdb.SerializationException):
-        return GpudbError(f"could not read data file: {first}", condition="data_corrupted")
-    return None

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from gpudb import types
 from gpudb.errors import DatatypeMismatch, GpudbError, NumericOutOfRange
-from gpudb.storage.copy.arrow_values import check_held, held_array
 from gpudb.storage.copy.conversion import FIRST_MOMENT, Clock, Converted, convert, decimal_of
 from gpudb.types import SqlType
+from gpudb.values.arrow_columns import check_held, held_array
 from gpudb.values.calendar import DAY
 from gpudb.values.numbers import fit_numeric
 from gpudb.values.text_columns import text_column

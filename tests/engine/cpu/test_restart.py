@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from gpudb.duckdb.errors import EngineRestarted, fatal, own_fault, translated
+from gpudb.duckdb.errors import EngineRestarted, broke_instance, is_fatal, translate_error
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.errors import GpudbError
 from tests.support.lab import Lab, answer
@@ -67,9 +67,9 @@ def test_a_closed_engine_stays_closed(lab: Lab) -> None:
 
 
 def test_what_is_fatal() -> None:
-    assert fatal(duckdb.FatalException("FATAL Error: database has been invalidated (of a previous fatal error)"))
-    assert fatal(OSError("INTERNAL Error: x"))
-    assert own_fault(duckdb.InternalException("INTERNAL Error: x"))
-    assert not fatal(duckdb.ConversionException("Conversion Error: x"))
+    assert is_fatal(duckdb.FatalException("FATAL Error: database has been invalidated (of a previous fatal error)"))
+    assert is_fatal(OSError("INTERNAL Error: x"))
+    assert broke_instance(duckdb.InternalException("INTERNAL Error: x"))
+    assert not is_fatal(duckdb.ConversionException("Conversion Error: x"))
     invalidated = duckdb.FatalException("FATAL Error: the database has been invalidated because of (x)")
-    assert translated(invalidated).sqlstate == "XX000"
+    assert translate_error(invalidated).sqlstate == "XX000"

@@ -16,7 +16,7 @@ from gpudb.engine.gpu.lower.expressions import Expressions
 from gpudb.engine.gpu.lower.values import Value, larger, smaller
 from gpudb.engine.gpu.lower.window_rows import PART0, PART1, PEER0, PEER1, PLACE, ROWS, Rows, within
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.logical.subquery_forms import function
+from gpudb.plan.tree.functions import function
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from gpudb.catalog.model import Table
 from gpudb.functions.library import comparison_of
 from gpudb.sql.bound import BoolOp, Call, Cast, Column, Constant, Expr, InList, Parameter, Test
+from gpudb.sql.widening import WIDENING_CASTS
 from gpudb.storage.iceberg.pruning import ColumnRange
 from gpudb.values.calendar import days_of, microseconds_of
 
 _FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
-_WIDENED = frozenset({("varchar", "text"), ("int2", "int4"), ("int2", "int8"), ("int4", "int8")})
 _PRUNED = _INTEGERS | _TEXTS | {"numeric", "date", "timestamp", "timestamptz", "uuid"}
 
 
@@ -53,7 +53,7 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
 def _plain(expr: Expr) -> Expr:
     """Returns the column below casts that preserve value and order; else the expression itself."""
     inner = expr
-    while isinstance(inner, Cast) and (inner.relabels or (inner.arg.type.name, inner.type.name) in _WIDENED):
+    while isinstance(inner, Cast) and (inner.relabels or (inner.arg.type.name, inner.type.name) in WIDENING_CASTS):
         inner = inner.arg
     return inner if isinstance(inner, Column) else expr
 

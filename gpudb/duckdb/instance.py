@@ -1,0 +1,47 @@
+"""A DuckDB database in memory with the settings, functions and macros by which it computes PostgreSQL's results."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import duckdb
+
+from gpudb.duckdb.cursors import CursorPool
+from gpudb.duckdb.udf import registry
+
+Config = dict[str, str | bool | int | float | list[str]]
+
+
+class Instance:
+    """A running DuckDB. After a fatal error it refuses all statements, and is replaced."""
+
+    def __init__(self, config: Config) -> None:
+        self.connection = duckdb.connect(":memory:", config=config)
+        self.connection.execute(
+            "SET default_null_order = 'nulls_last'; SET arrow_large_buffer_size = false;"
+            " SET GLOBAL order_by_non_integer_literal = true"
+        )
+        registry.register(self.connection)  # before the macros, which refer to them
+        self.connection.execute(files("gpudb.duckdb").joinpath("macros.sql").read_text(encoding="utf-8"))
+        self.cursors = CursorPool(self.connection)
+
+    def memory_limit(self) -> int:
+        """Returns the bytes of memory that all statements together may use."""
+        row = self.connection.execute("SELECT memory_limit FROM pragma_database_size()").fetchone()
+        text = str(row[0]) if row else "1 GiB"
+        number, unit = text.split(" ")
+        return int(float(number) * {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit])
+
+    def alive(self) -> bool:
+        """Returns whether the database still accepts statements."""
+        try:
+            with self.connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+        except duckdb.Error:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Closes the database and interrupts running statements."""
+        self.connection.interrupt()
+        self.connection.close()

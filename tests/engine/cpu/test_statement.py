@@ -34,7 +34,7 @@ def _is_kept(cpu: CpuEngine, request: Request, monkeypatch: pytest.MonkeyPatch) 
     with cpu.instance.loaded.reading() as reading:
         first = statement.statement_sql(cpu.instance, request, reading)
         with monkeypatch.context() as patched:
-            patched.setattr(statement, "Renderer", refuse)
+            patched.setattr(statement, "QueryRenderer", refuse)
             try:
                 assert statement.statement_sql(cpu.instance, request, reading) == first
             except Rendered:

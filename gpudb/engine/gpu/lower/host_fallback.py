@@ -229,7 +229,7 @@ def lanes_of_text(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
 
 def _copied(array: Any) -> Any:
     """Copies an array: DuckDB cannot read structs at an offset."""
-    return array.acquire(np.arange(len(array)))
+    return array.take(np.arange(len(array)))
 
 
 def _computed(

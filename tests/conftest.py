@@ -10,6 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.support import ram_disk
 from tests.support.oracle.server import Oracle, start_oracle
 from tests.support.server_program import running_server
 
@@ -27,7 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Seeds what is random, and has a run that is told to end tear its servers down: they would live on without it."""
+    """Seeds what is random, keeps temporary files in memory, and tears servers down on SIGTERM: they would outlive it."""
+    if (folder := ram_disk.enter()) is not None:
+        config.add_cleanup(lambda: ram_disk.leave(folder))
     if not config.getoption("--soak"):
         hypothesis.settings.load_profile("seeded")
 

@@ -1,0 +1,36 @@
+"""Temporary files in memory: databases made by the thousand otherwise wait for the disk's fsync.
+
+The root process of a run points TMPDIR at a folder of /dev/shm, for itself, its xdist workers and the servers that they
+start, and deletes the folder when the run ends. A TMPDIR that the user has set stays.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+_DISK = Path("/dev/shm")
+_LEAST_FREE = 8 << 30
+_NAME = "gpudb-tests-"
+
+
+def enter() -> Path | None:
+    """Makes the folder and sets TMPDIR; None where TMPDIR is set already, or memory is scarce."""
+    if "TMPDIR" in os.environ or not os.access(_DISK, os.W_OK) or shutil.disk_usage(_DISK).free < _LEAST_FREE:
+        return None
+    for leftover in _DISK.glob(f"{_NAME}*"):
+        if not Path("/proc", leftover.name.removeprefix(_NAME)).exists():  # its run was killed
+            shutil.rmtree(leftover, ignore_errors=True)
+    folder = _DISK / f"{_NAME}{os.getpid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    return folder
+
+
+def leave(folder: Path) -> None:
+    """Deletes the folder and unsets TMPDIR."""
+    del os.environ["TMPDIR"]
+    tempfile.tempdir = None
+    shutil.rmtree(folder, ignore_errors=True)

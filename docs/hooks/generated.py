@@ -10,6 +10,7 @@ import ast
 import inspect
 import posixpath
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ PAGES = {
     "gpudb/functions/README.md": "reference/functions.md",
     "gpudb/functions/WORKERS.md": "reference/functions-on-workers.md",
     "gpudb/plan/NOT_CARRIED.md": "reference/not-on-workers.md",
+    "kernels/README.md": "reference/kernels.md",
     "benchmarks/README.md": "reference/benchmark-programs.md",
     "benchmarks/results/README.md": "reference/results.md",
     "CHANGELOG.md": "changelog.md",
@@ -175,10 +177,54 @@ def _help(parameter: click.Parameter) -> tuple[str, str]:
     return f"`{shown}`" if shown else "", text.strip()
 
 
+def _contracts() -> list[dict[str, Any]]:
+    """The layers that import-linter checks."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    return [each for each in settings["contracts"] if each["type"] == "layers"]
+
+
+def _names(layer: str) -> list[str]:
+    return [name.strip("() ") for name in re.split(r"[|:]", layer)]
+
+
+def _first_paragraph(path: Path) -> str:
+    """The first paragraph of a module's or package's docstring."""
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def rooms() -> str:
+    """The rooms of the package from the lowest layer up, with their docstrings."""
+    (top,) = (each for each in _contracts() if each["containers"] == ["gpudb"])
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for number, layer in enumerate(reversed(top["layers"]), 1):
+            for name in _names(layer):
+                path = ROOT / "gpudb" / name
+                if path.is_dir() or path.with_suffix(".py").exists():
+                    yield str(number), f"`{name}`", _first_paragraph(path)
+
+    return _table(("layer", "room", "what it holds"), rows())
+
+
+def inner_layers() -> str:
+    """The layers inside rooms, from the top down."""
+    rows = (
+        (f"`{container}`", " → ".join(", ".join(f"`{name}`" for name in _names(layer)) for layer in each["layers"]))
+        for each in _contracts()
+        for container in each["containers"]
+        if container != "gpudb"
+    )
+    return _table(("package", "layers"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "settings": settings,
     "parameters": lambda: _parameters(planner=False),
     "planner-parameters": lambda: _parameters(planner=True),
     "fixed-parameters": fixed_parameters,
     "command-line": command_line,
+    "rooms": rooms,
+    "inner-layers": inner_layers,
 }

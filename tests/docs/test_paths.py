@@ -12,7 +12,7 @@ from tests.support.guide_blocks import ROOT, pages
 _PATH = re.compile(
     r"(?<![\w./-])(?:\.\./)*((?:gpudb|tests|benchmarks|kernels|docs|deploy|notebooks)(?:/[\w.<>*{}-]+)+/?)"
 )
-_PLACEHOLDER = re.compile(r"[<>*{}]|\b[A-Z]{2,}(?![\w.]*\.md)\b|NNN|\.MACHINE\.")
+_PLACEHOLDER = re.compile(r"[<>*{}]|(?<![A-Za-z])[A-Z]{2,}(?![\w.]*\.md)|NNN|\.MACHINE\.")
 _MADE = ("gpudb/kernels",)
 """Paths that a build makes."""
 

@@ -1,0 +1,89 @@
+"""The way of a warm statement: few modules, no room called from a lower one, and the guide's page names each hop."""
+
+from __future__ import annotations
+
+import re
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.support.server_program import Program
+from tests.support.tracing import Trace, Tracer
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "developers" / "architecture.md"
+SQL = "SELECT count(*) FROM t WHERE a > 5"
+BACKGROUND = {"_attend", "watch", "_watch", "heartbeat"}
+"""Periodic functions of the cluster, which run beside a statement: not a part of its way."""
+ENGINES = {"cpu": ((), 40), "twin": (("--engine", "twin", "--workers", "1"), 60)}
+"""The server's options for each engine, and how many modules a warm statement may pass."""
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def trace(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
+    folder = tmp_path_factory.mktemp(engine)
+    tracer = Tracer(folder)
+    with Program(folder / "data", *ENGINES[engine][0], environment=tracer.environment) as server:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute("CREATE TABLE t AS SELECT g AS a FROM generate_series(1, 100000) g")
+            for _ in range(10):
+                assert connection.execute(SQL).fetchall() == [(99995,)]
+            time.sleep(1)  # the last statement's clean-up, which no reply waits for
+            with tracer.record() as recorded:
+                assert connection.execute(SQL).fetchall() == [(99995,)]
+        recorded.calls = {call for call in recorded.calls if call.root not in BACKGROUND}
+        yield recorded
+
+
+def test_few_modules(engine: str, trace: Trace) -> None:
+    print(f"\n{engine}: {len(trace.modules)} modules", *trace.modules, sep="\n  ")
+    assert len(trace.modules) <= ENGINES[engine][1]
+
+
+def layers() -> dict[str, dict[str, int]]:
+    """For each package with layers of its own: the height of each module or package in it, as import-linter holds it."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    return {
+        container: {
+            name: height for height, row in enumerate(reversed(each["layers"])) for name in re.findall(r"[\w.]+", row)
+        }
+        for each in contracts
+        if each["type"] == "layers"
+        for container in each["containers"]
+    }
+
+
+def test_no_room_is_called_from_below(trace: Trace) -> None:
+    named = set(re.findall(r"`(gpudb\.[\w.]+) → (gpudb\.[\w.]+)`", PAGE.read_text(encoding="utf-8")))
+    upward = set()
+    for call in trace.calls:
+        for container, heights in layers().items():
+            places = [_place(module, container, heights) for module in (call.caller or "", call.callee)]
+            if None not in places and places[0] < places[1]:  # type: ignore[operator]
+                upward.add((call.caller, call.callee))
+    assert upward <= named
+
+
+def _place(module: str, container: str, heights: dict[str, int]) -> int | None:
+    """How high a module stands among the layers of a container; None outside of it."""
+    inside = module.removeprefix(f"{container}.")
+    if inside == module:
+        return None
+    return next((height for name, height in heights.items() if f"{inside}.".startswith(f"{name}.")), None)
+
+
+def test_the_page_names_every_module(engine: str, trace: Trace) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    section = page[page.index(f"<!-- trace:{engine} -->") : page.index(f"<!-- /trace:{engine} -->")]
+    assert [name for name in trace.modules if f"`{name.replace('.', '/')}.py`" not in section] == []

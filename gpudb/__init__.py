@@ -3,9 +3,8 @@
     with gpudb.connect("./data") as db:
         db.sql("SELECT cab_type, count(*) FROM trips GROUP BY cab_type").show()
 
-The package's rooms, each of which imports only from those named before it:
-`errors`, `config`, `types`; `functions`; `catalog`; `sql`; `plan`; `storage`; `engine`; `session`;
-`server`, `ml` and `api`; `cli` and `demo`. Importing `gpudb` imports no CUDA package and nothing heavy.
+Importing `gpudb` imports no CUDA package and nothing heavy. The package's rooms and their order are described in
+docs/developers/architecture.md.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["Connection", "Relation", "Rows", "__version__", "connect", "errors"]
 
 
 def __getattr__(name: str) -> object:
-    """Brings the Python API when it is first asked for."""
+    """Imports the Python API on first access."""
     if name in {"Connection", "Relation", "Rows", "connect"}:
         from gpudb import api
 

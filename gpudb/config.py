@@ -18,11 +18,11 @@ from pydantic_settings import (
 from gpudb.errors import GpudbError
 
 FILE_VARIABLE = "GPUDB_CONFIG"
-"""Names the settings file where none is given on the command line."""
+"""Environment variable that names the settings file, unless the command line does."""
 
 
 def _bytes(value: object) -> object:
-    """Sizes as PostgreSQL has them (`512MB` is 512 × 2²⁰ bytes), beside plain numbers and `GiB`."""
+    """Size units: PostgreSQL's (`512MB` is 512 × 2²⁰ bytes) and IEC's (`GiB`). A plain number is bytes."""
     if isinstance(value, str):
         text = value.strip().lower()
         for unit in ("kb", "mb", "gb", "tb"):
@@ -35,9 +35,9 @@ Bytes = Annotated[ByteSize, BeforeValidator(_bytes)]
 
 
 class Settings(BaseSettings):
-    """What `gpudb serve` runs with: as given in code, else by `GPUDB_*`, else by the file, else the defaults.
+    """Settings of `gpudb serve`. Precedence: code, `GPUDB_*` variables, the settings file, defaults.
 
-    The file is TOML with these names as keys; a key that is none of them is refused.
+    The file is TOML with these names as keys; unknown keys are rejected.
     """
 
     model_config = SettingsConfigDict(env_prefix="GPUDB_", extra="forbid", frozen=True)
@@ -45,15 +45,15 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     """Address to listen on. An address off loopback needs a role with a password."""
     port: int = Field(default=5433, ge=0, le=65535)
-    """TCP port. 0 takes a free one."""
+    """TCP port. 0 selects a free one."""
     data_dir: Path = Path("gpudb-data")
-    """Directory of the tables, created where it is missing."""
+    """Directory of the tables; created if it is missing."""
     memory_limit: Bytes | None = None
     """Memory limit of the CPU engine, in bytes (`8GB`). The default is 80% of the machine's memory."""
     gpu_memory_limit: Bytes | None = None
     """Memory limit of a worker on its GPU, in bytes. The default is all that is free when it starts."""
     max_connections: int = Field(default=1000, ge=1, le=100_000)
-    """Clients at once."""
+    """Maximum number of concurrent clients."""
     tls_cert: Path | None = None
     """Certificate chain in PEM, with `tls_key`. Without one the server signs a certificate itself."""
     tls_key: Path | None = None
@@ -90,12 +90,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Code, environment, file; no dotenv file and no secrets folder."""
+        """Sources in order of precedence: code, environment, file. Dotenv files and secrets folders are not read."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
 
 def load(file: Path | None = None, **given: Any) -> Settings:
-    """The settings: `given` (None is not given) over `GPUDB_*` over the file.
+    """Returns the settings: `given` (None means not given), then `GPUDB_*`, then the file.
 
     Errors: F0000 (config_file_error) naming each bad setting.
     """

@@ -1,7 +1,7 @@
-"""One tree of errors; each carries PostgreSQL's SQLSTATE, and a detail, a hint and a position where known.
+"""The errors that gpudb raises: each has PostgreSQL's SQLSTATE, and a detail, hint and position where known.
 
-Raise the narrowest class. A condition without a class of its own is raised by its PostgreSQL name:
-`SqlError.of("division_by_zero", "division by zero")`. The names are PostgreSQL's (`pgdata/errcodes.tsv`).
+Raise the narrowest class. A condition without a class of its own is raised by PostgreSQL's name for it:
+`SqlError.of("division_by_zero", "division by zero")`. The names are listed in `pgdata/errcodes.tsv`.
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ from gpudb import pgdata
 
 @cache
 def sqlstates() -> dict[str, str]:
-    """Condition name → SQLSTATE, as PostgreSQL 16 lists them."""
+    """PostgreSQL 16's SQLSTATE of each condition name."""
     rows = [row for row in pgdata.table("errcodes") if row["condition"]]
-    # A name that warnings (01) or routines in other languages (38, 39) have too means the plain error.
+    # Some names also belong to a warning (class 01) or an external routine (38, 39); here they mean the plain error.
     rows.sort(key=lambda row: row["sqlstate"][:2] not in {"01", "38", "39"})
     return {row["condition"]: row["sqlstate"] for row in rows}
 
 
 class GpudbError(Exception):
-    """The base of everything gpudb raises on purpose.
+    """Base class of every error that gpudb raises on purpose.
 
-    `position` is a 1-based character offset into the statement's text; None where it is not known yet, 0 where the text
-    plays no part.
-    `objects` names what the error is about, as far as it has them: schema, table, column, constraint.
+    `position` is a 1-based character offset into the statement's text; None if it is unknown, 0 if the text is not
+    involved. `objects` names the schema, table, column and constraint that the error is about, as far as known.
     """
 
     condition: ClassVar[str] = "internal_error"
     routine: ClassVar[str | None] = None
-    """PostgreSQL's function that raises it, where clients tell an error by that."""
+    """The PostgreSQL function that raises the error, for clients that recognise the error by it."""
 
     def __init__(
         self,
@@ -55,18 +54,18 @@ class GpudbError(Exception):
         self.sqlstate = sqlstates()[condition or self.condition]
 
     def at(self, position: int | None) -> GpudbError:
-        """This error, at a position if it has none yet (zero and None mean unknown)."""
+        """Returns this error with a position, if it has none yet (zero and None mean unknown)."""
         if self.position is None and position:
             self.position = position
         return self
 
 
 class SqlError(GpudbError):
-    """A statement that cannot be answered as it stands."""
+    """An error in a statement."""
 
     @classmethod
     def of(cls, condition: str, message: str, **more: object) -> SqlError:
-        """An error of a named PostgreSQL condition (`undefined_table`, `string_data_right_truncation`, …)."""
+        """Returns an error of a named PostgreSQL condition (`undefined_table`, `string_data_right_truncation`, …)."""
         return cls(message, condition=condition, **more)  # type: ignore[arg-type]
 
 
@@ -77,31 +76,31 @@ class SyntaxError_(SqlError):
 
 
 class FeatureNotSupported(SqlError):
-    """0A000: PostgreSQL has it and gpudb does not. Never ignored, never answered wrongly."""
+    """0A000: PostgreSQL supports it and gpudb does not."""
 
     condition = "feature_not_supported"
 
 
 class StalePlan(FeatureNotSupported):
-    """0A000: a prepared statement whose columns are others by now. Drivers know it by its routine and prepare again."""
+    """0A000: the columns of a prepared statement have changed. Drivers recognise the routine and prepare again."""
 
     routine = "RevalidateCachedQuery"
 
 
 class UndefinedTable(SqlError):
-    """42P01."""
+    """42P01: an undefined table."""
 
     condition = "undefined_table"
 
 
 class UndefinedColumn(SqlError):
-    """42703."""
+    """42703: an undefined column."""
 
     condition = "undefined_column"
 
 
 class UndefinedFunction(SqlError):
-    """42883: no function or operator of that name takes those types."""
+    """42883: no function or operator of that name takes these types."""
 
     condition = "undefined_function"
 
@@ -113,25 +112,25 @@ class UndefinedObject(SqlError):
 
 
 class DuplicateTable(SqlError):
-    """42P07."""
+    """42P07: a relation that already exists."""
 
     condition = "duplicate_table"
 
 
 class DatatypeMismatch(SqlError):
-    """42804."""
+    """42804: a type that does not match."""
 
     condition = "datatype_mismatch"
 
 
 class InvalidText(SqlError):
-    """22P02: text that is no value of its type."""
+    """22P02: text that is not a value of its type."""
 
     condition = "invalid_text_representation"
 
 
 class NumericOutOfRange(SqlError):
-    """22003: beyond the type's range, or beyond 38 digits of numeric."""
+    """22003: a value out of the type's range, or a numeric of more than 38 digits."""
 
     condition = "numeric_value_out_of_range"
 
@@ -149,13 +148,13 @@ class OutOfMemory(GpudbError):
 
 
 class WorkerLost(SqlError):
-    """57P01: a worker ended under the statement. The session goes on, unlike one that is itself ended by 57P01."""
+    """57P01: a worker was lost during the statement. The session continues, unlike one that 57P01 ends."""
 
     condition = "admin_shutdown"
 
 
 class InFailedTransaction(SqlError):
-    """25P02: a transaction that has failed takes only its end."""
+    """25P02: a failed transaction accepts only its end."""
 
     condition = "in_failed_sql_transaction"
 
@@ -167,4 +166,4 @@ class SerializationFailure(SqlError):
 
 
 class InternalError(GpudbError):
-    """XX000: a fault of gpudb's own."""
+    """XX000: an internal error of gpudb."""

@@ -1,22 +1,22 @@
-"""The one table of SQL types: PostgreSQL name and OID, and how Arrow, DuckDB and Polars hold a value of each.
+"""The table of SQL types: PostgreSQL's name and OID, and how Arrow, DuckDB and Polars represent a value of each.
 
-A type is immutable. Some things about it decide how values are held:
+A type is immutable. How values are represented, where it is not obvious:
 - `numeric` with a known scale (`digits`, or a declared modifier) is an exact decimal of at most 38 digits;
 - `numeric` whose scale differs from value to value (a quotient, an average, a column declared plain `numeric`, a
-  CASE over several scales) is *carried*: a struct `(v decimal(p,s), s tinyint)`, the value beside the number of
-  decimals that PostgreSQL would show. A NULL is a struct whose `v` is NULL, or a NULL struct;
-- `char(n)` is held without its padding, which the encoder puts back;
-- `timetz` is one integer that compares as it does (`values.timetz`);
-- `inet` and `cidr` are bytes that compare as they do (`values.inet`);
-- `money` is a whole number of cents;
-- a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, made so that bounds, and so ranges, compare
-  as structs do: `k` is -1 in both bounds of an empty range, 0 for a lower bound that is infinite, 2 for an upper one,
-  else 1; `s` is 1 above the value `v` (a lower bound that excludes it), -1 below it, else 0. A numrange is carried: its
-  bounds hold decimals, and `s` beside them is 64 times the scale of the lower one and the scale of the upper one;
-- a multirange is the list of its ranges, in order, none empty, no two that touch.
+  CASE over several scales) is *carried*: a struct `(v decimal(p,s), s tinyint)` of the value and its display scale,
+  the number of decimals that PostgreSQL would show. NULL is a struct whose `v` is NULL, or a NULL struct;
+- `char(n)` is stored without its padding, which the encoder adds;
+- `timetz` is one integer in the type's order (`values.timetz`);
+- `inet` and `cidr` are bytes in the types' order (`values.inet`);
+- `money` is an integer number of cents;
+- a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, such that bounds and ranges compare as
+  structs do: `k` is -1 in both bounds of an empty range, 0 for an infinite lower bound, 2 for an infinite upper one,
+  else 1; `s` is 1 above the value `v` (an exclusive lower bound), -1 below it, else 0. A numrange is carried: its
+  bounds are decimals, and an `s` beside them is 64 times the lower bound's scale plus the upper bound's scale;
+- a multirange is the sorted list of its ranges; none is empty, and no two touch.
 
-A type that a user made is known here by its OID, so that it keeps its meaning under another name; an enum is held as
-DuckDB's own, which orders labels as they were declared. A domain is its base type, with a mark.
+A user-defined type is identified by its OID, so it keeps its meaning when it is renamed. An enum is a DuckDB enum,
+which orders labels as they were declared. A domain is its base type with a mark.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CARRIED_SCALE = 20
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label of an enum; `stored` is what files have in its place, which a renaming leaves as it was."""
+    """A label of an enum. Files contain `stored` in its place, which renaming does not change."""
 
     oid: int
     name: str
@@ -49,7 +49,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class UserType:
-    """A type that a user made; `kind` is PostgreSQL's typtype: e (enum), c (composite) or d (domain).
+    """A user-defined type; `kind` is PostgreSQL's typtype: e (enum), c (composite) or d (domain).
 
     `labels` are an enum's, in order; `base` is the internal name of a domain's base type.
     """
@@ -63,13 +63,13 @@ class UserType:
     base: str = ""
 
     def __str__(self) -> str:
-        """The name as messages write it: with its schema, unless that is public."""
+        """The name in messages: qualified by its schema, unless that is public."""
         name = self.name if _PLAIN_NAME.fullmatch(self.name) else '"' + self.name.replace('"', '""') + '"'
         return name if self.schema == "public" or self.schema.startswith("pg_temp") else f"{self.schema}.{name}"
 
     @property
     def type(self) -> SqlType:
-        """An enum's or a composite's type; a composite's fields are not in it."""
+        """Returns the type of an enum or a composite, the latter without its fields."""
         return SqlType(f".{self.oid}", user=self)
 
 
@@ -80,10 +80,10 @@ _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
 class SqlType:
     """A SQL type: `name` is PostgreSQL's internal one (`int4`, `_int4` for its array), `modifier` its typmod.
 
-    `digits` and `varying` say how a numeric expression without modifier is held, `fields` what a record has; none of
-    them is PostgreSQL's. `digits` of a bpchar without modifier are (n, 0) where its values leave with blanks up to n
-    characters. `user` is what a user made (its name here is `.OID`), `domain` the domain whose base type
-    this is, or that its elements are of. `dims` is an array's number of dimensions, each of them a list of its own.
+    `digits` and `varying` describe the representation of a numeric expression without modifier, `fields` those of a
+    record; PostgreSQL has none of them. `digits` of a bpchar without modifier are (n, 0) if its values are output with
+    blanks up to n characters. `user` is the user-defined type (its name here is `.OID`), `domain` the domain whose base
+    type this is, or whose values its elements are. `dims` is an array's number of dimensions, each a nested list.
     """
 
     name: str
@@ -97,7 +97,7 @@ class SqlType:
 
     @property
     def oid(self) -> int:
-        """The type's PostgreSQL OID; of a domain its base type's, which is what clients are told."""
+        """The type's PostgreSQL OID, as clients receive it: for a domain its base type's."""
         if self.domain is not None and self.domain.base != self.name:
             return self.domain.array_oid
         if self.user is not None:
@@ -106,17 +106,17 @@ class SqlType:
 
     @property
     def declared_oid(self) -> int:
-        """The OID that a column of this type is declared with: a domain's own."""
+        """The OID with which a column of this type is declared: for a domain its own."""
         return self.domain.oid if self.domain is not None and self.domain.base == self.name else self.oid
 
     @property
     def labels(self) -> tuple[Label, ...] | None:
-        """An enum's labels; None for a type that is no enum."""
+        """An enum's labels; None for other types."""
         return self.user.labels if self.user is not None and self.user.kind == "e" and self.name[0] == "." else None
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The members of the struct that holds a row, quoted: its fields' names, or f1, f2, … where those repeat."""
+        """The quoted members of the struct that represents a row: its fields' names, or f1, f2, … if these repeat."""
         names = [name for name, _ in self.fields]
         if len({name.lower() for name in names}) < len(names):
             names = [f"f{number}" for number in range(1, len(names) + 1)]
@@ -124,14 +124,14 @@ class SqlType:
 
     @property
     def array(self) -> SqlType:
-        """The type of arrays of this one; of arrays it is the same in PostgreSQL, with one dimension more."""
+        """The type of arrays of this type. For an array it has one dimension more, unlike in PostgreSQL."""
         if self.name[0] == "_" and (self.domain is None or self.domain.base != self.name):
             return replace(self, dims=self.dims + 1)
         return replace(self, name="_" + self.name)
 
     @property
     def element(self) -> SqlType | None:
-        """The type of an array's elements; None for a type that is no array."""
+        """The type of an array's elements; None for other types."""
         if self.name[0] != "_":
             return None
         over = self.domain is not None and self.domain.base == self.name
@@ -139,7 +139,7 @@ class SqlType:
 
     @property
     def item(self) -> SqlType | None:
-        """What the list holds that an array or a multirange is: elements, arrays of one dimension less, ranges."""
+        """The item type of an array's or multirange's list: elements, arrays of one dimension less, or ranges."""
         if self.name in MULTIRANGES:
             return self.ranged
         return replace(self, dims=self.dims - 1) if self.dims > 1 else self.element
@@ -158,20 +158,20 @@ class SqlType:
 
     @property
     def plain(self) -> SqlType:
-        """The same type without modifier, digits or domain: what function and operator resolution looks at."""
+        """The same type without modifier, digits or domain, by which functions and operators are resolved."""
         if self.modifier == -1 and self.digits is None and self.domain is None:
             return self
         return SqlType(self.name, fields=self.fields, user=self.user, dims=self.dims)
 
     @property
     def typmod(self) -> int:
-        """The modifier that clients are told: an array of a domain has none."""
+        """The modifier that clients receive; an array of a domain has none."""
         of_domains = self.domain is not None and self.domain.base != self.name
         return -1 if of_domains else self.modifier
 
     @property
     def undeclared(self) -> SqlType:
-        """The same type without its declared modifier, its values held as they are: what a function or a cast gives.
+        """The same type and representation without the declared modifier: the type of a function's or cast's result.
 
         A domain has its base type's modifier.
         """
@@ -183,7 +183,7 @@ class SqlType:
 
     @property
     def numeric_digits(self) -> tuple[int, int]:
-        """(precision, scale) of the decimal that holds a numeric's value."""
+        """(precision, scale) of the decimal that represents a numeric's value."""
         if self.modifier != -1:
             packed = self.modifier - 4
             return packed >> 16, ((packed & 0x7FF) ^ 0x400) - 0x400
@@ -191,20 +191,20 @@ class SqlType:
 
     @property
     def carried(self) -> bool:
-        """Whether this is a numeric, or a range of them, whose display scale travels with each value."""
+        """Whether this is a numeric, or a range of numerics, with a display scale per value."""
         if self.name == "numrange":
             return True
         return self.name == "numeric" and self.modifier == -1 and (self.varying or self.digits is None)
 
     @property
     def subtype(self) -> SqlType | None:
-        """What a range ranges over; None for a type that is no range."""
+        """A range's subtype; None for other types."""
         name = RANGES.get(self.name)
         return None if name is None else SqlType(name)
 
     @property
     def ranged(self) -> SqlType | None:
-        """The ranges that a multirange is made of; None for a type that is no multirange."""
+        """The range type of a multirange; None for other types."""
         name = MULTIRANGES.get(self.name)
         return None if name is None else SqlType(name)
 
@@ -218,14 +218,14 @@ class SqlType:
 
     @property
     def padded(self) -> int | None:
-        """How many characters a bpchar's values have with their blanks; None where that is not known."""
+        """The number of characters of a bpchar's values including blanks; None if unknown."""
         if self.name != "bpchar":
             return None
         return self.length if self.modifier != -1 else self.digits[0] if self.digits is not None else None
 
     @property
     def duckdb(self) -> str:
-        """The DuckDB type that holds it."""
+        """The DuckDB type."""
         if self.item is not None:
             return self.item.duckdb + "[]"
         if self.carried:
@@ -239,7 +239,7 @@ class SqlType:
 
     @property
     def duckdb_value(self) -> str:
-        """The DuckDB type of the value alone, without the scale that it may carry."""
+        """The DuckDB type of the value alone, without a carried scale."""
         if self.item is not None or self.fields or self.labels:
             return self.duckdb
         if self.name == "numeric":
@@ -263,7 +263,7 @@ class SqlType:
 
     @property
     def arrow_value(self) -> pa.DataType:
-        """The Arrow type of the value alone, without the scale that it may carry."""
+        """The Arrow type of the value alone, without a carried scale."""
         if self.item is not None or self.fields:
             return self.arrow
         if self.name == "numeric":
@@ -275,7 +275,7 @@ class SqlType:
 
     @property
     def polars(self) -> pl.DataType:
-        """The Polars type of a result column; a carried numeric arrives as the Decimal that holds its value."""
+        """The Polars type of a result column; for a carried numeric the Decimal of its value."""
         import polars as pl
 
         if self.subtype is not None or self.ranged is not None or self.name in {"timetz", "inet", "cidr"}:
@@ -290,8 +290,9 @@ class SqlType:
 
     @property
     def written(self) -> str:
-        """The name as format_type prints it of a modifier that is known to be none: `bpchar`, where length 1 is meant
-        by `character`."""
+        """The name as format_type prints it for a modifier known to be absent: `bpchar`, where `character` would mean
+        length 1.
+        """
         if self.element is not None:
             return f"{self.element.written}[]"
         own = {"bpchar": "bpchar", "bit": '"bit"'}.get(self.name)
@@ -318,7 +319,7 @@ class SqlType:
         return f"{name}({self.length})"
 
 
-# The fields that an interval may be restricted to, and their bits in its modifier's upper half.
+# The fields to which an interval can be restricted, and their bits in the upper half of its modifier.
 INTERVAL_FIELDS = {
     "year": 1 << 2,
     "month": 1 << 1,
@@ -331,19 +332,19 @@ ALL_INTERVAL_FIELDS = 0x7FFF
 
 
 def interval_fields(modifier: int) -> list[str]:
-    """The fields that an interval's modifier names, from the largest to the smallest; none where it names all."""
+    """Returns the fields that an interval's modifier names, from largest to smallest; none if it names all."""
     fields = modifier >> 16
     return [name for name, bit in INTERVAL_FIELDS.items() if fields & bit] if fields != ALL_INTERVAL_FIELDS else []
 
 
 def _interval_words(modifier: int) -> str:
-    """What an interval's modifier says, as it is declared: ` day to minute`, `(2)`, ` second(3)`."""
+    """Returns an interval's modifier as it is declared: ` day to minute`, `(2)`, ` second(3)`."""
     named, precision = interval_fields(modifier), modifier & 0xFFFF
     ends = f" {' to '.join(dict.fromkeys((named[0], named[-1])))}" if named else ""
     return ends if precision == 0xFFFF else f"{ends}({precision})"
 
 
-# Each range type, and what it ranges over.
+# Subtype of each range type.
 RANGES = {
     "int4range": "int4",
     "int8range": "int8",
@@ -353,13 +354,13 @@ RANGES = {
     "tstzrange": "timestamptz",
 }
 
-# Each multirange type, and the ranges that it is made of.
+# Range type of each multirange type.
 MULTIRANGES = {name.replace("range", "multirange"): name for name in RANGES}
 
-# How DuckDB and Arrow hold each type of a column or a result; numeric, ranges and arrays are worked out above.
+# DuckDB's and Arrow's type of each SQL type; those of numeric, ranges and arrays are computed above.
 _TEXT = ("VARCHAR", pa.string())
 _OID = ("BIGINT", pa.int64())
-# An object of the catalog: an OID inside, a name where it leaves.
+# References to catalog objects: an OID inside, a name on output.
 _REGISTERED = ("BIGINT", pa.string())
 _HELD: dict[str, tuple[str, pa.DataType]] = {
     "bool": ("BOOLEAN", pa.bool_()),
@@ -391,7 +392,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
     "jsonpath": _TEXT,
     "unknown": _TEXT,
     "void": _TEXT,
-    # The system catalog's own types.
+    # Types of the system catalog alone.
     "name": _TEXT,
     "char": _TEXT,
     "cstring": _TEXT,
@@ -423,7 +424,7 @@ _HELD: dict[str, tuple[str, pa.DataType]] = {
     "anyarray": _TEXT,
 }
 
-# The types that a user's table may have, and their arrays.
+# Types of columns of user tables, and their arrays.
 COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
     " interval uuid json jsonb jsonpath int4range int8range numrange daterange tsrange tstzrange bit varbit"
@@ -477,7 +478,7 @@ RECORD = SqlType("record")
 
 
 def numeric(precision: int, scale: int) -> SqlType:
-    """`numeric(precision, scale)` as declared; 0A000 beyond 38 digits, 22023 for nonsense."""
+    """Returns `numeric(precision, scale)` as declared; 0A000 beyond 38 digits, 22023 for an invalid modifier."""
     if not 1 <= precision <= 1000:
         message = f"NUMERIC precision {precision} must be between 1 and 1000"
         raise SqlError.of("invalid_parameter_value", message)
@@ -493,9 +494,11 @@ def numeric(precision: int, scale: int) -> SqlType:
 
 
 def exact(precision: int, scale: int, *, varying: bool = False) -> SqlType:
-    """A numeric expression without declared modifier, of at most 38 digits (more are cut from the left).
+    """Returns the type of a numeric expression without declared modifier, of at most 38 digits.
 
-    `varying` makes it carried: values differ in the scale that they show, none shows more than `scale`.
+    Further leading digits are dropped.
+
+    With `varying` it is carried: each value has its own scale, of at most `scale`.
     """
     scale = min(scale, MAX_DIGITS)
     return SqlType("numeric", -1, (max(min(precision, MAX_DIGITS), scale, 1), scale), varying)
@@ -503,7 +506,7 @@ def exact(precision: int, scale: int, *, varying: bool = False) -> SqlType:
 
 @cache
 def by_oid(oid: int) -> SqlType:
-    """The type of an OID; 42704 if PostgreSQL has none such."""
+    """Returns the type of an OID; 42704 if PostgreSQL has none."""
     for row in pgdata.table("type"):
         if int(row["oid"]) == oid:
             return SqlType(row["typname"])
@@ -511,7 +514,7 @@ def by_oid(oid: int) -> SqlType:
 
 
 def output_function(name: str) -> str:
-    """The name of the function that writes a type's values as text."""
+    """Returns the name of the type's output function."""
     return _row(name)["typoutput"]
 
 

@@ -1,1 +1,1 @@
-"""Demonstration data: seeded taxi rides of New York, as many as wanted. May import no other room of gpudb."""
+"""Demonstration data: seeded taxi rides of New York, any number of them. Imports no other room of gpudb."""

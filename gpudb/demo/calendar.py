@@ -17,7 +17,7 @@ CABS = ("yellow", "green", "uber")
 
 DAY_BITS = HOUR_BITS = 12
 
-# thousands of rides a month, as the city's trip records have them
+# thousands of rides a month, from the city's trip records
 _YELLOW = {
     2009: 14200,
     2010: 14100,
@@ -94,18 +94,18 @@ _WEATHER_SEED = 20090102
 class Calendar:
     """Arrays over months and over days (day 0 is 1 January of the first year)."""
 
-    share: npt.NDArray[np.float64]  # (months,): cumulated share of all rides
-    cabs: npt.NDArray[np.uint16]  # (months, 2): of 65536 rides, where yellow ends and where green ends
+    share: npt.NDArray[np.float64]  # (months,): cumulative share of all rides
+    cabs: npt.NDArray[np.uint16]  # (months, 2): upper bounds of yellow and of green, out of 65536 rides
     month_start: npt.NDArray[np.int32]  # (months + 1,): first day
-    days: list[Picks]  # a month's days, to be chosen by DAY_BITS random bits
+    days: list[Picks]  # a month's days, selected by DAY_BITS random bits
     hours: Picks  # (2, 2^HOUR_BITS): working days, weekends
-    epoch_day: int  # day 0 counted from 1970-01-01
+    epoch_day: int  # day 0 in days since 1970-01-01
     weather: dict[str, npt.NDArray[np.int16]]
 
 
 @cache
 def calendar() -> Calendar:
-    """The calendar; made once a process."""
+    """Returns the calendar; computed once a process."""
     months = [(year, month) for year in range(FIRST_YEAR, LAST_YEAR + 1) for month in range(1, 13)]
     rides = np.array([_rides(year, month) for year, month in months])
     starts = np.array([f"{year}-{month:02}" for year, month in months] + [f"{LAST_YEAR + 1}-01"], "datetime64[M]")
@@ -136,7 +136,7 @@ def _rides(year: int, month: int) -> tuple[float, float, float]:
 
 
 def _weather(days: int) -> dict[str, npt.NDArray[np.int16]]:
-    """Daily figures in stations' units: tenths of mm (snow: mm), of a degree Celsius, of a metre a second."""
+    """Returns daily figures in stations' units: tenths of mm (snow: mm), of a degree Celsius, of a metre a second."""
     rng = np.random.default_rng(_WEATHER_SEED)
     season = np.cos((np.arange(days) % 365.25 - 22) / 365.25 * 2 * np.pi)  # 1 in the coldest week
     drift = np.convolve(rng.normal(0, 30, days + 6), np.ones(7) / 2.6, "valid")

@@ -1,4 +1,4 @@
-"""The city of the taxi rides: census tracts with their neighbourhoods, boroughs and how busy each is."""
+"""The city of the taxi rides: census tracts with neighbourhoods, boroughs and traffic weights."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 PICK_BITS = 16
-"""A lookup table of 2^PICK_BITS entries turns a uniform random integer into a weighted choice in one step."""
+"""Bits of a lookup table that maps a uniform random integer to a weighted choice in one step."""
 
 NEAR = 256
-"""How many nearest tracts, nearest first, a short ride may end in."""
+"""Number of nearest tracts, nearest first, in which a short ride may end."""
 
 BOROUGHS = {
     "MN": (1, "Manhattan"),
@@ -27,15 +27,15 @@ BOROUGHS = {
 MILES_PER_DEGREE_NORTH = 69.05
 MILES_PER_DEGREE_EAST = 52.4
 
-_LAYOUT_SEED = 20091101  # the map is the same for every seed of rides
-_SPREAD_DEGREES = 0.0021  # of tracts around their neighbourhood's middle, times the square root of their number
+_LAYOUT_SEED = 20091101  # the map is the same for every seed
+_SPREAD_DEGREES = 0.0021  # spread of tracts around their neighbourhood's centre, times the square root of their number
 
 Picks = npt.NDArray[np.int16]
 
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """Arrays over tracts (position is the tract's number), and tables to choose tracts by."""
+    """Arrays over tracts, indexed by tract number, and lookup tables for choosing tracts."""
 
     longitude: npt.NDArray[np.float64]
     latitude: npt.NDArray[np.float64]
@@ -49,7 +49,7 @@ class City:
 
 
 def pick_table(weights: npt.NDArray[np.float64], bits: int = PICK_BITS) -> Picks:
-    """A table whose entries name each position as often as its weight asks (to one part in 2^bits)."""
+    """Returns a table in which each position occurs in proportion to its weight (to one part in 2^bits)."""
     edges = np.cumsum(weights) / weights.sum()
     middles = (np.arange(1 << bits) + 0.5) / (1 << bits)
     return np.searchsorted(edges, middles).astype(np.int16)
@@ -57,7 +57,7 @@ def pick_table(weights: npt.NDArray[np.float64], bits: int = PICK_BITS) -> Picks
 
 @cache
 def city() -> City:
-    """The city; made once a process."""
+    """Returns the city; computed once a process."""
     rng = np.random.default_rng(_LAYOUT_SEED)
     lines = files(__package__).joinpath("neighbourhoods.tsv").read_text(encoding="utf-8").splitlines()
     fields = [line.split("\t") for line in lines[1:]]
@@ -102,7 +102,7 @@ def city() -> City:
 
 
 def _labels(borough: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Tract labels that differ within a borough, a third of them split ones like 112.01."""
+    """Returns tract labels that are unique within a borough; a third are split ones such as 112.01."""
     labels = np.zeros(len(borough))
     for code in np.unique(borough):
         members = np.flatnonzero(borough == code)

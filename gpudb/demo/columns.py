@@ -19,18 +19,18 @@ def _validity(valid: Mask | None) -> pa.Buffer | None:
 
 
 def plain(values: npt.NDArray[np.generic], valid: Mask | None = None) -> pa.Array:
-    """A column of fixed-width numbers; null where not `valid`."""
+    """Returns a column of fixed-width numbers; null where not `valid`."""
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [_validity(valid), pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def timestamps(microseconds: npt.NDArray[np.int64]) -> pa.Array:
-    """A timestamp(6) column from microseconds since 1970."""
+    """Returns a timestamp(6) column of microseconds since 1970."""
     return pa.Array.from_buffers(pa.timestamp("us"), len(microseconds), [None, pa.py_buffer(microseconds)])
 
 
 def decimals(hundredths: npt.NDArray[np.integer], valid: Mask | None = None) -> pa.Array:
-    """A numeric(10,2) column from hundredths."""
+    """Returns a numeric(10,2) column of hundredths."""
     wide = np.empty((len(hundredths), 2), np.int64)
     wide[:, 0] = hundredths
     wide[:, 1] = wide[:, 0] >> 63  # the sign fills the upper half
@@ -38,12 +38,12 @@ def decimals(hundredths: npt.NDArray[np.integer], valid: Mask | None = None) -> 
 
 
 def choices(dictionary: pa.Array, index: npt.NDArray[np.integer], valid: Mask | None = None) -> pa.Array:
-    """A column of dictionary entries; null where not `valid`."""
+    """Returns a column of dictionary entries; null where not `valid`."""
     return dictionary.take(plain(index, valid))
 
 
 def points(longitude: npt.NDArray[np.float64], latitude: npt.NDArray[np.float64], valid: Mask) -> pa.Array:
-    """A text column of points in hexadecimal EWKB, 50 characters each."""
+    """Returns a text column of points in hexadecimal EWKB, 50 characters each."""
     count = len(longitude)
     pairs = np.empty((count, 25), np.uint16)
     pairs[:, :9] = np.frombuffer(_POINT_PREFIX, np.uint16)
@@ -54,5 +54,5 @@ def points(longitude: npt.NDArray[np.float64], latitude: npt.NDArray[np.float64]
 
 
 def nulls(kind: pa.DataType, count: int) -> pa.Array:
-    """A column with no values."""
+    """Returns a column of nulls."""
     return pa.nulls(count, kind)

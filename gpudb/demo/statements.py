@@ -1,4 +1,4 @@
-"""The taxi rides' table and queries, from the SQL files beside this one."""
+"""The taxi rides' table and queries, read from the SQL files in this folder."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from importlib.resources import files
 
 
 def create_table() -> str:
-    """CREATE TABLE trips, with all 51 columns."""
+    """Returns CREATE TABLE trips, with all 51 columns."""
     return _read("trips.sql")
 
 
 def queries() -> list[tuple[str, str]]:
-    """Title and text of the four queries."""
+    """Returns title and text of the four queries."""
     found: list[tuple[str, str]] = []
     for statement in _read("queries.sql").partition("\n")[2].split(";"):
         title, _, text = statement.strip().partition("\n")

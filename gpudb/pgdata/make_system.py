@@ -1,7 +1,7 @@
-"""Makes the tables of `system/` from a real PostgreSQL 16: the rows and views of pg_catalog and information_schema.
+"""Generates the tables of `system/` from a real PostgreSQL 16: rows and views of pg_catalog and information_schema.
 
-One file a relation, in COPY's text form (`\\N` is NULL, a backslash escapes). Arrays are written as JSON lists. What
-belongs to one server alone is left out or made neutral: databases, paths, parse trees, locales, procedural languages.
+One file a relation, in COPY's text form (`\\N` is NULL, a backslash escapes). Arrays are written as JSON lists. Data of
+one particular server is left out or neutralised: databases, paths, parse trees, locales, procedural languages.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-# Relations whose rows are a server's own, or that a database without a server's machinery has empty.
+# Relations whose rows describe one server, or are empty without a server's machinery.
 EMPTY = (
     "pg_statistic pg_database pg_shdescription pg_extension pg_largeobject pg_largeobject_metadata pg_seclabel"
     " pg_shseclabel pg_db_role_setting"
 ).split()
 
-# Columns that are replaced: parse trees and counts say nothing outside the server that made them.
+# Replaced columns: parse trees and counts mean nothing outside the server that made them.
 REPLACED = {
     ("pg_rewrite", "ev_action"): "'<>'",
     **{("pg_class", each): "0" for each in "relpages relallvisible relfrozenxid relminmxid".split()},
@@ -29,7 +29,7 @@ REPLACED = {
     ("pg_authid", "rolvaliduntil"): "NULL",
 }
 
-# Objects with OIDs of 12000 and more are made by initdb's scripts: locales and languages are the server's own.
+# initdb's scripts create objects with OIDs of 12000 and more: locales and languages of one server.
 KEPT = {
     "pg_collation": "oid < 12000",
     "pg_language": "oid < 12000",
@@ -51,7 +51,7 @@ KEPT = {
 _SHOWN = "'pg_catalog'::regnamespace, 'information_schema'::regnamespace"
 
 QUERIES = {
-    # Every column of every system relation, with the type that a client is told: a domain's base type.
+    # Every column of every system relation, with the type that clients receive: a domain's base type.
     "columns": f"""
         SELECT n.nspname AS schema, c.relname AS relation, c.relkind AS kind, c.oid AS relation_oid,
                a.attnum AS number, a.attname AS name, coalesce(b.typname, t.typname) AS type,
@@ -63,7 +63,7 @@ QUERIES = {
     "views": """
         SELECT schemaname AS schema, viewname AS name, definition FROM pg_views
         WHERE schemaname IN ('pg_catalog', 'information_schema') ORDER BY 1, 2""",
-    # What the functions that describe objects say of PostgreSQL's own ones.
+    # What the functions that describe objects return for PostgreSQL's own objects.
     "function_signatures": """
         SELECT oid, pg_get_function_result(oid) AS result, pg_get_function_arguments(oid) AS arguments,
                pg_get_function_identity_arguments(oid) AS identity_arguments
@@ -85,7 +85,7 @@ QUERIES = {
 
 
 def write(connection: Any, folder: Path) -> None:
-    """Writes every file anew."""
+    """Writes every file again."""
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.tsv"):
         old.unlink()
@@ -109,7 +109,7 @@ def _rows_of(connection: Any, oid: int, relation: str) -> str:
     for name, is_array, type_name in columns:
         text = REPLACED.get((relation, name), name)
         if type_name == "_aclitem":
-            # The bootstrap superuser is called gpudb here.
+            # The bootstrap superuser is named gpudb here.
             text = f"array_to_json(replace({name}::text, 'postgres', 'gpudb')::text[])"
         elif is_array and text == name:
             text = f"array_to_json({name}{'::int2[]' if type_name == 'int2vector' else ''})"

@@ -51,12 +51,12 @@ class Worker:
 
     def ready(self, planned: Any, parameters: bytes) -> Callable[[], bytes | None]:
         """Binds a statement; what answers it at once."""
-        from gpudb.engine.gpu.fastpath.pool import Question
+        from gpudb.engine.gpu.fastpath.server import FastPathRequest
         from gpudb.engine.gpu.worker.query import QueryRun
         from gpudb.engine.gpu.worker.query_registry import RunningQuery
 
         stages, fetch = list(planned.stages), SimpleNamespace()
-        question = Question(1, planned.digest, parameters, 0, 1)
+        question = FastPathRequest(1, planned.digest, parameters, 0, 1)
 
         def work() -> Any:
             return QueryRun(self.computing, fetch, RunningQuery(1), stages, ("here",), 1, parameters)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.engine.protocol import Cancel, Engine
 from gpudb.errors import SqlError
 from gpudb.session.plan_cache import Plan
-from gpudb.session.results import Notice, Prepared, Result
+from gpudb.session.results import Notice, Prepared, Result, ResultColumn
 from gpudb.session.settings.catalog import SettingValues
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
@@ -25,6 +25,7 @@ from gpudb.sql.bound import OutputColumn, Statement
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction
+from gpudb.types import SqlType
 
 if TYPE_CHECKING:
     from gpudb.engine.cpu.engine import CpuEngine
@@ -174,6 +175,8 @@ class Context:
 
 Handler = Callable[[Context], Result]
 """Runs a statement of the kind that it is registered for."""
+Describer = Callable[[Context], tuple[tuple[SqlType, ...], tuple[ResultColumn, ...] | None]]
+"""Returns the types of a statement's parameters and its result columns."""
 
 
 def _uncommitted_labels(base: Catalog, now: Catalog) -> frozenset[int]:

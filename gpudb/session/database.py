@@ -16,6 +16,7 @@ from gpudb.engine.protocol import Engine
 from gpudb.engine.startup_log import reached
 from gpudb.errors import SqlError
 from gpudb.plan.cost.sampling import sample_by
+from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
 from gpudb.storage.iceberg.samples import sample
@@ -63,8 +64,9 @@ class Database:
             self.store.close()
             raise
         self.plans = PlanCache()
+        self._dispatcher = StatementDispatcher()
         self.started = dt.datetime.now(dt.UTC)
-        self.default_settings = {"max_connections": str(max_connections), **(settings or {})}
+        self.default_settings: Mapping[str, str] = {"max_connections": str(max_connections), **(settings or {})}
         self.max_connections = max_connections
         self._sessions: dict[int, Session] = {}
         self._lock = threading.Lock()
@@ -81,9 +83,10 @@ class Database:
                 raise SqlError.of("cannot_connect_now", "the database system is shutting down")
             if len(self._sessions) >= self.max_connections:
                 raise SqlError.of("too_many_connections", "sorry, too many clients already")
-            made = Session(self, next(self._pids), role, {**role.settings, **(settings or {})}, client)
-            self._sessions[made.process_id] = made
-        return made
+            merged = {**role.settings, **(settings or {})}
+            session = Session(self, self._dispatcher, next(self._pids), role, merged, client)
+            self._sessions[session.process_id] = session
+        return session
 
     def role(self, name: str) -> Role | None:
         """A role by name."""
@@ -118,10 +121,10 @@ class Database:
         session.terminate()
         return True
 
-    def forget(self, session: Session) -> None:
-        """A session has closed."""
+    def forget(self, process_id: int) -> None:
+        """Removes a session that has closed."""
         with self._lock:
-            self._sessions.pop(session.process_id, None)
+            self._sessions.pop(process_id, None)
 
     def close(self) -> None:
         """Ends all sessions and closes the storage; idempotent."""

@@ -1,16 +1,15 @@
-"""All statement handlers together: importing this registers them; and what they know of a statement beforehand."""
+"""Statement handlers by kind of statement, and what depends on the kind before a statement is bound."""
 
 from __future__ import annotations
 
-from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-import postgast
-from postgast import pg_query_pb2 as pg
-
-from gpudb.session.copy import statement as copying
+from gpudb.session.context import Describer, Handler, SessionState
+from gpudb.session.copy.copy_statement import copy
 from gpudb.session.copy.load_data import is_load_call, load_columns
-from gpudb.session.cursors import statements
+from gpudb.session.cursors import open_cursors
+from gpudb.session.cursors import statements as cursors
 from gpudb.session.ddl import (
     alter_table,
     comments,
@@ -28,97 +27,119 @@ from gpudb.session.ddl import (
     views,
 )
 from gpudb.session.dml import changes, set_constraints, truncate
-from gpudb.session.execution import routine_calls
+from gpudb.session.execution.binding import BINDABLE
 from gpudb.session.results import ResultColumn
-from gpudb.session.routines import aggregates, create
-from gpudb.session.state import deferral
+from gpudb.session.routines import aggregates, create_routine
+from gpudb.session.routines.call import call, describe_call
+from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.statements import analyze, explain, nodes, prepared, query, set_show, transactions
 from gpudb.sql.parse.parser import RawStatement
+from gpudb.storage.transaction import Transaction
 
-if TYPE_CHECKING:
-    from gpudb.session.session import Session
-    from gpudb.storage.transaction import Transaction
-
-REGISTERED = (
-    aggregates,
-    alter_table,
-    analyze,
-    routine_calls,
-    changes,
-    comments,
-    copying,
-    statements,
-    domains,
-    drop,
-    explain,
-    indexes,
-    materialized_views,
-    nodes,
-    prepared,
-    query,
-    rename,
-    roles,
-    create,
-    schemas,
-    sequences,
-    set_constraints,
-    set_show,
-    create_table,
-    transactions,
-    truncate,
-    types,
-    views,
-)
-
-_COMMENTS = {pg.SQL_COMMENT, pg.C_COMMENT}
-_ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
-
-
-def ends_transaction(statement: RawStatement) -> bool:
-    """Whether a failed transaction takes this statement: COMMIT, ROLLBACK or ROLLBACK TO."""
-    node: Any = statement.node
-    return statement.kind == "TransactionStmt" and node.kind in _ENDS
-
-
-def columns_of(session: Session, statement: RawStatement) -> tuple[ResultColumn, ...] | None:
-    """The columns that a statement will give which is not bound ahead; None for one without rows."""
-    node: Any = statement.node
-    match statement.kind:
-        case "SelectStmt" if is_load_call(statement):
-            return load_columns(statement)
-        case "VariableShowStmt":
-            return set_show.show_columns(node.name)
-        case "ExplainStmt":
-            return explain.plan_columns(node)
-        case "ExecuteStmt":
-            return session.saved(node.name).columns
-        case "FetchStmt":
-            return statements.columns(session, node)
-        case _:
-            return None
+HANDLERS: Mapping[str, Handler] = {
+    "AlterDomainStmt": domains.alter_domain,
+    "AlterEnumStmt": types.alter_enum,
+    "AlterObjectSchemaStmt": rename.set_schema,
+    "AlterOwnerStmt": schemas.change_owner,
+    "AlterRoleSetStmt": roles.alter_role_set,
+    "AlterRoleStmt": roles.alter_role,
+    "AlterSeqStmt": sequences.alter_sequence,
+    "AlterTableStmt": alter_table.alter_table,
+    "CallStmt": call,
+    "ClosePortalStmt": cursors.close,
+    "CommentStmt": comments.comment,
+    "CompositeTypeStmt": types.create_composite,
+    "ConstraintsSetStmt": set_constraints.set_constraints,
+    "CopyStmt": copy,
+    "CreateDomainStmt": domains.create_domain,
+    "CreateEnumStmt": types.create_enum,
+    "CreateFunctionStmt": create_routine.create_routine,
+    "CreateRoleStmt": roles.create_role,
+    "CreateSchemaStmt": schemas.create_schema,
+    "CreateSeqStmt": sequences.create_sequence,
+    "CreateStmt": create_table.create_table,
+    "CreateTableAsStmt": create_table.create_table_as,
+    "DeallocateStmt": prepared.deallocate,
+    "DeclareCursorStmt": cursors.declare,
+    "DefineStmt": aggregates.define,
+    "DeleteStmt": changes.update_delete_or_merge,
+    "DiscardStmt": set_show.discard,
+    "DoStmt": create_routine.do,
+    "DropRoleStmt": roles.drop_role,
+    "DropStmt": drop.drop,
+    "ExecuteStmt": prepared.execute,
+    "ExplainStmt": explain.explain,
+    "FetchStmt": cursors.fetch,
+    "IndexStmt": indexes.create_index,
+    "InsertStmt": changes.insert,
+    "LockStmt": transactions.lock,
+    "MergeStmt": changes.update_delete_or_merge,
+    "NodeStmt": nodes.change_node,
+    "PrepareStmt": prepared.prepare,
+    "RefreshMatViewStmt": materialized_views.refresh,
+    "RenameStmt": rename.rename,
+    "SelectStmt": query.select,
+    "TransactionStmt": transactions.transaction,
+    "TruncateStmt": truncate.truncate,
+    "UnlistenStmt": set_show.unlisten,
+    "UpdateStmt": changes.update_delete_or_merge,
+    "VacuumStmt": analyze.vacuum,
+    "VariableSetStmt": set_show.set_variable,
+    "VariableShowStmt": set_show.show,
+    "ViewStmt": views.create_view,
+}
+"""Handlers by the parse tree's name for a kind of statement."""
 
 
-def spoken(statement: RawStatement) -> str:
-    """A statement as a message names it: the keywords that it begins with, two at most."""
-    text = statement.text.encode()
-    tokens = (each for each in postgast.scan(statement.text).tokens if each.token not in _COMMENTS)
-    leading = takewhile(lambda each: each.keyword_kind != pg.NO_KEYWORD, islice(tokens, 2))
-    return " ".join(text[each.start : each.end].decode() for each in leading).upper()
+class StatementDispatcher:
+    """What a session knows of statements by their kind alone (see `session.Dispatcher`)."""
 
+    handlers = HANDLERS
 
-def transaction_ended(session: Session, committed: bool) -> None:
-    """Cursors end with their transaction, and so does what one that fails had put off."""
-    statements.transaction_ended(session, committed)
-    if not committed:
-        deferral.forget(session)
+    def describer(self, statement: RawStatement) -> Describer | None:
+        """The function that describes a statement with parameters but no bound form; None for any other statement."""
+        match statement.kind:
+            case "CallStmt":
+                return describe_call
+            case "ExplainStmt":
+                return explain.describe_explain
+            case "CreateTableAsStmt" if create_table.is_table_of_query(statement):
+                return create_table.describe_table_as
+            case _:
+                return None
 
+    def has_bound_form(self, statement: RawStatement) -> bool:
+        """Whether the binder binds a statement as a whole."""
+        return statement.kind in BINDABLE and not is_load_call(statement)
 
-def before_commit(session: Session, transaction: Transaction) -> None:
-    """Foreign keys may have waited for this; temporary tables may be for one transaction alone."""
-    set_constraints.before_commit(session, transaction)
-    temporary_tables.before_commit(session, transaction)
+    def columns(self, session: SessionState, statement: RawStatement) -> tuple[ResultColumn, ...] | None:
+        """The result columns of a statement without a bound form; None for one without rows."""
+        node: Any = statement.node
+        match statement.kind:
+            case "SelectStmt" if is_load_call(statement):
+                return load_columns(statement)
+            case "VariableShowStmt":
+                return set_show.show_columns(node.name)
+            case "ExplainStmt":
+                return explain.plan_columns(node)
+            case "ExecuteStmt":
+                return session.saved(node.name).columns
+            case "FetchStmt":
+                return cursors.fetch_columns(session, node)
+            case _:
+                return None
 
+    def before_commit(self, session: SessionState, transaction: Transaction) -> None:
+        """Runs deferred checks, and the ON COMMIT actions of temporary tables."""
+        set_constraints.run_deferred_checks(session, transaction)
+        temporary_tables.run_on_commit(session, transaction)
 
-def session_closed(session: Session) -> None:
-    """Temporary tables end with their session."""
-    drop.drop_temporary(session)
+    def transaction_ended(self, session: SessionState, committed: bool) -> None:
+        """Closes the cursors of a transaction; one that is rolled back loses its deferred checks."""
+        open_cursors.end_transaction(session, committed)
+        if not committed:
+            session.deferred_checks = DeferredChecks()
+
+    def session_closed(self, session: SessionState) -> None:
+        """Drops the temporary tables of a session."""
+        temporary_tables.drop_schema(session)

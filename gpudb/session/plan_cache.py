@@ -20,14 +20,15 @@ LONGEST = 16 << 10
 class Plan:
     """A statement that has been bound, with its parameters' types and its result's columns (None: no rows).
 
-    `draws` says whether it calls sequence functions; `checked` becomes true once its constants have been computed.
+    `session_calls` is whether it contains calls that the session runs; `checked` becomes true once its constants have
+    been computed.
     """
 
     statement: RawStatement
     bound: Statement
     parameters: tuple[SqlType, ...]
     columns: tuple[ResultColumn, ...] | None
-    draws: bool = False
+    session_calls: bool = False
     checked: bool = False
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from gpudb.errors import StalePlan
-from gpudb.types import SqlType
+from gpudb.sql.bound import OutputColumn, Statement, outputs
+from gpudb.types import TEXT, SqlType
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +97,38 @@ class Prepared:
         object.__setattr__(self, "oids", tuple(item.oid for item in self.parameters))
 
 
-def as_prepared(prepared: Prepared, result: Result) -> Result:
-    """The result of a prepared statement; 0A000 if its columns are no longer those that clients were told of."""
-    told, given = prepared.columns or (), result.columns or ()
-    if told is not given and list(map(_told, told)) != list(map(_told, given)):
+def check_columns(prepared: Prepared, result: Result) -> Result:
+    """Returns the result of a prepared statement; 0A000 if its columns differ from the described ones."""
+    described, columns = prepared.columns or (), result.columns or ()
+    if described is not columns and list(map(_described, described)) != list(map(_described, columns)):
         result.close()
         raise StalePlan("cached plan must not change result type")
     return result
 
 
-def _told(column: ResultColumn) -> tuple[object, ...]:
-    """What clients are told of a column: of a numeric not the digits that it is held with."""
+def _described(column: ResultColumn) -> tuple[object, ...]:
+    """What RowDescription says of a column: without the precision that a numeric carries internally."""
     return column.name, column.type.oid, column.type.typmod
+
+
+def result_columns(columns: tuple[OutputColumn, ...]) -> tuple[ResultColumn, ...]:
+    """The columns of a query as result columns."""
+    return tuple(ResultColumn(c.name, c.type, c.table_oid, c.number) for c in columns)
+
+
+def statement_columns(bound: Statement) -> tuple[ResultColumn, ...] | None:
+    """The result columns of a bound statement; None for a change without RETURNING."""
+    columns = outputs(bound)
+    return None if columns is None else result_columns(columns)
+
+
+def text_result(tag: str, names: tuple[str, ...], rows: list[tuple[str | None, ...]], type_: SqlType = TEXT) -> Result:
+    """A small result whose columns are text (SHOW, EXPLAIN), or of another type that Arrow stores as text."""
+    columns = tuple(ResultColumn(name, type_) for name in names)
+    return Result(tag, columns, _batches(columns, rows))
+
+
+def _batches(columns: tuple[ResultColumn, ...], rows: list[tuple[str | None, ...]]) -> Iterator[pa.RecordBatch]:
+    arrays = [pa.array([row[index] for row in rows], type=column.type.arrow) for index, column in enumerate(columns)]
+    names = [f"c{number}" for number in range(1, len(columns) + 1)]
+    yield pa.RecordBatch.from_arrays(arrays, names=names)

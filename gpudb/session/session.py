@@ -9,47 +9,87 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import islice, takewhile
+from typing import Any, Protocol
 
+import postgast
 import pyarrow as pa
+from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog, Role
-from gpudb.engine.protocol import Cancel, Engine
+from gpudb.engine.protocol import Cancel
 from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
-from gpudb.session import dispatch
-from gpudb.session.context import Context, columns_of, handler
-from gpudb.session.copy.load_data import is_load_call
-from gpudb.session.ddl import create_table
-from gpudb.session.execution import constant_checks, routine_calls, session_functions
-from gpudb.session.execution.binding import BINDABLE, bind_statement, fresh_labels, statements_of
-from gpudb.session.execution.execution import draws
-from gpudb.session.execution.sequence_values import Drawn
+from gpudb.session.context import Context, DatabaseServices, Describer, Handler, SessionState
+from gpudb.session.execution.binding import bind_statement, parse_statements
+from gpudb.session.execution.constant_checks import check_statement_constants
+from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
-from gpudb.session.plan_cache import Key, Plan
-from gpudb.session.results import CopyIn, Notice, Prepared, Result, as_prepared
-from gpudb.session.settings.catalog import Mark, SettingValues, milliseconds
-from gpudb.session.statements import explain
-from gpudb.sql.bind.base import MOST_PARAMETERS
-from gpudb.sql.bind.binder import StatementBinder
-from gpudb.sql.bound import OutputColumn, Query, Statement
+from gpudb.session.plan_cache import Key, Plan, PlanCache
+from gpudb.session.results import CopyIn, Notice, Prepared, Result, ResultColumn, check_columns, statement_columns
+from gpudb.session.settings.catalog import SettingValues, milliseconds
+from gpudb.session.state.cursors import Cursor
+from gpudb.session.state.deferral import DeferredChecks
+from gpudb.session.state.savepoints import SessionSavepoint
+from gpudb.session.state.sequence_cache import SequenceCache
+from gpudb.sql.bound import OutputColumn, Statement
 from gpudb.sql.parse.nesting import too_deep
 from gpudb.sql.parse.parser import RawStatement, parameter_position
 from gpudb.sql.traverse import queries
-from gpudb.storage.transaction import Savepoint, Transaction
+from gpudb.storage.transaction import Transaction
 from gpudb.types import SqlType
 
-if TYPE_CHECKING:
-    from gpudb.session.database import Database
-    from gpudb.session.state.deferral import Deferral
+_COMMENTS = {pg.SQL_COMMENT, pg.C_COMMENT}
+_ENDS = {pg.TRANS_STMT_COMMIT, pg.TRANS_STMT_ROLLBACK, pg.TRANS_STMT_ROLLBACK_TO}
+
+
+class SessionHost(DatabaseServices, Protocol):
+    """What a session uses of the database beside what its statements use."""
+
+    plans: PlanCache
+    default_settings: Mapping[str, str]
+
+    def forget(self, process_id: int) -> None:
+        """Removes a session that has closed."""
+
+
+class Dispatcher(Protocol):
+    """What a session knows of statements by their kind alone: handlers, descriptions, and actions at its events."""
+
+    handlers: Mapping[str, Handler]
+
+    def describer(self, statement: RawStatement) -> Describer | None:
+        """The function that describes a statement with parameters but no bound form; None for any other statement."""
+
+    def has_bound_form(self, statement: RawStatement) -> bool:
+        """Whether the binder binds a statement as a whole."""
+
+    def columns(self, session: SessionState, statement: RawStatement) -> tuple[ResultColumn, ...] | None:
+        """The result columns of a statement without a bound form; None for one without rows."""
+
+    def before_commit(self, session: SessionState, transaction: Transaction) -> None:
+        """Runs what precedes a commit."""
+
+    def transaction_ended(self, session: SessionState, committed: bool) -> None:
+        """Ends what belongs to a transaction that is committed or rolled back."""
+
+    def session_closed(self, session: SessionState) -> None:
+        """Removes what belongs to a session."""
 
 
 class Session:
     """A session (see `face.SessionFace`)."""
 
     def __init__(
-        self, database: Database, process_id: int, role: Role, settings: Mapping[str, str], client: str
+        self,
+        database: SessionHost,
+        dispatcher: Dispatcher,
+        process_id: int,
+        role: Role,
+        settings: Mapping[str, str],
+        client: str,
     ) -> None:
         self.database = database
+        self.handlers = dispatcher.handlers
         self.process_id = process_id
         self.user = role.name
         self.client = client
@@ -66,14 +106,17 @@ class Session:
         self.prepared: dict[str, Prepared] = {}
         self.transaction: Transaction | None = None
         self.transaction_started: dt.datetime | None = None
-        self.savepoints: list[tuple[str, Savepoint, Mark, Deferral]] = []
-        self.drawn = Drawn()
+        self.savepoints: list[SessionSavepoint] = []
+        self.cursors: dict[str, Cursor] = {}
+        self.sequences = SequenceCache()
+        self.deferred_checks = DeferredChecks()
         self.explicit = False
         self.failed = False
         self.query = ""
         self.query_started: dt.datetime | None = None
         self.active = False
         self.on_terminate: Callable[[], None] | None = None
+        self._dispatcher = dispatcher
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
         self._closed = False
@@ -110,42 +153,6 @@ class Session:
     def milliseconds(self, name: str) -> int:
         """A time setting in milliseconds; 0 is none."""
         return milliseconds(self.settings[name])
-
-    def read_only(self) -> bool:
-        """Whether the transaction may not write."""
-        return self.settings["transaction_read_only"] == "on"
-
-    def check_writable(self, what: str) -> None:
-        """25006 in a read-only transaction."""
-        if self.read_only():
-            message = f"cannot execute {what} in a read-only transaction"
-            raise SqlError.of("read_only_sql_transaction", message)
-
-    def binder(self, context: Context, *, describing: bool = False) -> StatementBinder:
-        """A binder over the transaction's catalog and this session's names.
-
-        It takes the parameters that were given, and any where it is `describing` a statement.
-        """
-        return StatementBinder(
-            context.transaction.catalog,
-            context.statement.text,
-            self.search_path(),
-            self.settings["timezone"],
-            self.frame_columns,
-            self.database.cpu.system_columns,
-            arguments=context.arguments,
-            most_parameters=MOST_PARAMETERS if describing else len(context.parameters),
-            fresh_labels=fresh_labels(context.transaction.base, context.transaction.catalog),
-            check=context.cancel.check,
-        )
-
-    def engine(self, query: Query) -> Engine:
-        """The engine for a query."""
-        return self.database.engine
-
-    def function_values(self, context: Context) -> Mapping[str, object]:
-        """What session functions give in a statement."""
-        return session_functions.values(self, context)
 
     # -------------------------------------------------------------------------------------------- statements
 
@@ -195,7 +202,7 @@ class Session:
         """A text's statements; a cancel that comes meanwhile ends it, since a long text takes its time."""
         self._cancel = cancel = Cancel()
         try:
-            statements = statements_of(sql)
+            statements = parse_statements(sql)
             cancel.check()
         finally:
             self._cancel = None
@@ -219,14 +226,12 @@ class Session:
                 return Prepared(sql, (), None, None)
             statement = statements[0]
             self._check_failed(statement)
-            described = routine_calls.described if statement.kind == "CallStmt" else None
-            described = explain.described if statement.kind == "ExplainStmt" else described
-            described = create_table.described if create_table.is_table_of_query(statement) else described
-            if described is not None:
-                parameters, columns = described(Context(self, statement, self._begin(), Cancel(), (), oids))
+            describe = self._dispatcher.describer(statement)
+            if describe is not None:
+                parameters, columns = describe(Context(self, statement, self._begin(), Cancel(), (), oids))
                 return Prepared(sql, parameters, columns, statement)
-            if statement.kind not in BINDABLE or is_load_call(statement):
-                return Prepared(sql, (), dispatch.columns_of(self, statement), statement)
+            if not self._dispatcher.has_bound_form(statement):
+                return Prepared(sql, (), self._dispatcher.columns(self, statement), statement)
             cancel, started = self._watched()
             try:
                 context = Context(self, statement, self._begin(started), cancel)
@@ -248,13 +253,13 @@ class Session:
             return Result("")
         assert isinstance(prepared.bound, RawStatement)
         try:
-            return as_prepared(prepared, self._started(prepared.bound, tuple(parameters), oids=prepared.oids))
+            return check_columns(prepared, self._started(prepared.bound, tuple(parameters), oids=prepared.oids))
         except GpudbError:
             self.fail()
             raise
 
     def _check_failed(self, statement: RawStatement) -> None:
-        if self.failed and not dispatch.ends_transaction(statement):
+        if self.failed and not _ends_transaction(statement):
             message = "current transaction is aborted, commands ignored until end of transaction block"
             raise InFailedTransaction(message)
 
@@ -266,13 +271,13 @@ class Session:
         oids: tuple[int, ...] = (),
     ) -> Result:
         self._check_failed(statement)
-        carry_out = handler(statement.kind)
-        if carry_out is None:
-            raise FeatureNotSupported(f"{dispatch.spoken(statement)} is not supported")
+        handler = self.handlers.get(statement.kind)
+        if handler is None:
+            raise FeatureNotSupported(f"{_leading_keywords(statement)} is not supported")
         cancel, started = self._watched()
         context = Context(self, statement, self._begin(started), cancel, parameters, oids, started)
         try:
-            result = carry_out(context)
+            result = handler(context)
         except BaseException as error:
             self._finished()
             if isinstance(error, GpudbError) and statement.start and error.position:
@@ -315,9 +320,9 @@ class Session:
             error = SqlError.of("undefined_parameter", f"there is no parameter ${number}")
             raise error.at(parameter_position(context.statement.text, number))
         if not plan.checked:
-            constant_checks.check(context, plan.bound)
+            check_statement_constants(context, plan.bound)
             plan.checked = True
-        context.draws = plan.draws
+        context.session_calls = plan.session_calls
         return plan
 
     def _catalog(self) -> Catalog:
@@ -353,11 +358,11 @@ class Session:
         cacheable = not self.frames and context.arguments is None and not context.statement.part and not wide
         if cacheable and (plan := self._kept(text, oids)) is not None:
             return plan
-        binder = self.binder(context, describing=describing)
+        binder = context.binder(describing=describing)
         binder.declare_parameters(oids, wide)
         bound = bind_statement(binder, context.statement)
-        drawing = any(draws(query) for query in queries(bound))
-        plan = Plan(context.statement, bound, binder.parameter_types(), columns_of(bound), drawing)
+        drawing = any(has_session_calls(query) for query in queries(bound))
+        plan = Plan(context.statement, bound, binder.parameter_types(), statement_columns(bound), drawing)
         if cacheable and binder.stable:
             self.database.plans.put(self._key(text, oids), plan)
         return plan
@@ -403,12 +408,12 @@ class Session:
         self.transaction_started = None
         self.explicit = self.failed = False
         self.savepoints.clear()
-        dispatch.transaction_ended(self, commit)
+        self._dispatcher.transaction_ended(self, commit)
         done = False
         try:
             if transaction is not None and commit:
                 try:
-                    dispatch.before_commit(self, transaction)
+                    self._dispatcher.before_commit(self, transaction)
                 except BaseException:
                     transaction.rollback()
                     raise
@@ -488,6 +493,20 @@ class Session:
         try:
             if self.transaction is not None:
                 self.end_transaction(commit=False)
-            dispatch.session_closed(self)
+            self._dispatcher.session_closed(self)
         finally:
-            self.database.forget(self)
+            self.database.forget(self.process_id)
+
+
+def _ends_transaction(statement: RawStatement) -> bool:
+    """Whether a failed transaction accepts a statement: COMMIT, ROLLBACK or ROLLBACK TO."""
+    node: Any = statement.node
+    return statement.kind == "TransactionStmt" and node.kind in _ENDS
+
+
+def _leading_keywords(statement: RawStatement) -> str:
+    """The keywords that a statement begins with, two at most: its name in messages."""
+    text = statement.text.encode()
+    tokens = (each for each in postgast.scan(statement.text).tokens if each.token not in _COMMENTS)
+    leading = takewhile(lambda each: each.keyword_kind != pg.NO_KEYWORD, islice(tokens, 2))
+    return " ".join(text[each.start : each.end].decode() for each in leading).upper()

@@ -289,7 +289,7 @@ def test_a_repeated_statement_is_not_parsed_again(session: Session, monkeypatch:
     def parsed(text: str) -> None:
         raise AssertionError(f"parsed again: {text}")
 
-    monkeypatch.setattr("gpudb.session.session.statements_of", parsed)
+    monkeypatch.setattr("gpudb.session.session.parse_statements", parsed)
     kept = session.prepare(sql)
     assert kept.columns is first.columns
     batches = [batch.to_pylist() for batch in session.execute(kept, (7,)).batches]

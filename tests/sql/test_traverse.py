@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudb.session.execution.binding import bind_statement, statements_of
+from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.sql import bound
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.traverse import children, mapped, walk
@@ -13,7 +13,7 @@ __all__ = ["database"]
 
 
 def _bound(database: Database, sql: str) -> bound.Query:
-    (statement,) = statements_of(sql)
+    (statement,) = parse_statements(sql)
     query = bind_statement(StatementBinder(database.store.catalog(), sql), statement)
     assert not isinstance(query, bound.DataChange)
     return query

@@ -19,7 +19,7 @@ from gpudb.engine.routing import RoutedEngine
 from gpudb.plan.dask.planner import warm
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.session.database import Database
-from gpudb.session.execution.binding import bind_statement, statements_of
+from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import DataChange
 from gpudb.storage.transaction import Transaction
@@ -69,7 +69,7 @@ class Lab:
         if transaction is None:
             transaction = self.database.store.begin()
             self._open.append(transaction)
-        (statement,) = statements_of(sql)
+        (statement,) = parse_statements(sql)
         binder = StatementBinder(transaction.catalog, statement.text)
         query = bind_statement(binder, statement)
         assert not isinstance(query, DataChange)

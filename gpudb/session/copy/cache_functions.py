@@ -53,7 +53,7 @@ def _table(context: Context, name: str) -> Table:
         parts = [identifier(part) for part in name.split(".")]
         if not 1 <= len(parts) <= 2:
             raise SqlError.of("invalid_name", f'invalid name syntax: "{name}"')
-        relation = find_relation(context.session.binder(context), parts[0] if parts[1:] else "", parts[-1])
+        relation = find_relation(context.binder(), parts[0] if parts[1:] else "", parts[-1])
     if not isinstance(relation, Table):
         raise SqlError.of("wrong_object_type", f'"{name}" is not a table')
     return relation

@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Sequence, View, stored_query
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
-from gpudb.session.context import Context, handler, result_columns
+from gpudb.session.context import Context
 from gpudb.session.copy.copy_from import NOT_IN_COPY
 from gpudb.session.copy.server_files import file_error
-from gpudb.session.execution import execution
 from gpudb.session.execution.binding import bind_statement
-from gpudb.session.results import CopyOut, Result, ResultColumn
+from gpudb.session.execution.queries import run_query
+from gpudb.session.results import CopyOut, Result, ResultColumn, result_columns
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.bound import Query
 from gpudb.sql.parse.parser import RawStatement, changes_data, deparse, inner, kind, parse, present, strings
@@ -45,7 +45,7 @@ def source(context: Context, node: Any) -> Source:
     name = node.relation
     all_names: tuple[str, ...]
     try:
-        relation = find_relation(context.session.binder(context), name.schemaname, name.relname)
+        relation = find_relation(context.binder(), name.schemaname, name.relname)
     except UndefinedTable as missing:
         # a system catalog, if anything
         try:
@@ -99,24 +99,24 @@ def _query(context: Context, node: Any) -> Source:
     elif not statement.HasField("returning_clause"):
         raise FeatureNotSupported("COPY query must have a RETURNING clause")
     inside = RawStatement(statement, deparse(statement), context.statement.start)
-    carry_out = handler(inside.kind)
-    if carry_out is None:
+    handler = context.session.handlers.get(inside.kind)
+    if handler is None:
         raise FeatureNotSupported(f"COPY of {inside.kind} is not supported")
-    result = carry_out(replace(context, statement=inside))
+    result = handler(replace(context, statement=inside))
     columns = result.columns or ()
     return Source(columns, tuple(column.name for column in columns), None, lambda: result)
 
 
 def _bound(context: Context, statement: RawStatement) -> Source:
     # not by Session.bind: its plans are kept under the statement's text, which is COPY's
-    binder = context.session.binder(context)
+    binder = context.binder()
     binder.text = statement.text
     query = bind_statement(binder, statement)
     assert isinstance(query, Query)
     columns = result_columns(query.columns)
 
     def start() -> Result:
-        stream = execution.run(context, query)
+        stream = run_query(context, query)
         return Result("SELECT", columns, iter(stream), stream.close)
 
     return Source(columns, tuple(column.name for column in columns), None, start)

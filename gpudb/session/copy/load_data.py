@@ -15,8 +15,8 @@ from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
 from gpudb.session.copy import cache_functions, copy_from
 from gpudb.session.copy.server_files import check_file_access
-from gpudb.session.dml.changes import lock_table
-from gpudb.session.dml.domain_checks import append
+from gpudb.session.dml.domain_checks import append_checked
+from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import identifier
@@ -76,7 +76,7 @@ def load_call(context: Context) -> Result | None:
         message = f"function load_data takes 2 to {len(_ARGUMENTS)} arguments, not {len(given)}"
         raise UndefinedFunction(message, hint=f"They are {', '.join(_ARGUMENTS)}.")
     values = dict(zip(_ARGUMENTS, given))
-    context.session.check_writable("load_data()")
+    context.check_writable("load_data()")
     check_file_access(context, reading=True)
     return _loaded(context, values)
 
@@ -85,7 +85,7 @@ def _added(context: Context, given: list[str | None]) -> Result:
     if len(given) != 2:
         message = f"function add_files takes 2 arguments, not {len(given)}"
         raise UndefinedFunction(message, hint="They are table, pattern.")
-    context.session.check_writable("add_files()")
+    context.check_writable("add_files()")
     check_file_access(context, reading=True)
     table = _table(context, given[0] or "")
     return Result("SELECT", load_columns(context.statement), _row(context.transaction.adopt(table.oid, given[1] or "")))
@@ -111,7 +111,7 @@ def _loaded(context: Context, values: dict[str, str | None]) -> Result:
     count = load_files(
         values["pattern"] or "",
         loading,
-        lambda batches: append(context, table, batches),
+        lambda batches: append_checked(context, table, batches),
         check=context.cancel.check,
     )
     return Result("SELECT", load_columns(context.statement), _row(count))
@@ -165,7 +165,7 @@ def _table(context: Context, name: str) -> Table:
     parts = [identifier(part.strip()) for part in name.split(".")]
     if len(parts) > 2 or not all(parts):
         raise SqlError.of("invalid_name", f'invalid table name "{name}"')
-    binder = context.session.binder(context)
+    binder = context.binder()
     relation = find_relation(binder, parts[0] if len(parts) == 2 else "", parts[-1])
     if not isinstance(relation, Table) or relation.query is not None:
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')

@@ -11,9 +11,10 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Check, Constraint, ForeignKey, Table, Unique
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.ddl.constraints import add_constraints, check_constraint_free, constraint_names
+from gpudb.session.ddl.constraints import add_constraints
 from gpudb.session.ddl.foreign_keys import release_key
-from gpudb.session.dml.row_checks import check_rows
+from gpudb.session.dml.row_checks import check_stored_rows
+from gpudb.session.objects.constraints import check_constraint_free, constraint_names
 from gpudb.session.objects.names import check_free
 from gpudb.sql.bind.dml.checks import renamed
 from gpudb.sql.parse.parser import inner
@@ -29,7 +30,7 @@ def put_with_constraints(context: Context, table: Table) -> None:
     before = context.transaction.table(table.oid)
     known = {each.oid for each in before.checks if each.validated}
     new = [each for each in table.checks if each.validated and each.oid not in known]
-    check_rows(context, replace(before, constraints=tuple(new)))
+    check_stored_rows(context, replace(before, constraints=tuple(new)))
     context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
     known = {each.oid for each in before.foreign_keys if each.validated}
     for foreign in table.foreign_keys:

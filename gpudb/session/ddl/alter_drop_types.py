@@ -10,12 +10,12 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Routine, Sequence, Table, TypeDefinition, View
 from gpudb.catalog.type_replacement import mentions, with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.session.context import Context, command
+from gpudb.session.context import Context
 from gpudb.session.ddl.alter_constraints import without_columns
-from gpudb.session.ddl.drop import drop_with_dependents
 from gpudb.session.ddl.types import check_type_free, named_type
 from gpudb.session.objects.dependents import named, views_of_column
 from gpudb.session.objects.names import identifier, lasting_schema
+from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
 from gpudb.sql.parse.parser import inner, parse, strings
@@ -39,7 +39,7 @@ def drop_types(context: Context, node: Any, what: str) -> Result:
         else:
             doomed.append(found)
     drop_with_users(context, doomed, node.behavior == pg.DROP_CASCADE)
-    return command(f"DROP {what}")
+    return Result(f"DROP {what}")
 
 
 def _not_there(context: Context, names: tuple[str, ...], missing_ok: bool) -> None:
@@ -184,7 +184,7 @@ def comment_on_type(context: Context, node: Any) -> Result:
     """COMMENT ON TYPE | DOMAIN."""
     made = named_type(context, strings(inner(node.object).names))
     context.transaction.set_catalog(context.transaction.catalog.with_type(replace(made, comment=node.comment or None)))
-    return command("COMMENT")
+    return Result("COMMENT")
 
 
 def own_type(context: Context, names: tuple[str, ...], owner: str, what: str) -> Result:
@@ -193,7 +193,7 @@ def own_type(context: Context, names: tuple[str, ...], owner: str, what: str) ->
     if owner not in context.transaction.catalog.roles:
         raise UndefinedObject(f'role "{owner}" does not exist')
     context.transaction.set_catalog(context.transaction.catalog.with_type(replace(made, owner=owner)))
-    return command(f"ALTER {what}")
+    return Result(f"ALTER {what}")
 
 
 def renamed_type(made: TypeDefinition, schema: str, name: str) -> TypeDefinition:
@@ -205,4 +205,4 @@ def renamed_type(made: TypeDefinition, schema: str, name: str) -> TypeDefinition
 
 def _put(context: Context, made: TypeDefinition, what: str) -> Result:
     context.transaction.set_catalog(with_changed_type(context.transaction.catalog, made))
-    return command(f"ALTER {what}")
+    return Result(f"ALTER {what}")

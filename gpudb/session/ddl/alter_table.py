@@ -8,10 +8,10 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, Relation, Table, View
-from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions.resolve import can_coerce
-from gpudb.session.context import Context, command, handles
-from gpudb.session.cursors.open_cursors import check_unread
+from gpudb.session.context import Context
+from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.alter_constraints import (
     add_constraint,
     alter_constraint,
@@ -23,7 +23,6 @@ from gpudb.session.ddl.alter_constraints import (
 from gpudb.session.ddl.constraints import add_constraints, column_constraints
 from gpudb.session.ddl.create_table import column_definition
 from gpudb.session.ddl.distribution import alter_distribution, check_stays
-from gpudb.session.ddl.drop import drop_with_dependents
 from gpudb.session.ddl.foreign_keys import keys_upon, without_keys
 from gpudb.session.ddl.generated_columns import (
     check_default,
@@ -41,15 +40,16 @@ from gpudb.session.ddl.identity import (
     with_sequences,
 )
 from gpudb.session.ddl.query_columns import check_column_type, every_row
-from gpudb.session.ddl.sequences import owned_sequences
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.view_defaults import set_view_default
-from gpudb.session.dml.changes import lock_table
-from gpudb.session.dml.references import referencing
-from gpudb.session.execution import execution
+from gpudb.session.execution.queries import run_query
+from gpudb.session.objects.constraints import referencing
 from gpudb.session.objects.dependents import Dependent, settle, through_views, views_of_column
 from gpudb.session.objects.dependents import named as named_as
 from gpudb.session.objects.names import check_no_system, named_relation, spoken
+from gpudb.session.objects.relations import find_column, lock_table, put_relation
+from gpudb.session.objects.removal import drop_with_dependents
+from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.dml.checks import parsed, violations
@@ -68,18 +68,17 @@ from gpudb.storage.transaction import widens
 from gpudb.types import SqlType
 
 
-@handles("AlterTableStmt")
 def alter_table(context: Context) -> Result:
     """ALTER TABLE [IF EXISTS] name action, …"""
     node: Any = context.statement.node
-    context.session.check_writable("ALTER TABLE")
+    context.check_writable("ALTER TABLE")
     if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW, pg.OBJECT_SEQUENCE, pg.OBJECT_MATVIEW):
         raise FeatureNotSupported(f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')} is not supported")
     relation = named_relation(context, node.relation)
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
-            return command(f"ALTER {spoken_kind(node.objtype)}")
+            return Result(f"ALTER {spoken_kind(node.objtype)}")
         check_no_system(context, node.relation.schemaname, node.relation.relname)
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
     for step in sorted(map(inner, node.cmds), key=_pass):
@@ -97,13 +96,13 @@ def alter_table(context: Context) -> Result:
         if current.query is not None:
             what = f"ALTER TABLE action {action} of a materialized view"
             raise FeatureNotSupported(f"{what} is not supported")
-        check_unread(context.session, current, "ALTER TABLE")
+        check_not_scanned(context.session, current, "ALTER TABLE")
         lock_table(context, current)
         act = _ACTIONS.get(action)
         if act is None:
             raise FeatureNotSupported(f"ALTER TABLE action {action} is not supported")
         act(context, context.transaction.table(relation.oid), step)
-    return command(f"ALTER {spoken_kind(node.objtype)}")
+    return Result(f"ALTER {spoken_kind(node.objtype)}")
 
 
 def _action(step: Any) -> str:
@@ -137,19 +136,6 @@ def definition_of(step: Any) -> Any:
     return getattr(step, "def")
 
 
-def put(context: Context, table: Relation) -> None:
-    """Makes a relation's new definition the transaction's."""
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
-
-
-def column_of(table: Relation, name: str) -> Column:
-    """A column by name; 42703."""
-    for column in table.columns:
-        if column.name == name:
-            return column
-    raise UndefinedColumn(f'column "{name}" of relation "{table.name}" does not exist')
-
-
 def _with_column(table: Table, column: Column, name: str) -> Table:
     return replace(table, columns=tuple(column if each.name == name else each for each in table.columns))
 
@@ -172,7 +158,7 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
     check_generations(context, table.name, made.columns, elements)
     own(context, table.oid, sequences)
     if column.generated is not None and table.files:
-        binder = context.session.binder(context)
+        binder = context.binder()
         rel = binder.rel()
         value = bind_generated(binder, column.generated, column, table.columns, table.name, rel)
         _rewritten(context, table, made, {column.name: value}, rel)
@@ -181,9 +167,9 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
         if column.not_null and table.files:
             message = f'column "{column.name}" of relation "{table.name}" contains null values'
             raise SqlError.of("not_null_violation", message)
-        put(context, made)
+        put_relation(context, made)
     else:
-        default = bind_default(context.session.binder(context), column.default, column)
+        default = bind_default(context.binder(), column.default, column)
         _rewritten(context, table, made, {column.name: default})
     if constraints:
         settled = context.transaction.table(table.oid)
@@ -192,9 +178,9 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
 
 def _rewritten(context: Context, old: Table, made: Table, changed: dict[str, Expr], rel: int = 1) -> None:
     """Puts `made` in the place of `old`, every row computed anew: `changed` gives columns over relation `rel`."""
-    batches = list(execution.run(context, every_row(old, made.columns, changed, rel)))
+    batches = list(run_query(context, every_row(old, made.columns, changed, rel)))
     fresh = tuple(replace(c, field_id=0) if c.name in changed else c for c in made.columns)
-    put(context, replace(made, columns=fresh))
+    put_relation(context, replace(made, columns=fresh))
     context.transaction.replace(old.oid, old.files, batches)
 
 
@@ -203,7 +189,7 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
         message = f'column "{step.name}" of relation "{table.name}" does not exist, skipping'
         context.notice(message)
         return
-    column = column_of(table, step.name)
+    column = find_column(table, step.name)
     cascade = step.behavior == pg.DROP_CASCADE
     catalog, place = context.transaction.catalog, named_as(context, table)
     what = f"column {column.name} of {place}"
@@ -229,44 +215,44 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
     owned = owned_sequences(context, table.oid, column.name)
     if owned:
         doomed = replace(column, default=None)
-        put(context, _with_column(table, doomed, column.name))
+        put_relation(context, _with_column(table, doomed, column.name))
         drop_with_dependents(context, list(owned), step.behavior == pg.DROP_CASCADE)
         table, column = context.transaction.table(table.oid), doomed
     kept = tuple(each for each in table.columns if each.name not in lost)
     if not kept:
         raise FeatureNotSupported("a table without columns is not supported")
-    put(context, replace(without_columns(table, lost), columns=kept))
+    put_relation(context, replace(without_columns(table, lost), columns=kept))
 
 
 def _column_default(context: Context, table: Table, step: Any) -> None:
-    column = column_of(table, step.name)
+    column = find_column(table, step.name)
     check_default(table, column)
     text = None
     if present(definition_of(step)):
         written = default_expression(context, definition_of(step))
-        text = declared_default(context.session.binder(context), written, column)
-    put(context, _with_column(table, replace(column, default=text), column.name))
+        text = declared_default(context.binder(), written, column)
+    put_relation(context, _with_column(table, replace(column, default=text), column.name))
 
 
 def _set_not_null(context: Context, table: Table, step: Any) -> None:
-    column = column_of(table, step.name)
-    put(context, _with_column(table, replace(column, not_null=True), column.name))
+    column = find_column(table, step.name)
+    put_relation(context, _with_column(table, replace(column, not_null=True), column.name))
 
 
 def _drop_not_null(context: Context, table: Table, step: Any) -> None:
-    column = column_of(table, step.name)
+    column = find_column(table, step.name)
     if column.name in table.primary_key:
         raise SqlError.of("invalid_table_definition", f'column "{column.name}" is in a primary key')
     if column.identity:
         message = f'column "{column.name}" of relation "{table.name}" is an identity column'
         raise SqlError.of("syntax_error", message)
-    put(context, _with_column(table, replace(column, not_null=False), column.name))
+    put_relation(context, _with_column(table, replace(column, not_null=False), column.name))
 
 
 def _alter_type(context: Context, table: Table, step: Any) -> None:
-    column = column_of(table, step.name)
+    column = find_column(table, step.name)
     definition = inner(definition_of(step))
-    target = type_name(definition.type_name, context.session.binder(context))
+    target = type_name(definition.type_name, context.binder())
     check_column_type(column.name, target)
     check_retyped(table, column)
     if column.generated is not None and present(definition.raw_default):
@@ -290,18 +276,18 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
         raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")
     made = _with_column(table, made_column, column.name)
     if made.checks:
-        violations(context.session.binder(context), made)  # which still mean something
+        violations(context.binder(), made)  # which still mean something
     if not present(definition.raw_default) and (
         not table.files or (target.domain is None and widens(column.type, target))
     ):
-        put(context, made)
+        put_relation(context, made)
         return
     _rewritten(context, table, made, {column.name: value}, rel)
 
 
 def _retyped(context: Context, table: Table, column: Column, target: SqlType, using: Any) -> tuple[Expr, int]:
     """A column's value as one of another type, by USING where that is given, and the table's number in it; 42804."""
-    binder = context.session.binder(context)
+    binder = context.binder()
     rel = binder.rel()
     scope = Scope()
     source = named(binder, rel, Scan(rel, table), table_columns(table), table.name, None, table.schema)
@@ -324,7 +310,7 @@ def _retyped(context: Context, table: Table, column: Column, target: SqlType, us
 
 def _check_default(context: Context, column: Column, target: SqlType) -> None:
     """42804 for a default that a column of another type cannot have: a literal is of the type that the column had."""
-    binder = context.session.binder(context)
+    binder = context.binder()
     assert column.default is not None
     node = parsed(column.default)
     untyped = kind(node) == "a_const" and inner(node).WhichOneof("val") == "sval"
@@ -348,38 +334,38 @@ def _set_parameters(context: Context, table: Table, step: Any) -> None:
 
 def _set_storage(context: Context, table: Table, step: Any) -> None:
     """SET STORAGE, SET COMPRESSION and SET STATISTICS: how files hold a column is storage's own."""
-    column_of(table, step.name)
+    find_column(table, step.name)
 
 
 def _change_owner(context: Context, relation: Any, step: Any) -> None:
     owner = step.newowner.rolename or context.session.user
     if owner not in context.transaction.catalog.roles:
         raise SqlError.of("undefined_object", f'role "{owner}" does not exist')
-    put(context, replace(relation, owner=owner))
+    put_relation(context, replace(relation, owner=owner))
 
 
 def _add_identity(context: Context, table: Table, step: Any) -> None:
-    column = column_of(table, step.name)
+    column = find_column(table, step.name)
     made = add_identity(context, table, column, inner(definition_of(step)))
-    put(context, _with_column(table, made, column.name))
+    put_relation(context, _with_column(table, made, column.name))
 
 
 def _set_identity(context: Context, table: Table, step: Any) -> None:
-    column = column_of(table, step.name)
+    column = find_column(table, step.name)
     made = set_identity(context, table, column, inner(definition_of(step)).items)
-    put(context, _with_column(table, made, column.name))
+    put_relation(context, _with_column(table, made, column.name))
 
 
 def _drop_identity(context: Context, table: Table, step: Any) -> None:
-    column = column_of(table, step.name)
+    column = find_column(table, step.name)
     made = drop_identity(context, table, column, missing_ok=step.missing_ok)
-    put(context, _with_column(table, made, column.name))
+    put_relation(context, _with_column(table, made, column.name))
 
 
 def _drop_expression(context: Context, table: Table, step: Any) -> None:
-    column = column_of(table, step.name)
+    column = find_column(table, step.name)
     made = drop_expression(context, table, column, missing_ok=step.missing_ok)
-    put(context, _with_column(table, made, column.name))
+    put_relation(context, _with_column(table, made, column.name))
 
 
 _ACTIONS = {

@@ -9,21 +9,20 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Sequence, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import comment_on_type
-from gpudb.session.ddl.alter_table import column_of, put
-from gpudb.session.ddl.constraints import constraint_names
 from gpudb.session.ddl.indexes import comment_on_index
+from gpudb.session.objects.constraints import constraint_names
+from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, comment_on_routine
 from gpudb.sql.parse.parser import inner, strings
 
 
-@handles("CommentStmt")
 def comment(context: Context) -> Result:
     """COMMENT ON TABLE, VIEW, SEQUENCE, COLUMN, CONSTRAINT, INDEX, TYPE, DOMAIN or SCHEMA."""
     node: Any = context.statement.node
-    context.session.check_writable("COMMENT")
+    context.check_writable("COMMENT")
     what = pg.ObjectType.Name(node.objtype).removeprefix("OBJECT_")
     text = node.comment or None
     catalog = context.transaction.catalog
@@ -32,7 +31,7 @@ def comment(context: Context) -> Result:
         if name not in catalog.schemas:
             raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
         context.transaction.set_catalog(catalog.with_schema(replace(catalog.schemas[name], comment=text)))
-        return command("COMMENT")
+        return Result("COMMENT")
     if what in {"TYPE", "DOMAIN"}:
         return comment_on_type(context, node)
     if what in KINDS:
@@ -41,7 +40,7 @@ def comment(context: Context) -> Result:
         return _on_constraint(context, node, text)
     if what == "INDEX":
         comment_on_index(context, strings(inner(node.object).items), text)
-        return command("COMMENT")
+        return Result("COMMENT")
     if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE", "MATVIEW"}:
         raise FeatureNotSupported(f"COMMENT ON {what} is not supported")
     names = strings(inner(node.object).items)
@@ -50,14 +49,14 @@ def comment(context: Context) -> Result:
     if relation is None:
         raise UndefinedTable(f'relation "{".".join(path)}" does not exist')
     if what != "COLUMN":
-        put(context, replace(relation, comment=text))
-        return command("COMMENT")
-    column = column_of(relation, names[-1])
+        put_relation(context, replace(relation, comment=text))
+        return Result("COMMENT")
+    column = find_column(relation, names[-1])
     if isinstance(relation, Sequence):
         raise SqlError.of("wrong_object_type", f'cannot set comment on relation "{relation.name}"')
     columns = tuple(replace(c, comment=text) if c is column else c for c in relation.columns)
-    put(context, replace(relation, columns=columns))
-    return command("COMMENT")
+    put_relation(context, replace(relation, columns=columns))
+    return Result("COMMENT")
 
 
 def _on_constraint(context: Context, node: Any, text: str | None) -> Result:
@@ -73,5 +72,5 @@ def _on_constraint(context: Context, node: Any, text: str | None) -> Result:
     if all(each.name != name for each in table.constraints):
         raise FeatureNotSupported("COMMENT ON a primary key is not supported")
     listed = tuple(replace(each, comment=text) if each.name == name else each for each in table.constraints)
-    put(context, replace(table, constraints=listed))
-    return command("COMMENT")
+    put_relation(context, replace(table, constraints=listed))
+    return Result("COMMENT")

@@ -8,10 +8,11 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Check, Index, Table, Unique
+from gpudb.catalog.model import Check, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.foreign_keys import foreign_key
+from gpudb.session.objects.constraints import check_constraint_free, constraint_names_in, index_names_in, next_oid
 from gpudb.session.objects.names import check_free, free_name, identifier, joined_names
 from gpudb.sql.bind.dml.checks import bind_check, stored_text, used_columns
 from gpudb.sql.parse.parser import inner, strings
@@ -103,7 +104,7 @@ def _refuse_options(node: Any) -> None:
 
 
 def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> Table:
-    binder = context.session.binder(context)
+    binder = context.binder()
     columns = used_columns(table, bind_check(binder, table, node.raw_expr, binder.rel()))
     if node.conname:
         name = identifier(node.conname)
@@ -124,7 +125,7 @@ def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> T
 
 def _with_key(context: Context, table: Table, node: Any, names: tuple[str, ...], new: bool) -> Table:
     primary = node.contype == pg.CONSTR_PRIMARY
-    binder = context.session.binder(context)
+    binder = context.binder()
     try:
         check_key_columns(table, names, "primary key" if primary else "unique")
     except SqlError as error:
@@ -187,40 +188,3 @@ def _with_foreign_key(context: Context, table: Table, node: Any, columns: tuple[
 
 
 # ------------------------------------------------------------------------------------------------ names
-
-
-def constraint_names(table: Table) -> set[str]:
-    """The names of a table's constraints."""
-    key = {table.key_name} if table.primary_key else set()
-    indexes = {c.name for c in table.constraints if isinstance(c, Index) or (isinstance(c, Unique) and c.index)}
-    return key | ({c.name for c in table.constraints} - indexes)
-
-
-def check_constraint_free(table: Table, name: str) -> None:
-    """42710 if the table has a constraint of that name."""
-    if name in constraint_names(table):
-        message = f'constraint "{name}" for relation "{table.name}" already exists'
-        raise SqlError.of("duplicate_object", message)
-
-
-def constraint_names_in(catalog: Catalog, table: Table) -> set[str]:
-    """The names of constraints in a table's schema, its own as they are here included."""
-    others = (each for each in catalog.tables() if each.schema == table.schema)
-    return set().union(constraint_names(table), *(constraint_names(each) for each in others))
-
-
-def index_names_in(catalog: Catalog, table: Table) -> set[str]:
-    """The names of relations in a table's schema, indexes and the table itself included."""
-    taken = {table.name, *table.index_names}
-    for relation in catalog.relations.values():
-        if relation.schema == table.schema:
-            taken.add(relation.name)
-            taken.update(relation.index_names if isinstance(relation, Table) else ())
-    return taken
-
-
-def next_oid(context: Context) -> int:
-    """A fresh OID; the transaction's catalog knows that it is taken."""
-    oid, catalog = context.transaction.catalog.allocate_oid()
-    context.transaction.set_catalog(catalog)
-    return oid

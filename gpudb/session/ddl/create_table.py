@@ -9,7 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
 from gpudb.session.ddl.distribution import declared
 from gpudb.session.ddl.generated_columns import check_generations
@@ -19,7 +19,7 @@ from gpudb.session.ddl.query_columns import as_stored, check_column_type, query_
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.table_like import like, with_indexes
 from gpudb.session.ddl.temporary_tables import on_commit
-from gpudb.session.execution import execution
+from gpudb.session.execution.queries import run_query
 from gpudb.session.objects.names import check_free, identifier, target_schema
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
@@ -34,11 +34,10 @@ MAX_COLUMNS = 1600
 _RESERVED = {"tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"}
 
 
-@handles("CreateStmt")
 def create_table(context: Context) -> Result:
     """CREATE [TEMPORARY] TABLE [IF NOT EXISTS] … [DISTRIBUTE BY …]."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE TABLE")
+    context.check_writable("CREATE TABLE")
     for field, what in (("inh_relations", "INHERITS"), ("partspec", "PARTITION BY")):
         if node.HasField(field) if field == "partspec" else len(getattr(node, field)):
             raise FeatureNotSupported(f"CREATE TABLE … {what} is not supported")
@@ -50,7 +49,7 @@ def create_table(context: Context) -> Result:
     name = identifier(node.relation.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
-        return command("CREATE TABLE")
+        return Result("CREATE TABLE")
     check_free(context.transaction.catalog, schema, name)
     elements, sequences = with_sequences(context, schema, name, node.table_elts, temporary=temporary)
     columns, constraints = _elements(context, elements)
@@ -71,7 +70,7 @@ def create_table(context: Context) -> Result:
     context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
     own(context, oid, sequences)
     copy_identities(context, oid)
-    return command("CREATE TABLE")
+    return Result("CREATE TABLE")
 
 
 def _elements(context: Context, elements: Any) -> tuple[list[Column], list[Definition]]:
@@ -102,10 +101,10 @@ def column_definition(context: Context, node: Any) -> Column:
         message = f'column name "{node.colname}" conflicts with a system column name'
         raise SqlError.of("duplicate_column", message)
     try:
-        column_type = type_name(node.type_name, context.session.binder(context))
+        column_type = type_name(node.type_name, context.binder())
         check_column_type(node.colname, column_type)
     except SqlError as error:
-        raise context.session.binder(context).locate(error, node.type_name.location) from None
+        raise context.binder().locate(error, node.type_name.location) from None
     if node.HasField("coll_clause") and strings(node.coll_clause.collname)[-1] not in {
         "C",
         "POSIX",
@@ -124,7 +123,7 @@ def column_definition(context: Context, node: Any) -> Column:
                 pass
             case "DEFAULT":
                 text = default_expression(context, constraint.raw_expr)
-                column = replace(column, default=declared_default(context.session.binder(context), text, column))
+                column = replace(column, default=declared_default(context.binder(), text, column))
             case "IDENTITY":
                 column = replace(column, identity=constraint.generated_when)
             case "GENERATED":
@@ -142,22 +141,21 @@ def is_table_of_query(statement: RawStatement) -> bool:
     return kind(node.query) == "select_stmt"
 
 
-def described(context: Context) -> tuple[tuple[SqlType, ...], None]:
+def describe_table_as(context: Context) -> tuple[tuple[SqlType, ...], None]:
     """The types of the parameters `$n` of a CREATE TABLE AS, which gives no columns."""
-    binder = context.session.binder(context, describing=True)
+    binder = context.binder(describing=True)
     binder.declare_parameters(context.parameter_oids)
     source: Any = context.statement.node
     bind_query(binder, inner(source.query), None)
     return binder.parameter_types(), None
 
 
-@handles("CreateTableAsStmt")
 def create_table_as(context: Context) -> Result:
     """CREATE TABLE … AS query [WITH NO DATA]; SELECT … INTO."""
     node: Any = context.statement.node
     if node.objtype == pg.OBJECT_MATVIEW:
         return create_materialized_view(context)
-    context.session.check_writable("CREATE TABLE AS")
+    context.check_writable("CREATE TABLE AS")
     into = node.into
     check_storage_parameters(into.options)
     if into.access_method not in ("", "iceberg"):
@@ -167,12 +165,12 @@ def create_table_as(context: Context) -> Result:
     name = identifier(into.rel.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
-        return command("CREATE TABLE AS")
+        return Result("CREATE TABLE AS")
     check_free(context.transaction.catalog, schema, name)
     source = inner(node.query)
     if source.DESCRIPTOR.name != "SelectStmt":
         raise FeatureNotSupported("CREATE TABLE AS EXECUTE is not supported")
-    binder = context.session.binder(context)
+    binder = context.binder()
     binder.declare_parameters(context.parameter_oids)
     query = bind_query(binder, source, None)
     columns = query_columns(query, strings(into.col_names), "CREATE TABLE AS")
@@ -191,10 +189,10 @@ def create_table_as(context: Context) -> Result:
     )
     context.transaction.set_catalog(catalog.with_relation(table))
     if into.skip_data:
-        return command("CREATE TABLE AS")
-    stream = execution.run(context, as_stored(query, columns))
+        return Result("CREATE TABLE AS")
+    stream = run_query(context, as_stored(query, columns))
     try:
         count = context.transaction.append(oid, iter(stream))
     finally:
         stream.close()
-    return command(f"SELECT {count}")
+    return Result(f"SELECT {count}")

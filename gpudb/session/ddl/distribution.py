@@ -10,7 +10,7 @@ from gpudb.catalog.model import Column, Distribution, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import every_row
-from gpudb.session.execution import execution
+from gpudb.session.execution.queries import run_query
 from gpudb.sql.parse.distribute_by import TABLESPACE
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.iceberg.buckets import check_hashable
@@ -50,7 +50,7 @@ def alter_distribution(context: Context, table: Table, step: Any) -> None:
     if not table.files or (made.hashed_by is None and table.hashed_by is None):
         return
     # Files are of one bucket each, or of none: all are written anew.
-    stream = execution.run(context, every_row(table, table.columns, {}))
+    stream = run_query(context, every_row(table, table.columns, {}))
     try:
         context.transaction.replace(table.oid, table.files, iter(stream), check_keys=False)
     finally:

@@ -11,9 +11,10 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Check, Column, Table, TypeDefinition
 from gpudb.catalog.type_replacement import mentions
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import check_column_type
 from gpudb.session.ddl.types import named_type, new_type
+from gpudb.session.execution.requests import run_on_engine
 from gpudb.session.objects.stored_expressions import deparse_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.dml.targets import bind_default
@@ -34,12 +35,11 @@ _NOT_POSSIBLE = {
 }
 
 
-@handles("CreateDomainStmt")
 def create_domain(context: Context) -> Result:
     """CREATE DOMAIN name [AS] type [DEFAULT …] [[CONSTRAINT name] NOT NULL | NULL | CHECK (…)] …"""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE DOMAIN")
-    binder = context.session.binder(context)
+    context.check_writable("CREATE DOMAIN")
+    binder = context.binder()
     if node.HasField("coll_clause") and strings(node.coll_clause.collname)[-1] not in {"C", "POSIX", "default"}:
         raise FeatureNotSupported("collations other than C are not supported")
     base = type_name(node.type_name, binder)
@@ -83,12 +83,12 @@ def create_domain(context: Context) -> Result:
     if made.default is None:
         made = replace(made, default=inherited)
     context.transaction.set_catalog(catalog.with_type(made))
-    return command("CREATE DOMAIN")
+    return Result("CREATE DOMAIN")
 
 
 def _default(context: Context, node: Any, base: SqlType) -> str | None:
     text = deparse_expression(node)
-    expr = bind_default(context.session.binder(context), text, Column("value", base))
+    expr = bind_default(context.binder(), text, Column("value", base))
     return None if isinstance(expr, Constant) and expr.value is None else text
 
 
@@ -105,24 +105,23 @@ def _with_check(
         while name in taken:
             name, number = f"{made.name}_check{number}", number + 1
     text = deparse_expression(constraint.raw_expr)
-    bind_check(context.session.binder(context), text, replace(made.type, domain=None))
+    bind_check(context.binder(), text, replace(made.type, domain=None))
     oid, catalog = catalog.allocate_oid()
     # PostgreSQL tests them by their names.
     checks = sorted((*made.checks, Check(oid, name, text)), key=lambda each: each.name)
     return replace(made, checks=tuple(checks)), catalog
 
 
-@handles("AlterDomainStmt")
 def alter_domain(context: Context) -> Result:
     """ALTER DOMAIN name SET | DROP DEFAULT, SET | DROP NOT NULL, ADD | DROP | VALIDATE CONSTRAINT."""
     node: Any = context.statement.node
-    context.session.check_writable("ALTER DOMAIN")
+    context.check_writable("ALTER DOMAIN")
     made = _named_domain(context, strings(node.type_name))
     change = _CHANGES.get(node.subtype)
     if change is None:
         raise FeatureNotSupported("this form of ALTER DOMAIN is not supported")
     change(context, made, node)
-    return command("ALTER DOMAIN")
+    return Result("ALTER DOMAIN")
 
 
 def _named_domain(context: Context, names: tuple[str, ...]) -> TypeDefinition:
@@ -175,7 +174,7 @@ def _add_constraint(context: Context, made: TypeDefinition, node: Any) -> None:
     changed, catalog = _with_check(context, context.transaction.catalog, made, constraint)
     (added,) = (each for each in changed.checks if each not in made.checks)
     _put(context, changed, catalog)
-    binder = context.session.binder(context)
+    binder = context.binder()
     check = bind_check(binder, added.expression, replace(made.type, domain=None))
     for table, column, index in _columns(context, made):
         value = Reference(1, index, replace(column.type, domain=None), column.name)
@@ -224,7 +223,7 @@ def rename_domain_constraint(context: Context, node: Any) -> Result:
         raise SqlError.of("duplicate_object", message)
     renamed = (replace(each, name=node.newname) if each.name == node.subname else each for each in made.checks)
     _put(context, replace(made, checks=tuple(sorted(renamed, key=lambda each: each.name))))
-    return command("ALTER DOMAIN")
+    return Result("ALTER DOMAIN")
 
 
 def _columns(context: Context, made: TypeDefinition) -> list[tuple[Table, Column, int]]:
@@ -252,7 +251,7 @@ def _some(context: Context, table: Table, test: Expr) -> bool:
         return False
     one = (OutputColumn("found", INT4),)
     query = Select(one, (Constant(1, INT4),), Scan(1, table), test, limit=Constant(1, INT4))
-    stream = context.session.engine(query).run(context.request(query))
+    stream = run_on_engine(context, query)
     try:
         return any(batch.num_rows for batch in stream)
     finally:

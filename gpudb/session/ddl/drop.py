@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from dataclasses import replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.model import Catalog, Relation, Routine, Sequence, Table
-from gpudb.catalog.row_types import as_of_now, row_type
-from gpudb.catalog.type_replacement import mentions
+from gpudb.catalog.model import Relation, Sequence, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
-from gpudb.session.context import Context, command, handles
-from gpudb.session.cursors.open_cursors import check_unread
+from gpudb.session.context import Context
+from gpudb.session.cursors.open_cursors import check_not_scanned
+from gpudb.session.ddl.alter_drop_types import drop_types, drop_with_users
 from gpudb.session.ddl.indexes import drop_index, find_index
-from gpudb.session.dml.references import referencing
-from gpudb.session.objects.dependents import DESIRED, Dependent, named, noun, relation_names, settle, spelt, views_over
+from gpudb.session.objects.dependents import Dependent, named, noun, settle, spelt
 from gpudb.session.objects.names import check_no_system, schema_path
+from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
+from gpudb.session.routines.alter_drop import drop_routines
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
-from gpudb.sql.parse.parser import inner, parse, strings
+from gpudb.sql.parse.parser import inner, strings
 
 if TYPE_CHECKING:
-    from gpudb.session.session import Session
+    pass
 
 
-@handles("DropStmt")
 def drop(context: Context) -> Result:
     """DROP TABLE, VIEW, INDEX, SCHEMA, TYPE or DOMAIN [IF EXISTS] … [CASCADE]."""
     node: Any = context.statement.node
     what = pg.ObjectType.Name(node.remove_type).removeprefix("OBJECT_")
-    context.session.check_writable(f"DROP {what}")
+    context.check_writable(f"DROP {what}")
     cascade = node.behavior == pg.DROP_CASCADE
     if what in {"TYPE", "DOMAIN"}:
-        dropped: Result = type_changes().drop_types(context, node, what)
-        return dropped
+        return drop_types(context, node, what)
     if what in {"FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE"}:
-        from gpudb.session.routines.alter_drop import drop_routines
-
         return drop_routines(context, node, what)
     what = what.replace("MATVIEW", "MATERIALIZED VIEW")
     if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE", "MATERIALIZED VIEW"}:
@@ -55,17 +48,10 @@ def drop(context: Context) -> Result:
             doomed += [] if found is None else [found]
     for each in doomed:
         if isinstance(each, Table):
-            check_unread(context.session, each, "DROP TABLE")
+            check_not_scanned(context.session, each, "DROP TABLE")
     if doomed:
         drop_with_dependents(context, doomed, cascade)
-    return command(f"DROP {what}")
-
-
-def type_changes() -> ModuleType:
-    """The statements about types, which look here for what depends on a relation."""
-    from gpudb.session.ddl import alter_drop_types as type_changes
-
-    return type_changes
+    return Result(f"DROP {what}")
 
 
 def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bool) -> Relation | None:
@@ -100,105 +86,6 @@ def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bo
     return found
 
 
-def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool) -> None:
-    """Drops relations, the sequences that go with them and, with CASCADE, what is made of them; 2BP01 without."""
-    catalog = context.transaction.catalog
-    made = _Going(context, {relation.oid: relation for relation in doomed})
-    for relation in doomed:
-        made.visit(relation)
-    what = named(context, doomed[0]) if len(doomed) == 1 else DESIRED
-    settle(context, what, made.found, cascade=cascade)
-    for owner, foreign in made.keys:
-        current = catalog.by_oid(owner)
-        assert isinstance(current, Table)
-        kept = tuple(each for each in current.constraints if each.oid != foreign)
-        catalog = catalog.with_relation(replace(current, constraints=kept))
-    for key in made.routines:
-        catalog = catalog.without_routine(key)
-    for relation in made.gone.values():
-        catalog = catalog.without_relation(relation.schema, relation.name)
-    for oid, name in made.undefaulted:
-        user = catalog.by_oid(oid)
-        if isinstance(user, Table):
-            columns = tuple(replace(c, default=None) if c.name == name else c for c in user.columns)
-            catalog = catalog.with_relation(replace(user, columns=columns))
-    context.transaction.set_catalog(catalog)
-
-
-class _Going:
-    """What goes when relations go, depth first: what it is, and as messages tell it."""
-
-    def __init__(self, context: Context, gone: dict[int, Relation]) -> None:
-        self._context = context
-        self._catalog = context.transaction.catalog
-        self.gone = gone
-        self.found: list[Dependent] = []
-        self.keys: list[tuple[int, int]] = []
-        self.routines: list[str] = []
-        self.undefaulted: list[tuple[int, str]] = []
-
-    def visit(self, relation: Relation) -> None:
-        """Takes along what depends on a relation that goes."""
-        on = named(self._context, relation)
-        if isinstance(relation, Sequence):
-            for table, column in _drawing(self._catalog, relation, self.gone.keys()):
-                user = named(self._context, table)
-                self.found.append(Dependent(f"default value for column {column} of {user}", on))
-                self.undefaulted.append((table.oid, column))
-            return
-        if isinstance(relation, Table):
-            for owned in (each for each in self._catalog.sequences() if _belongs(each, relation)):
-                if owned.oid not in self.gone:
-                    self.gone[owned.oid] = owned
-                    self.visit(owned)
-            for owner, foreign in sorted(referencing(self._catalog, relation.oid), key=lambda each: each[1].oid):
-                if owner.oid not in self.gone:
-                    user = named(self._context, owner)
-                    self.found.append(Dependent(f"constraint {foreign.name} on {user}", on))
-                    self.keys.append((owner.oid, foreign.oid))
-        for routine in _routines_over(self._catalog, relation):
-            if routine.key not in self.routines:
-                own = f"type {spelt(self._context, relation)}" if _uses_rows(routine, relation) else on
-                self.found.append(Dependent(f"{routine.noun} {routine.identity}", own))
-                self.routines.append(routine.key)
-        for view in views_over(self._catalog, relation):
-            if view.oid not in self.gone:
-                self.gone[view.oid] = view
-                self.found.append(Dependent(named(self._context, view), on))
-                self.visit(view)
-
-
-def _belongs(sequence: Sequence, table: Table) -> bool:
-    return sequence.owned_by is not None and sequence.owned_by[0] == table.oid
-
-
-def _routines_over(catalog: Catalog, relation: Relation) -> list[Routine]:
-    """The routines that take or return a relation's rows, or that were parsed with its name in them."""
-    found = []
-    for each in catalog.routines.values():
-        names: set[tuple[str, str]] = set()
-        for statement in parse(each.body) if each.standard else ():
-            names |= relation_names(statement.node)
-        if _uses_rows(each, relation) or (relation.schema, relation.name) in names:
-            found.append(as_of_now(catalog, each))
-    return found
-
-
-def _uses_rows(routine: Routine, relation: Relation) -> bool:
-    rows = row_type(relation).user
-    assert rows is not None
-    return routine.rows_of == relation.oid or any(mentions(each.type, rows) for each in routine.arguments)
-
-
-def _drawing(catalog: Catalog, sequence: Sequence, gone: Container[int]) -> Iterator[tuple[Table, str]]:
-    """The columns whose defaults draw from a sequence, of tables that stay."""
-    reference = f"'{sequence.oid}'::regclass"
-    for table in catalog.tables():
-        for column in table.columns:
-            if table.oid not in gone and column.default is not None and reference in column.default:
-                yield table, column.name
-
-
 def _goes_along(relation: Relation) -> bool:
     """Whether a relation goes with another one: a column's sequence does."""
     return isinstance(relation, Sequence) and relation.owned_by is not None
@@ -225,28 +112,7 @@ def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -
     found = [Dependent(each, f"schema {name}") for _, each in sorted(told)]
     settle(context, f"schema {name}", found, cascade=cascade)
     drop_with_dependents(context, inside, cascade)
-    type_changes().drop_with_users(context, types, cascade)
+    drop_with_users(context, types, cascade)
     for routine in routines:
         context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
     context.transaction.set_catalog(context.transaction.catalog.without_schema(name))
-
-
-def drop_temporary_in(context: Context) -> None:
-    """DISCARD TEMP: drops the session's temporary relations."""
-    schema = context.session.temporary_schema
-    inside = [r for r in context.transaction.catalog.relations.values() if r.schema == schema]
-    if inside:
-        drop_with_dependents(context, inside, True)
-
-
-def drop_temporary(session: Session) -> None:
-    """At a session's end its temporary relations go, with their schema."""
-    schema = session.temporary_schema
-    if schema not in session.database.store.catalog().schemas:
-        return
-    with session.database.store.begin() as transaction:
-        catalog = transaction.catalog
-        for relation in [r for r in catalog.relations.values() if r.schema == schema]:
-            catalog = catalog.without_relation(schema, relation.name)
-        transaction.set_catalog(catalog.without_schema(schema))
-        transaction.commit()

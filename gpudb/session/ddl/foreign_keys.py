@@ -10,7 +10,7 @@ from gpudb.catalog.model import Catalog, ForeignKey, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions import resolve
 from gpudb.session.context import Context
-from gpudb.session.dml.references import referencing
+from gpudb.session.objects.constraints import referencing
 from gpudb.session.objects.dependents import Dependent, named, settle
 from gpudb.session.objects.names import named_relation, spoken
 from gpudb.sql.parse.parser import strings

@@ -27,7 +27,7 @@ def check_generations(context: Context, table: str, columns: Sequence[Column], e
         for constraint in (inner(part) for part in node.constraints):
             if constraint.contype != pg.CONSTR_GENERATED:
                 continue
-            binder = context.session.binder(context)
+            binder = context.binder()
             if column.default is not None:
                 message = (
                     f'both default and generation expression specified for column "{column.name}" of table "{table}"'

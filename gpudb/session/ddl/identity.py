@@ -11,9 +11,10 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Column, Sequence, Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.ddl.sequences import altered, new_sequence, owned_sequences
+from gpudb.session.ddl.sequences import altered, new_sequence
 from gpudb.session.execution.sequence_values import named_sequence
 from gpudb.session.objects.names import free_name
+from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.objects.stored_expressions import regclass
 from gpudb.sql.bind.types.type_names import type_name
 from gpudb.sql.parse.parser import inner, kind, strings
@@ -103,13 +104,13 @@ def _numbered(context: Context, schema: str, table: str, column: Any, temporary:
         problem = "conflicting NULL/NOT NULL declarations for"
     if problem:
         error = SqlError.of("syntax_error", f'{problem} column "{column.colname}" of table "{table}"')
-        raise context.session.binder(context).locate(error, column.location)
+        raise context.binder().locate(error, column.location)
     if serial is not None:
         item = SqlType(serial)
         del column.type_name.names[:]
         column.type_name.names.add().string.sval = serial
     else:
-        item = type_name(column.type_name, context.session.binder(context))
+        item = type_name(column.type_name, context.binder())
         check_identity_type(item)
     options = identity[0].options if identity else ()
     sequence = _made(context, schema, table, column.colname, item, options, temporary=temporary)

@@ -13,12 +13,13 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Constraint, Index, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
-from gpudb.session.context import Context, command, handles
-from gpudb.session.cursors.open_cursors import check_unread
-from gpudb.session.ddl.constraints import check_key_columns, index_names_in, next_oid
+from gpudb.session.context import Context
+from gpudb.session.cursors.open_cursors import check_not_scanned
+from gpudb.session.ddl.constraints import check_key_columns
 from gpudb.session.ddl.foreign_keys import release_key
-from gpudb.session.dml.changes import lock_table
+from gpudb.session.objects.constraints import index_names_in, next_oid
 from gpudb.session.objects.names import check_free, free_name, identifier, joined_names, named_relation, spoken
+from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, present, strings
 
@@ -26,11 +27,10 @@ _METHODS = {"btree", "hash", "gin", "gist", "spgist", "brin"}
 _DESCENDING, _NULLS_FIRST = 1, 2
 
 
-@handles("IndexStmt")
 def create_index(context: Context) -> Result:
     """CREATE [UNIQUE] INDEX [CONCURRENTLY] [IF NOT EXISTS] [name] ON table [USING method] (column, …)."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE INDEX")
+    context.check_writable("CREATE INDEX")
     relation = named_relation(context, node.relation)
     if relation is None:
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
@@ -41,7 +41,7 @@ def create_index(context: Context) -> Result:
     if name in index_names_in(catalog, relation):
         if node.if_not_exists:
             context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
-            return command("CREATE INDEX")
+            return Result("CREATE INDEX")
         check_free(catalog, relation.schema, name)
     _refuse(node)
     columns = tuple(inner(each).name for each in node.index_params)
@@ -50,7 +50,7 @@ def create_index(context: Context) -> Result:
         if each not in known:
             raise UndefinedColumn(f'column "{each}" does not exist')
     name = name or free_name(index_names_in(catalog, relation), relation.name, joined_names(columns), "idx")
-    check_unread(context.session, relation, "CREATE INDEX")
+    check_not_scanned(context.session, relation, "CREATE INDEX")
     lock_table(context, relation)
     relation = context.transaction.table(relation.oid)
     made: Constraint
@@ -64,7 +64,7 @@ def create_index(context: Context) -> Result:
         context.notice(f'index "{name}" is kept as a declaration', detail=detail)
     changed = replace(relation, constraints=(*relation.constraints, made))
     context.transaction.set_catalog(context.transaction.catalog.with_relation(changed))
-    return command("CREATE INDEX")
+    return Result("CREATE INDEX")
 
 
 def _refuse(node: Any) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from gpudb.catalog.model import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import as_stored, check_column_type, query_columns
-from gpudb.session.dml.changes import lock_table
-from gpudb.session.execution import execution
+from gpudb.session.execution.queries import run_query
 from gpudb.session.objects.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Query, Scan
@@ -23,7 +23,7 @@ from gpudb.sql.traverse import walk
 def create_materialized_view(context: Context) -> Result:
     """CREATE MATERIALIZED VIEW [IF NOT EXISTS] name [(column, …)] AS query [WITH NO DATA]."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE MATERIALIZED VIEW")
+    context.check_writable("CREATE MATERIALIZED VIEW")
     into = node.into
     if len(into.options) or into.access_method not in ("", "iceberg") or into.table_space_name:
         raise FeatureNotSupported("storage options of a materialized view are not supported")
@@ -33,12 +33,12 @@ def create_materialized_view(context: Context) -> Result:
     name = identifier(into.rel.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
-        return command("CREATE MATERIALIZED VIEW")
+        return Result("CREATE MATERIALIZED VIEW")
     check_free(context.transaction.catalog, schema, name)
     body = inner(node.query)
     if body.DESCRIPTOR.name != "SelectStmt":
         raise FeatureNotSupported("CREATE MATERIALIZED VIEW … AS EXECUTE is not supported")
-    binder = context.session.binder(context)
+    binder = context.binder()
     binder.stars = {}
     query = bind_query(binder, body, None)
     if binder.parameters:
@@ -54,18 +54,17 @@ def create_materialized_view(context: Context) -> Result:
     made = Table(oid, schema, name, columns, context.session.user, kind="m", query=text, populated=not into.skip_data)
     context.transaction.set_catalog(catalog.with_relation(made))
     if into.skip_data:
-        return command("CREATE MATERIALIZED VIEW")
-    return command(f"SELECT {_filled(context, context.transaction.table(oid), query)}")
+        return Result("CREATE MATERIALIZED VIEW")
+    return Result(f"SELECT {_filled(context, context.transaction.table(oid), query)}")
 
 
-@handles("RefreshMatViewStmt")
 def refresh(context: Context) -> Result:
     """REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH NO DATA].
 
     Readers keep the snapshot that they have either way, so CONCURRENTLY does the same once its conditions hold.
     """
     node: Any = context.statement.node
-    context.session.check_writable("REFRESH MATERIALIZED VIEW")
+    context.check_writable("REFRESH MATERIALIZED VIEW")
     if node.concurrent and node.skip_data:
         message = "CONCURRENTLY and WITH NO DATA options cannot be used together"
         raise SqlError.of("syntax_error", message)
@@ -85,7 +84,7 @@ def refresh(context: Context) -> Result:
         context.transaction.truncate(table.oid)
     else:
         _filled(context, context.transaction.table(table.oid), _bound(context, table))
-    return command("REFRESH MATERIALIZED VIEW")
+    return Result("REFRESH MATERIALIZED VIEW")
 
 
 def _check_concurrent(table: Table) -> None:
@@ -101,7 +100,7 @@ def _check_concurrent(table: Table) -> None:
 def _bound(context: Context, table: Table) -> Query:
     """The stored query, bound as a view's is: its names carry their schemas."""
     assert table.query is not None
-    binder = context.session.binder(context)
+    binder = context.binder()
     binder.text, binder.search_path = table.query, (table.schema, "public")
     return bind_query(binder, parse(table.query)[0].node, None)
 
@@ -109,7 +108,7 @@ def _bound(context: Context, table: Table) -> Query:
 def _filled(context: Context, table: Table, query: Query) -> int:
     """Puts the query's rows in the place of those that are there, and says how many they are."""
     columns: tuple[Column, ...] = table.columns
-    stream = execution.run(context, as_stored(query, columns))
+    stream = run_query(context, as_stored(query, columns))
     try:
         return context.transaction.replace(table.oid, table.files, iter(stream))
     finally:

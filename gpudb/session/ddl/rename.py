@@ -9,34 +9,34 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, Relation, Sequence, Table, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.ddl.alter_constraints import rename_constraint, with_renamed_column
 from gpudb.session.ddl.alter_drop_types import move_type, rename_type
-from gpudb.session.ddl.alter_table import column_of, put, spoken_kind
+from gpudb.session.ddl.alter_table import spoken_kind
 from gpudb.session.ddl.domains import rename_domain_constraint
 from gpudb.session.ddl.foreign_keys import renamed_reference
 from gpudb.session.ddl.generated_columns import renamed as renamed_references
 from gpudb.session.ddl.identity import own
 from gpudb.session.ddl.indexes import rename_index
 from gpudb.session.ddl.schemas import renamed_schema, with_moved
-from gpudb.session.ddl.sequences import owned_sequences
 from gpudb.session.ddl.view_rewrites import column_renamed
 from gpudb.session.objects.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.objects.relations import find_column, put_relation
+from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, move_routine, rename_routine
 
 
-@handles("RenameStmt")
 def rename(context: Context) -> Result:
     """ALTER … RENAME of tables, views, columns and schemas."""
     node: Any = context.statement.node
     what = pg.ObjectType.Name(node.rename_type).removeprefix("OBJECT_")
-    context.session.check_writable(f"ALTER {what}")
+    context.check_writable(f"ALTER {what}")
     catalog = context.transaction.catalog
     new = identifier(node.newname)
     if what == "SCHEMA":
         context.transaction.set_catalog(renamed_schema(catalog, node.subname, new))
-        return command("ALTER SCHEMA")
+        return Result("ALTER SCHEMA")
     if what in KINDS:
         return rename_routine(context, node, what, new)
     if what == "DOMCONSTRAINT":
@@ -46,7 +46,7 @@ def rename(context: Context) -> Result:
     if what == "INDEX":
         path = tuple(filter(None, (node.relation.schemaname, node.relation.relname)))
         rename_index(context, path, new, missing_ok=node.missing_ok)
-        return command("ALTER INDEX")
+        return Result("ALTER INDEX")
     if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW"}:
         raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
     relation = named_relation(context, node.relation)
@@ -56,22 +56,22 @@ def rename(context: Context) -> Result:
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
-            return command(tag)
+            return Result(tag)
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
     if what == "TABCONSTRAINT":
         if not isinstance(relation, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
         rename_constraint(context, relation, node.subname, new)
-        return command(tag)
+        return Result(tag)
     if what != "COLUMN":
         _check_kind(relation, what)
         check_free(catalog, relation.schema, new)
         moved = {(relation.schema, relation.name): (relation.schema, new)}
         context.transaction.set_catalog(with_moved(catalog, moved))
-        return command(tag)
+        return Result(tag)
     if all(each.name != node.subname for each in relation.columns):
         raise UndefinedColumn(f'column "{node.subname}" does not exist')
-    column = column_of(relation, node.subname)
+    column = find_column(relation, node.subname)
     if any(each.name == new for each in relation.columns):
         message = f'column "{new}" of relation "{relation.name}" already exists'
         raise SqlError.of("duplicate_column", message)
@@ -79,9 +79,9 @@ def rename(context: Context) -> Result:
     if isinstance(relation, Sequence):
         raise SqlError.of("wrong_object_type", f'cannot rename columns of relation "{relation.name}"')
     if isinstance(relation, View):
-        put(context, replace(relation, columns=columns))
+        put_relation(context, replace(relation, columns=columns))
         _keep_views(context, relation, column)
-        return command(tag)
+        return Result(tag)
     columns = renamed_references(columns, column.name, new)
     key = tuple(new if name == column.name else name for name in relation.primary_key)
     distribution = relation.distribution
@@ -89,12 +89,12 @@ def rename(context: Context) -> Result:
         spread = tuple(new if name == column.name else name for name in distribution.columns)
         distribution = replace(distribution, columns=spread)
     made = replace(relation, columns=columns, primary_key=key, distribution=distribution)
-    put(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
+    put_relation(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
     catalog = context.transaction.catalog
     context.transaction.set_catalog(renamed_reference(catalog, relation.oid, column.name, new))
     _keep_views(context, relation, column)
     own(context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)])
-    return command(tag)
+    return Result(tag)
 
 
 def _keep_views(context: Context, relation: Relation, column: Column) -> None:
@@ -112,11 +112,10 @@ def _check_kind(relation: Relation, what: str) -> None:
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a {noun}')
 
 
-@handles("AlterObjectSchemaStmt")
 def set_schema(context: Context) -> Result:
     """ALTER TABLE … SET SCHEMA."""
     node: Any = context.statement.node
-    context.session.check_writable("ALTER TABLE")
+    context.check_writable("ALTER TABLE")
     what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
     if what in {"TYPE", "DOMAIN"}:
         return move_type(context, node, what)
@@ -139,4 +138,4 @@ def set_schema(context: Context) -> Result:
         moved += owned_sequences(context, relation.oid)
     places = {(each.schema, each.name): (schema, each.name) for each in moved}
     context.transaction.set_catalog(with_moved(context.transaction.catalog, places))
-    return command(f"ALTER {spoken_kind(node.object_type)}")
+    return Result(f"ALTER {spoken_kind(node.object_type)}")

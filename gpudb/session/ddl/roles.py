@@ -9,9 +9,10 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog, Role
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.results import Result
 from gpudb.session.settings.catalog import setting
+from gpudb.session.settings.constants import constant_text
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.values.scram import make_verifier, parse_verifier
 
@@ -25,11 +26,10 @@ def _privileged(context: Context) -> None:
         raise SqlError.of("insufficient_privilege", "permission denied to change roles")
 
 
-@handles("CreateRoleStmt")
 def create_role(context: Context) -> Result:
     """CREATE ROLE | USER name [options]."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE ROLE")
+    context.check_writable("CREATE ROLE")
     _privileged(context)
     catalog = context.transaction.catalog
     if node.role.startswith("pg_") or node.role in {"public", "none"}:
@@ -40,30 +40,27 @@ def create_role(context: Context) -> Result:
     login = node.stmt_type == pg.ROLESTMT_USER
     role = _with_options(context, Role(oid, node.role, login=login), node.options)
     context.transaction.set_catalog(catalog.with_role(role))
-    return command("CREATE ROLE")
+    return Result("CREATE ROLE")
 
 
-@handles("AlterRoleStmt")
 def alter_role(context: Context) -> Result:
     """ALTER ROLE | USER name options; a role may change its own password."""
     node: Any = context.statement.node
-    context.session.check_writable("ALTER ROLE")
+    context.check_writable("ALTER ROLE")
     catalog = context.transaction.catalog
     role = _role(context, catalog, node.role)
     own = role.name == context.session.user and all(inner(each).defname == "password" for each in node.options)
     if not own:
         _privileged(context)
     context.transaction.set_catalog(catalog.with_role(_with_options(context, role, node.options)))
-    return command("ALTER ROLE")
+    return Result("ALTER ROLE")
 
 
-@handles("AlterRoleSetStmt")
 def alter_role_set(context: Context) -> Result:
     """ALTER ROLE name SET setting = value, RESET setting, RESET ALL."""
-    from gpudb.session.statements.set_show import constant_text
 
     node: Any = context.statement.node
-    context.session.check_writable("ALTER ROLE")
+    context.check_writable("ALTER ROLE")
     if node.database:
         raise FeatureNotSupported("ALTER ROLE … IN DATABASE is not supported")
     catalog = context.transaction.catalog
@@ -83,14 +80,13 @@ def alter_role_set(context: Context) -> Result:
     else:
         raise FeatureNotSupported("SET … FROM CURRENT is not supported")
     context.transaction.set_catalog(catalog.with_role(replace(role, settings=values)))
-    return command("ALTER ROLE")
+    return Result("ALTER ROLE")
 
 
-@handles("DropRoleStmt")
 def drop_role(context: Context) -> Result:
     """DROP ROLE | USER [IF EXISTS] name, …; 2BP01 while it owns something."""
     node: Any = context.statement.node
-    context.session.check_writable("DROP ROLE")
+    context.check_writable("DROP ROLE")
     _privileged(context)
     catalog = context.transaction.catalog
     for each in node.roles:
@@ -108,7 +104,7 @@ def drop_role(context: Context) -> Result:
             raise SqlError.of("dependent_objects_still_exist", message, detail=f"owner of {', '.join(owned)}")
         catalog = catalog.without_role(name)
     context.transaction.set_catalog(catalog)
-    return command("DROP ROLE")
+    return Result("DROP ROLE")
 
 
 def _role(context: Context, catalog: Catalog, node: Any) -> Role:

@@ -10,7 +10,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, stored_query
 from gpudb.catalog.type_replacement import with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.session.context import Context, command, handler, handles
+from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import own_type, renamed_type
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, needed_routine, put_routine
@@ -23,11 +23,10 @@ from gpudb.sql.rewrite.rule import RelationNames
 _ELEMENTS = {"CreateSeqStmt": "sequence", "CreateStmt": "relation", "ViewStmt": "view", "IndexStmt": "relation"}
 
 
-@handles("CreateSchemaStmt")
 def create_schema(context: Context) -> Result:
     """CREATE SCHEMA [IF NOT EXISTS] name [AUTHORIZATION role] [element …]."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE SCHEMA")
+    context.check_writable("CREATE SCHEMA")
     owner = node.authrole.rolename or context.session.user
     name = node.schemaname or owner
     catalog = context.transaction.catalog
@@ -38,13 +37,13 @@ def create_schema(context: Context) -> Result:
     if name in catalog.schemas or name in SYSTEM_SCHEMAS:
         if node.if_not_exists:
             context.notice(f'schema "{name}" already exists, skipping', sqlstate="42P06")
-            return command("CREATE SCHEMA")
+            return Result("CREATE SCHEMA")
         raise SqlError.of("duplicate_schema", f'schema "{name}" already exists')
     oid, catalog = catalog.allocate_oid()
     context.transaction.set_catalog(catalog.with_schema(Schema(oid, name, owner)))
     if len(node.schema_elts):
         _make_elements(context, name, node.schema_elts)
-    return command("CREATE SCHEMA")
+    return Result("CREATE SCHEMA")
 
 
 def _make_elements(context: Context, schema: str, elements: Any) -> None:
@@ -54,7 +53,7 @@ def _make_elements(context: Context, schema: str, elements: Any) -> None:
         if each.DESCRIPTOR.name not in _ELEMENTS:
             raise FeatureNotSupported(f"{each.DESCRIPTOR.name} in CREATE SCHEMA is not supported")
     settings = context.session.settings
-    mark = settings.mark()
+    snapshot = settings.snapshot()
     quoted = schema.replace('"', '""')
     settings.set("search_path", f'"{quoted}", {settings["search_path"]}', local=True)
     try:
@@ -63,7 +62,7 @@ def _make_elements(context: Context, schema: str, elements: Any) -> None:
                 if each.DESCRIPTOR.name == kind:
                     _make(context, schema, each, field)
     finally:
-        settings.back_to(mark)
+        settings.restore(snapshot)
 
 
 def _make(context: Context, schema: str, element: Any, field: str) -> None:
@@ -76,9 +75,8 @@ def _make(context: Context, schema: str, element: Any, field: str) -> None:
     if target.relpersistence != "t":
         target.schemaname = schema
     statement = RawStatement(copy, deparse(copy), context.statement.start)
-    carry_out = handler(statement.kind)
-    assert carry_out is not None
-    carry_out(replace(context, statement=statement)).close()
+    handler = context.session.handlers[statement.kind]
+    handler(replace(context, statement=statement)).close()
 
 
 def _reserved(name: str) -> SqlError:
@@ -86,12 +84,11 @@ def _reserved(name: str) -> SqlError:
     return SqlError.of("reserved_name", f'unacceptable schema name "{name}"', detail=detail)
 
 
-@handles("AlterOwnerStmt")
 def change_owner(context: Context) -> Result:
     """ALTER SCHEMA, TYPE, DOMAIN, FUNCTION or PROCEDURE … OWNER TO."""
     node: Any = context.statement.node
     what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
-    context.session.check_writable(f"ALTER {what}")
+    context.check_writable(f"ALTER {what}")
     owner = node.newowner.rolename or context.session.user
     catalog = context.transaction.catalog
     if what in {"TYPE", "DOMAIN"}:
@@ -103,12 +100,12 @@ def change_owner(context: Context) -> Result:
     if what in KINDS:
         found = needed_routine(context, inner(node.object), what)
         put_routine(context, found, replace(found, owner=owner))
-        return command(f"ALTER {what}")
+        return Result(f"ALTER {what}")
     name = inner(node.object).sval
     if name not in catalog.schemas:
         raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
     context.transaction.set_catalog(catalog.with_schema(replace(catalog.schemas[name], owner=owner)))
-    return command("ALTER SCHEMA")
+    return Result("ALTER SCHEMA")
 
 
 # ---- other names

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudb.catalog.model import Sequence, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
 from gpudb.session.objects.names import check_free, identifier, named_relation, spoken, target_schema
 from gpudb.session.results import Result
@@ -19,11 +19,10 @@ from gpudb.types import INT8, SqlType
 _BITS = {"int2": 15, "int4": 31, "int8": 63}
 
 
-@handles("CreateSeqStmt")
 def create_sequence(context: Context) -> Result:
     """CREATE [TEMPORARY] SEQUENCE [IF NOT EXISTS] name [option …]."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE SEQUENCE")
+    context.check_writable("CREATE SEQUENCE")
     if node.sequence.relpersistence == "u":
         raise FeatureNotSupported("unlogged sequences are not supported")
     temporary = node.sequence.relpersistence == "t"
@@ -31,11 +30,11 @@ def create_sequence(context: Context) -> Result:
     name = identifier(node.sequence.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
-        return command("CREATE SEQUENCE")
+        return Result("CREATE SEQUENCE")
     check_free(context.transaction.catalog, schema, name)
     made = new_sequence(context, schema, name, INT8, node.options, temporary=temporary)
     context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
-    return command("CREATE SEQUENCE")
+    return Result("CREATE SEQUENCE")
 
 
 def new_sequence(
@@ -51,21 +50,20 @@ def new_sequence(
     return _owned(context, made, given)
 
 
-@handles("AlterSeqStmt")
 def alter_sequence(context: Context) -> Result:
     """ALTER SEQUENCE [IF EXISTS] name option …"""
     node: Any = context.statement.node
-    context.session.check_writable("ALTER SEQUENCE")
+    context.check_writable("ALTER SEQUENCE")
     relation = named_relation(context, node.sequence)
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.sequence.relname}" does not exist, skipping')
-            return command("ALTER SEQUENCE")
+            return Result("ALTER SEQUENCE")
         raise UndefinedTable(f'relation "{spoken(node.sequence)}" does not exist')
     if not isinstance(relation, Sequence):
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a sequence')
     altered(context, relation, node.options)
-    return command("ALTER SEQUENCE")
+    return Result("ALTER SEQUENCE")
 
 
 def altered(context: Context, sequence: Sequence, options: Iterable[Any]) -> None:
@@ -84,26 +82,9 @@ def altered(context: Context, sequence: Sequence, options: Iterable[Any]) -> Non
     else:
         # Others may be drawing from the file: where it stands is no part of what changes.
         sequence = replace(made, first=sequence.first, called=sequence.called)
-    context.session.drawn.ready.pop(sequence.file, None)
+    context.session.sequences.ready.pop(sequence.file, None)
     sequence = _owned(context, sequence, given)
     context.transaction.set_catalog(context.transaction.catalog.with_relation(sequence))
-
-
-def restarted(context: Context, sequence: Sequence) -> None:
-    """TRUNCATE … RESTART IDENTITY: the sequence begins anew, unless the transaction is rolled back."""
-    file, catalog = context.transaction.catalog.allocate_oid()
-    made = replace(sequence, file=file, first=sequence.start, called=False)
-    context.transaction.set_catalog(catalog.with_relation(made))
-
-
-def owned_sequences(context: Context, table: int, column: str | None = None) -> list[Sequence]:
-    """The sequences that go with a table, or with one of its columns."""
-    found = []
-    for sequence in context.transaction.catalog.sequences():
-        owner = sequence.owned_by
-        if owner is not None and owner[0] == table and column in (None, owner[1]):
-            found.append(sequence)
-    return found
 
 
 # ---- options
@@ -116,7 +97,7 @@ def _options(context: Context, nodes: Iterable[Any]) -> dict[str, Any]:
         node = inner(each)
         if node.defname in found:
             error = SqlError.of("syntax_error", "conflicting or redundant options")
-            raise context.session.binder(context).locate(error, node.location)
+            raise context.binder().locate(error, node.location)
         found[node.defname] = _value(context, node)
     return found
 
@@ -133,7 +114,7 @@ def _value(context: Context, node: Any) -> Any:
         case "Boolean":
             return bool(argument.boolval)
         case "TypeName":
-            return _sequence_type(type_name(argument, context.session.binder(context)))
+            return _sequence_type(type_name(argument, context.binder()))
         case "List":
             return strings(argument.items)
     raise FeatureNotSupported(f"sequence option {node.defname} is not supported in this form")

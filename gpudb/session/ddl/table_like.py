@@ -10,7 +10,8 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Check, Column, Index, Table, Unique
 from gpudb.errors import UndefinedTable
 from gpudb.session.context import Context
-from gpudb.session.ddl.constraints import Definition, index_names_in, next_oid
+from gpudb.session.ddl.constraints import Definition
+from gpudb.session.objects.constraints import index_names_in, next_oid
 from gpudb.session.objects.names import free_name, joined_names, named_relation, spoken
 from gpudb.sql.bind.dml.checks import parsed
 from gpudb.sql.parse.parser import inner, kind

@@ -1,34 +1,29 @@
-"""What becomes of temporary tables when a transaction commits: ON COMMIT DROP and ON COMMIT DELETE ROWS."""
+"""Temporary tables: ON COMMIT DROP and DELETE ROWS, and their removal at the end of a session."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Relation, Table
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import SqlError
-from gpudb.session.context import Context
-from gpudb.session.ddl.drop import drop_with_dependents
+from gpudb.session.context import Context, SessionState
+from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
-
-if TYPE_CHECKING:
-    from gpudb.session.session import Session
 
 _ACTIONS = {pg.ONCOMMIT_DROP: "drop", pg.ONCOMMIT_DELETE_ROWS: "delete rows"}
 
 
 def on_commit(action: int, *, temporary: bool) -> str:
-    """What a CREATE TABLE says is to be done at COMMIT; 42P16 for a table that is not temporary."""
+    """The ON COMMIT action of a CREATE TABLE; 42P16 for a table that is not temporary."""
     if action not in (0, pg.ONCOMMIT_NOOP) and not temporary:
         raise SqlError.of("invalid_table_definition", "ON COMMIT can only be used on temporary tables")
     return _ACTIONS.get(action, "")
 
 
-def before_commit(session: Session, transaction: Transaction) -> None:
-    """Does at the end of a session's transaction what its temporary tables ask for."""
+def run_on_commit(session: SessionState, transaction: Transaction) -> None:
+    """Runs the ON COMMIT actions of a session's temporary tables before a commit."""
     schema = session.temporary_schema
     if schema not in transaction.catalog.schemas:
         return
@@ -39,6 +34,27 @@ def before_commit(session: Session, transaction: Transaction) -> None:
             transaction.truncate(table.oid)
     if doomed:
         context = Context(session, RawStatement(pg.DropStmt(), ""), transaction, Cancel())
-        told = len(session.notices)
+        count = len(session.notices)
         drop_with_dependents(context, doomed, True)
-        del session.notices[told:]
+        del session.notices[count:]
+
+
+def drop_relations(context: Context) -> None:
+    """DISCARD TEMP: drops the session's temporary relations."""
+    schema = context.session.temporary_schema
+    inside = [r for r in context.transaction.catalog.relations.values() if r.schema == schema]
+    if inside:
+        drop_with_dependents(context, inside, True)
+
+
+def drop_schema(session: SessionState) -> None:
+    """Drops the temporary relations of a session that ends, and their schema."""
+    schema = session.temporary_schema
+    if schema not in session.database.store.catalog().schemas:
+        return
+    with session.database.store.begin() as transaction:
+        catalog = transaction.catalog
+        for relation in [r for r in catalog.relations.values() if r.schema == schema]:
+            catalog = catalog.without_relation(schema, relation.name)
+        transaction.set_catalog(catalog.without_schema(schema))
+        transaction.commit()

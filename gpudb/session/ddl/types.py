@@ -9,7 +9,7 @@ from gpudb.catalog.model import Catalog, TypeDefinition
 from gpudb.catalog.postgres.oids import type_array
 from gpudb.catalog.type_replacement import with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import check_column_type
 from gpudb.session.objects.names import identifier, lasting_schema
 from gpudb.session.results import Result
@@ -45,11 +45,10 @@ def named_type(context: Context, names: tuple[str, ...]) -> TypeDefinition:
     return found
 
 
-@handles("CreateEnumStmt")
 def create_enum(context: Context) -> Result:
     """CREATE TYPE name AS ENUM ('label', …)."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE TYPE")
+    context.check_writable("CREATE TYPE")
     user, catalog = new_type(context, strings(node.type_name), "e")
     labels: list[Label] = []
     for name in strings(node.vals):
@@ -63,17 +62,16 @@ def create_enum(context: Context) -> Result:
     user = replace(user, labels=tuple(labels))
     made = TypeDefinition(user.oid, user.schema, user.name, context.session.user, user.type)
     context.transaction.set_catalog(catalog.with_type(made))
-    return command("CREATE TYPE")
+    return Result("CREATE TYPE")
 
 
-@handles("CompositeTypeStmt")
 def create_composite(context: Context) -> Result:
     """CREATE TYPE name AS (column type, …)."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE TYPE")
+    context.check_writable("CREATE TYPE")
     schema, name = node.typevar.schemaname, node.typevar.relname
     user, catalog = new_type(context, (schema, name) if schema else (name,), "c")
-    binder = context.session.binder(context)
+    binder = context.binder()
     fields: list[tuple[str, SqlType]] = []
     for each in node.coldeflist:
         definition = inner(each)
@@ -87,7 +85,7 @@ def create_composite(context: Context) -> Result:
     made = replace(user.type, fields=tuple(fields))
     definition = TypeDefinition(user.oid, user.schema, user.name, context.session.user, made)
     context.transaction.set_catalog(catalog.with_type(definition))
-    return command("CREATE TYPE")
+    return Result("CREATE TYPE")
 
 
 def _check_label(name: str) -> None:
@@ -96,11 +94,10 @@ def _check_label(name: str) -> None:
         raise SqlError.of("invalid_name", f'invalid enum label "{name}"', detail=detail)
 
 
-@handles("AlterEnumStmt")
 def alter_enum(context: Context) -> Result:
     """ALTER TYPE name ADD VALUE [IF NOT EXISTS] … [BEFORE | AFTER …], RENAME VALUE … TO …"""
     node: Any = context.statement.node
-    context.session.check_writable("ALTER TYPE")
+    context.check_writable("ALTER TYPE")
     names = strings(node.type_name)
     found = context.transaction.catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
     if found is None or found.type.labels is None:
@@ -122,7 +119,7 @@ def alter_enum(context: Context) -> Result:
         if node.new_val in known:
             if node.skip_if_new_val_exists:
                 context.notice(f'enum label "{node.new_val}" already exists, skipping', sqlstate="42710")
-                return command("ALTER TYPE")
+                return Result("ALTER TYPE")
             raise SqlError.of("duplicate_object", f'enum label "{node.new_val}" already exists')
         place = len(labels)
         if node.new_val_neighbor:
@@ -135,7 +132,7 @@ def alter_enum(context: Context) -> Result:
         labels.insert(place, Label(oid, node.new_val, stored))
     user = replace(found.user, labels=tuple(labels))
     context.transaction.set_catalog(with_changed_type(catalog, replace(found, type=user.type)))
-    return command("ALTER TYPE")
+    return Result("ALTER TYPE")
 
 
 def _place(known: list[str], label: str) -> int:

@@ -19,7 +19,7 @@ def set_view_default(context: Context, view: View, name: str, given: Any) -> Non
         raise UndefinedColumn(f'column "{name}" of relation "{view.name}" does not exist')
     text = None
     if given is not None:
-        text = declared_default(context.session.binder(context), default_expression(context, given), column)
+        text = declared_default(context.binder(), default_expression(context, given), column)
     columns = tuple(replace(each, default=text) if each is column else each for each in view.columns)
     catalog = context.transaction.catalog
     context.transaction.set_catalog(catalog.with_relation(replace(view, columns=columns)))

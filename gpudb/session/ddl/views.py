@@ -9,7 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, View
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import query_columns
 from gpudb.session.objects.names import check_free, identifier, target_schema
 from gpudb.session.results import Result
@@ -20,15 +20,14 @@ from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
 
 
-@handles("ViewStmt")
 def create_view(context: Context) -> Result:
     """CREATE [OR REPLACE] [TEMPORARY] VIEW."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE VIEW")
+    context.check_writable("CREATE VIEW")
     if len(node.options) or node.with_check_option not in (0, pg.NO_CHECK_OPTION):
         raise FeatureNotSupported("view options and WITH CHECK OPTION are not supported")
     temporary = node.view.relpersistence == "t"
-    binder = context.session.binder(context)
+    binder = context.binder()
     body = inner(node.query)
     if changes_data(body):
         raise FeatureNotSupported("views must not contain data-modifying statements in WITH")
@@ -54,10 +53,10 @@ def create_view(context: Context) -> Result:
         columns = tuple(replace(each, default=defaults.get(each.name)) for each in columns)
         made = replace(old, columns=columns, query=text)
         context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
-        return command("CREATE VIEW")
+        return Result("CREATE VIEW")
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog.with_relation(View(oid, schema, name, columns, context.session.user, text)))
-    return command("CREATE VIEW")
+    return Result("CREATE VIEW")
 
 
 def _check_replaced(old: View, columns: tuple[Column, ...]) -> None:

@@ -1,50 +1,63 @@
-"""Computed changes carried out: each table is written once, then references between tables are settled."""
+"""Application of computed changes: writes each table once, then enforces the foreign keys that the changes affect.
+
+ON DELETE applies to deleted rows of a referenced table, ON UPDATE to changed keys: no action, restrict, cascade, set
+null, set default.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.catalog.model import Table
+from gpudb.catalog.model import Catalog, DataFile, Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.dml.outcomes import Outcome
-from gpudb.session.dml.references import leaving_keys, settle_references
-from gpudb.session.dml.row_checks import checked
+from gpudb.session.dml.outcomes import TableChange
+from gpudb.session.dml.references import (
+    find_key_changes,
+    find_missing_keys,
+    find_referencing_rows,
+    rows_with_new_keys,
+    rows_without_reference,
+)
+from gpudb.session.dml.row_checks import check_batches
+from gpudb.session.state.deferral import Change, ReferencedChange, ReferencingChange
+from gpudb.storage.constraints.references import still_referenced
 
 
-def write(context: Context, outcomes: Sequence[tuple[Table, Outcome]]) -> None:
-    """Carries computed changes out: files with rows that leave are written anew. 23502, 23505, 23514."""
+def apply_changes(context: Context, changes: Sequence[tuple[Table, TableChange]]) -> None:
+    """Writes computed changes; rewrites each file with a row that is deleted or updated. 23502, 23503, 23505, 23514."""
     before = context.transaction.catalog
-    leaving = leaving_keys(context, outcomes)
-    for oid in dict.fromkeys(table.oid for table, _ in outcomes):
-        _write_table(context, oid, [outcome for table, outcome in outcomes if table.oid == oid])
-    settle_references(context, before, outcomes, leaving)
+    key_changes = find_key_changes(context, changes)
+    for oid in dict.fromkeys(table.oid for table, _ in changes):
+        _write_table(context, oid, [change for table, change in changes if table.oid == oid])
+    _enforce_references(context, before, changes, key_changes)
 
 
-def _write_table(context: Context, oid: int, outcomes: Sequence[Outcome]) -> None:
-    left = [outcome.gone for outcome in outcomes if outcome.gone is not None and outcome.gone.num_rows]
-    if left:
-        _rewrite(context, context.transaction.table(oid), pa.concat_tables(left), outcomes)
-    added = [batch for outcome in outcomes for batch in outcome.added]
-    if added:
-        # In files of their own: their keys alone are new.
-        context.transaction.append(oid, checked(context, context.transaction.table(oid), added))
+def _write_table(context: Context, oid: int, changes: Sequence[TableChange]) -> None:
+    removed = [change.removed for change in changes if change.removed is not None and change.removed.num_rows]
+    if removed:
+        _rewrite_files(context, context.transaction.table(oid), pa.concat_tables(removed), changes)
+    inserted = [batch for change in changes for batch in change.inserted]
+    if inserted:
+        # In separate files, so that only their keys are checked.
+        context.transaction.append(oid, check_batches(context, context.transaction.table(oid), inserted))
 
 
-def _rewrite(context: Context, table: Table, gone: pa.Table, outcomes: Sequence[Outcome]) -> None:
-    paths = set(pc.unique(gone["file"]).to_pylist())
+def _rewrite_files(context: Context, table: Table, removed: pa.Table, changes: Sequence[TableChange]) -> None:
+    paths = set(pc.unique(removed["file"]).to_pylist())
     files = [file for file in table.files if file.path in paths]
     if len(files) != len(paths):
         message = "tuple to be updated was already modified by an operation triggered by the current command"
         raise SqlError.of("triggered_data_change_violation", message)
-    fresh = checked(context, table, [batch for outcome in outcomes for batch in outcome.fresh])
-    new_keys = any(outcome.changes(key.columns) for outcome in outcomes for key in table.keys)
-    survivors = context.session.database.cpu.survivors(table, files, gone, context.cancel)
+    updated = check_batches(context, table, [batch for change in changes for batch in change.updated])
+    check_keys = any(change.may_update(key.columns) for change in changes for key in table.keys)
+    survivors = context.session.database.cpu.survivors(table, files, removed, context.cancel)
     try:
-        context.transaction.replace(table.oid, files, _chain(survivors, fresh), check_keys=new_keys)
+        context.transaction.replace(table.oid, files, _chain(survivors, updated), check_keys=check_keys)
     finally:
         survivors.close()
 
@@ -52,3 +65,87 @@ def _rewrite(context: Context, table: Table, gone: pa.Table, outcomes: Sequence[
 def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for part in parts:
         yield from part
+
+
+# ---- foreign keys
+
+
+def check_inserted(context: Context, before: Table) -> None:
+    """23503 if a row added to a table since it was `before` references no row."""
+    for foreign in context.transaction.table(before.oid).foreign_keys if before.foreign_keys else ():
+        _check_or_defer(context, ReferencingChange(before.oid, foreign, before.files))
+
+
+def check_deferred(context: Context, changes: Iterable[Change]) -> None:
+    """23503 for deferred checks, of tables and foreign keys that still exist."""
+    for change in changes:
+        owner = context.transaction.catalog.by_oid(change.owner)
+        known = owner.foreign_keys if isinstance(owner, Table) else ()
+        foreign = next((each for each in known if each.oid == change.foreign.oid), None)
+        if foreign is not None and isinstance(change, ReferencingChange):
+            context.transaction.check_references(change.owner, change.files, foreign)
+        elif foreign is not None and isinstance(change, ReferencedChange):
+            _run_action(context, replace(change, foreign=foreign))
+
+
+def _check_or_defer(context: Context, change: Change) -> None:
+    """Checks a change against its foreign key, or defers the check to the end of the transaction."""
+    deferred = context.session.deferred_checks
+    if deferred.is_deferred(change.foreign):
+        deferred.add(change)
+    elif isinstance(change, ReferencingChange):
+        context.transaction.check_references(change.owner, change.files, change.foreign)
+    else:
+        _run_action(context, change)
+
+
+def _enforce_references(
+    context: Context,
+    before: Catalog,
+    changes: Sequence[tuple[Table, TableChange]],
+    key_changes: Iterable[ReferencedChange],
+) -> None:
+    """Runs the actions of ON DELETE and ON UPDATE, then the checks: 23503."""
+    for each in sorted(key_changes, key=lambda each: each.action not in "cnd"):
+        if each.action == "a":
+            _check_or_defer(context, each)
+        else:
+            _run_action(context, each)
+    for oid in dict.fromkeys(table.oid for table, _ in changes):
+        known = before.by_oid(oid)
+        files: tuple[DataFile, ...] = known.files if isinstance(known, Table) else ()
+        for foreign in context.transaction.table(oid).foreign_keys:
+            own = [change for table, change in changes if table.oid == oid]
+            if any(change.inserted or change.may_update(foreign.columns) for change in own):
+                _check_or_defer(context, ReferencingChange(oid, foreign, files))
+
+
+def _run_action(context: Context, change: ReferencedChange) -> None:
+    """Runs the action of a foreign key for rows that reference changed keys: refuses, deletes or updates them."""
+    action = change.action
+    referenced = context.transaction.table(change.referenced)
+    follows_update = not change.deleted and action in "cnd"
+    keys = change.keys if action == "r" or follows_update else find_missing_keys(context, referenced, change)
+    if not keys.num_rows:
+        return
+    owner = context.transaction.table(change.owner)
+    found = find_referencing_rows(context, owner, change.foreign, referenced, keys, updated=follows_update)
+    if not found.num_rows:
+        return
+    if action in "ar":
+        width = 2 + len(owner.columns)
+        row = found.select(range(width, found.num_columns)).combine_chunks().to_batches()[0]
+        raise still_referenced(owner, change.foreign, referenced, row)
+    positions = pa.table({"file": found.column(0), "row": found.column(1)})
+    if action == "c" and change.deleted:
+        apply_changes(context, [(owner, TableChange(found.num_rows, [], positions, deleted=positions))])
+        return
+    columns = (change.deleted and change.foreign.delete_columns) or change.foreign.columns
+    if action == "c":
+        updated = rows_with_new_keys(owner, columns, found)
+    else:
+        updated = rows_without_reference(context, owner, columns, found, default=action == "d")
+    made = TableChange(
+        found.num_rows, updated, positions, updated, assigned=frozenset(columns), updated_positions=positions
+    )
+    apply_changes(context, [(owner, made)])

@@ -1,4 +1,4 @@
-"""What a change of a table comes to, known before anything is written."""
+"""Computed changes of a table, complete before anything is written."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ Batches = list[pa.RecordBatch]
 
 
 @dataclass(slots=True)
-class Outcome:
-    """A change computed: `count` rows, which RETURNING sees as `rows`.
+class TableChange:
+    """A computed change that affects `count` rows, which RETURNING sees as `rows`. Batches have the table's columns.
 
-    `gone` names the rows that leave (file, row), of which `removed` do not come back; `fresh` come back in the place of
-    others, which `changed` names in their order; `added` are new. `assigned` are the columns that a fresh row may have
-    otherwise than its old one, None for all. Rows are batches of the table's columns.
+    Positions are a table of `file` and `row`. `removed` are the positions of all rows that leave their files, and
+    `deleted` of those that are not replaced. `updated` are the new versions of rows, in the order of their old
+    `updated_positions`; `inserted` are new rows. `assigned` are the columns in which a new version may differ from the
+    old one; None means all.
     """
 
     count: int
     rows: Batches
-    gone: pa.Table | None = None
-    fresh: Batches = field(default_factory=list)
-    added: Batches = field(default_factory=list)
     removed: pa.Table | None = None
+    updated: Batches = field(default_factory=list)
+    inserted: Batches = field(default_factory=list)
+    deleted: pa.Table | None = None
     assigned: frozenset[str] | None = None
-    changed: pa.Table | None = None
+    updated_positions: pa.Table | None = None
 
-    def changes(self, columns: Iterable[str]) -> bool:
-        """Whether rows may come back with other values in one of these columns."""
-        return bool(self.fresh) and (self.assigned is None or not self.assigned.isdisjoint(columns))
+    def may_update(self, columns: Iterable[str]) -> bool:
+        """Whether a new version may have another value in one of the columns."""
+        return bool(self.updated) and (self.assigned is None or not self.assigned.isdisjoint(columns))
 
 
-def left_alone(found: pa.Table, file: int, gone: Sequence[pa.Table]) -> pa.Table:
-    """The rows of `found`, whose file and row number are two columns from `file` on, that none of `gone` has named.
+def exclude_removed(rows: pa.Table, file: int, removed: Sequence[pa.Table]) -> pa.Table:
+    """Removes the rows whose positions, two columns from `file` on, are in one of the tables `removed`.
 
-    A row that two parts of a statement change is changed by the first.
+    If two parts of a statement change a row, the first one does.
     """
-    for earlier in gone:
-        for path in pc.unique(earlier["file"]).to_pylist():
-            rows = earlier.filter(pc.equal(earlier["file"], path))["row"]
-            same = pc.and_(pc.equal(found.column(file), path), pc.is_in(found.column(file + 1), rows.combine_chunks()))
-            found = found.filter(pc.invert(pc.fill_null(same, False)))
-    return found
+    for positions in removed:
+        for path in pc.unique(positions["file"]).to_pylist():
+            numbers = positions.filter(pc.equal(positions["file"], path))["row"]
+            same_file = pc.equal(rows.column(file), path)
+            same = pc.and_(same_file, pc.is_in(rows.column(file + 1), numbers.combine_chunks()))
+            rows = rows.filter(pc.invert(pc.fill_null(same, False)))
+    return rows

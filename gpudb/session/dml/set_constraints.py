@@ -1,48 +1,44 @@
-"""SET CONSTRAINTS: when the foreign keys that may wait are looked at; and the end of a transaction, when they are."""
+"""SET CONSTRAINTS, and the deferred checks at the end of a transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import ForeignKey
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import SqlError
-from gpudb.session.context import Context, command, handles
-from gpudb.session.ddl.constraints import constraint_names
-from gpudb.session.dml.references import check_deferred
+from gpudb.session.context import Context, SessionState
+from gpudb.session.dml.apply import check_deferred
+from gpudb.session.objects.constraints import constraint_names
 from gpudb.session.results import Result
-from gpudb.session.state.deferral import deferral, forget
+from gpudb.session.state.deferral import DeferredChecks
 from gpudb.sql.parse.parser import RawStatement, inner
-
-if TYPE_CHECKING:
-    from gpudb.session.session import Session
-    from gpudb.storage.transaction import Transaction
+from gpudb.storage.transaction import Transaction
 
 
-@handles("ConstraintsSetStmt")
 def set_constraints(context: Context) -> Result:
-    """SET CONSTRAINTS ALL | names DEFERRED | IMMEDIATE: what need not wait longer is looked at. 42704, 42809."""
+    """SET CONSTRAINTS ALL | names DEFERRED | IMMEDIATE: runs the checks that are no longer deferred. 42704, 42809."""
     node: Any = context.statement.node
     if not context.session.explicit:
         message = "SET CONSTRAINTS can only be used in transaction blocks"
         context.notice(message, severity="WARNING", sqlstate="25P01")
-        return command("SET CONSTRAINTS")
-    put_off = deferral(context.session)
+        return Result("SET CONSTRAINTS")
+    deferred = context.session.deferred_checks
     if not len(node.constraints):
-        put_off.every = node.deferred
-        put_off.some.clear()
+        deferred.default = node.deferred
+        deferred.by_oid.clear()
     for each in map(inner, node.constraints):
-        for foreign in _named(context, each.schemaname, each.relname):
-            put_off.some[foreign.oid] = node.deferred
-    check_deferred(context, put_off.due())
-    return command("SET CONSTRAINTS")
+        for foreign in _foreign_keys(context, each.schemaname, each.relname):
+            deferred.by_oid[foreign.oid] = node.deferred
+    check_deferred(context, deferred.take_due())
+    return Result("SET CONSTRAINTS")
 
 
-def _named(context: Context, schema: str, name: str) -> Iterator[ForeignKey]:
-    """The foreign keys of that name in the first schema of the path that has a constraint so called."""
+def _foreign_keys(context: Context, schema: str, name: str) -> Iterator[ForeignKey]:
+    """The foreign keys of that name in the first schema of the path that has a constraint of that name."""
     for each in (schema,) if schema else context.session.search_path():
         found = [t for t in context.transaction.catalog.tables() if t.schema == each and name in constraint_names(t)]
         for table in found:
@@ -55,9 +51,9 @@ def _named(context: Context, schema: str, name: str) -> Iterator[ForeignKey]:
     raise SqlError.of("undefined_object", f'constraint "{name}" does not exist')
 
 
-def before_commit(session: Session, transaction: Transaction) -> None:
-    """Looks at what the transaction had put off: 23503."""
-    put_off = forget(session)
-    if put_off is not None and put_off.events:
+def run_deferred_checks(session: SessionState, transaction: Transaction) -> None:
+    """Runs the deferred checks before a commit: 23503."""
+    deferred, session.deferred_checks = session.deferred_checks, DeferredChecks()
+    if deferred.pending:
         context = Context(session, RawStatement(pg.ConstraintsSetStmt(), ""), transaction, Cancel())
-        check_deferred(context, put_off.events)
+        check_deferred(context, deferred.pending)

@@ -8,22 +8,21 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.context import Context, command, handles
-from gpudb.session.cursors.open_cursors import check_unread
-from gpudb.session.ddl.sequences import owned_sequences, restarted
-from gpudb.session.dml.changes import lock_table
-from gpudb.session.dml.references import referencing
+from gpudb.session.context import Context
+from gpudb.session.cursors.open_cursors import check_not_scanned
+from gpudb.session.objects.constraints import referencing
+from gpudb.session.objects.relations import lock_table
+from gpudb.session.objects.sequences import owned_sequences, restart_sequence
 from gpudb.session.results import Result
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.parser import inner
 
 
-@handles("TruncateStmt")
 def truncate(context: Context) -> Result:
     """TRUNCATE of one or more tables [RESTART IDENTITY] [CASCADE]."""
     node: Any = context.statement.node
-    context.session.check_writable("TRUNCATE TABLE")
-    binder = context.session.binder(context)
+    context.check_writable("TRUNCATE TABLE")
+    binder = context.binder()
     doomed: list[Table] = []
     for each in node.relations:
         relation = find_relation(binder, inner(each).schemaname, inner(each).relname)
@@ -32,13 +31,13 @@ def truncate(context: Context) -> Result:
         doomed += [] if relation.oid in {table.oid for table in doomed} else [relation]
     _with_referencing(context, doomed, cascade=node.behavior == pg.DROP_CASCADE)
     for table in doomed:
-        check_unread(context.session, table, "TRUNCATE")
+        check_not_scanned(context.session, table, "TRUNCATE")
         lock_table(context, table)
         context.transaction.truncate(table.oid)
         if node.restart_seqs:
             for sequence in owned_sequences(context, table.oid):
-                restarted(context, sequence)
-    return command("TRUNCATE TABLE")
+                restart_sequence(context, sequence)
+    return Result("TRUNCATE TABLE")
 
 
 def _with_referencing(context: Context, doomed: list[Table], *, cascade: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.model import Catalog
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.insert import bind_insert
@@ -20,7 +19,7 @@ from gpudb.sql.rewrite import rewrite_bound, rewrite_statement
 from gpudb.sql.traverse import over_queries, queries, walk
 
 
-def statements_of(text: str) -> list[RawStatement]:
+def parse_statements(text: str) -> list[RawStatement]:
     """The statements of a text, each with the rewrite rules applied."""
     return [replace(statement, node=rewrite_statement(statement.node)) for statement in parse(text)]
 
@@ -65,17 +64,3 @@ def _bind(binder: Binder, node: Any, outer: Scope | None) -> Query | DataChange:
         case "MergeStmt":
             return bind_merge(binder, node, outer)
     return bind_query(binder, node, outer)
-
-
-def fresh_labels(base: Catalog, now: Catalog) -> frozenset[int]:
-    """The OIDs of the labels that a transaction, begun at `base`, has added to enums that were there before."""
-    if now.types is base.types:
-        return frozenset()
-    before = {each.oid: {label.oid for label in each.type.labels or ()} for each in base.types.values()}
-    return frozenset(
-        label.oid
-        for each in now.types.values()
-        if each.oid in before
-        for label in each.type.labels or ()
-        if label.oid not in before[each.oid]
-    )

@@ -1,46 +1,43 @@
-"""The cluster's members as relations show them: pgxc_node, pgxc_class, gpudb_resident, gpudb_devices, and their names.
+"""The cluster's members as system relations show them: pgxc_node, pgxc_class, gpudb_resident and gpudb_devices.
 
-A data node is a worker; a server without workers is its own only one.
+A worker is a data node; a server without workers is its own only data node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpudb.catalog.distribution import BUCKETS
 from gpudb.catalog.model import Node, Table
 from gpudb.errors import FeatureNotSupported, SqlError
-
-if TYPE_CHECKING:
-    from gpudb.session.context import Context
-    from gpudb.session.session import Session
+from gpudb.session.context import Context
 
 _LOCATORS = {"hash": "H", "replication": "R", "roundrobin": "N"}
 _COORDINATOR = -1
 
 
-def count(session: Session) -> int:
-    """How many data nodes there are."""
-    members = session.database.members
+def count_data_nodes(context: Context) -> int:
+    """The number of data nodes."""
+    members = context.session.database.members
     return members.count if members is not None else 1
 
 
-def _named(context: Context) -> dict[int, Node]:
-    """Every member by its worker's number, the coordinator as _COORDINATOR, those without a name under their own."""
-    found = {_COORDINATOR: Node(0, "coordinator", "coordinator")}
-    for number in range(count(context.session)):
-        found[number] = Node(0, f"datanode_{number + 1}", "datanode", number)
+def _nodes(context: Context) -> dict[int, Node]:
+    """Every member by worker number, the coordinator as _COORDINATOR; members without a name under their default."""
+    nodes = {_COORDINATOR: Node(0, "coordinator", "coordinator")}
+    for number in range(count_data_nodes(context)):
+        nodes[number] = Node(0, f"datanode_{number + 1}", "datanode", number)
     for node in context.transaction.catalog.nodes.values():
-        place = _COORDINATOR if node.type == "coordinator" else node.worker
-        if place in found:
-            found[place] = node
-    return found
+        number = _COORDINATOR if node.type == "coordinator" else node.worker
+        if number in nodes:
+            nodes[number] = node
+    return nodes
 
 
-def worker_named(context: Context, name: str) -> int | None:
-    """The worker that a node is, for EXECUTE DIRECT; None for a server without workers. 42704, 0A000."""
-    for number, node in _named(context).items():
+def find_worker(context: Context, name: str) -> int | None:
+    """The worker of a node, for EXECUTE DIRECT; None on a server without workers. 42704, 0A000."""
+    for number, node in _nodes(context).items():
         if node.name == name:
             if number == _COORDINATOR:
                 raise FeatureNotSupported("EXECUTE DIRECT on a coordinator, which has no rows, is not supported")
@@ -51,17 +48,17 @@ def worker_named(context: Context, name: str) -> int | None:
 def node_rows(context: Context) -> list[Mapping[str, object]]:
     """The rows of pgxc_node."""
     members = context.session.database.members
-    there = {each.number: each for each in members.addresses()} if members is not None else {}
+    addresses = {each.number: each for each in members.addresses()} if members is not None else {}
     rows: list[Mapping[str, object]] = []
-    for number, node in _named(context).items():
-        real = there.get(number)
+    for number, node in _nodes(context).items():
+        address = addresses.get(number)
         rows.append(
             {
                 "oid": node.oid,
                 "node_name": node.name,
                 "node_type": "C" if number == _COORDINATOR else "D",
-                "node_port": node.port if node.port is not None else real.port if real is not None else 0,
-                "node_host": node.host or (real.host if real is not None else "localhost"),
+                "node_port": node.port if node.port is not None else address.port if address is not None else 0,
+                "node_host": node.host or (address.host if address is not None else "localhost"),
                 "nodeis_primary": node.primary,
                 "nodeis_preferred": node.preferred,
                 "node_id": number + 1,
@@ -71,13 +68,13 @@ def node_rows(context: Context) -> list[Mapping[str, object]]:
 
 
 def class_rows(context: Context) -> list[Mapping[str, object]]:
-    """The rows of pgxc_class: how tables are distributed, those without DISTRIBUTE BY being spread row by row."""
-    oids = [node.oid for number, node in sorted(_named(context).items()) if number != _COORDINATOR]
+    """The rows of pgxc_class: the distribution of tables; one without DISTRIBUTE BY is distributed row by row."""
+    oids = [node.oid for number, node in sorted(_nodes(context).items()) if number != _COORDINATOR]
     return [
         {
             "pcrelid": table.oid,
             "pclocatortype": _LOCATORS[table.distribution.kind if table.distribution is not None else "roundrobin"],
-            "pcattnum": _place(table),
+            "pcattnum": _hash_column_number(table),
             "pchashalgorithm": int(table.hashed_by is not None),
             "pchashbuckets": BUCKETS if table.hashed_by is not None else 0,
             "nodeoids": oids,
@@ -87,7 +84,7 @@ def class_rows(context: Context) -> list[Mapping[str, object]]:
     ]
 
 
-def _place(table: Table) -> int:
+def _hash_column_number(table: Table) -> int:
     return 0 if table.hashed_by is None else table.columns.index(table.hashed_by) + 1
 
 
@@ -106,10 +103,10 @@ def resident_rows(context: Context) -> list[Mapping[str, object]]:
 
 
 def device_rows(context: Context) -> list[Mapping[str, object]]:
-    """The rows of gpudb_devices: a worker each."""
+    """The rows of gpudb_devices: one for each worker."""
     members = context.session.database.members
     found: list[Mapping[str, object]] = []
-    names = _named(context)
+    names = _nodes(context)
     for member in members.told() if members is not None else ():
         facts = {name: value for name, value, _ in member.device}
         row: dict[str, object] = {"worker": member.number, "node_name": names[member.number].name}
@@ -119,8 +116,8 @@ def device_rows(context: Context) -> list[Mapping[str, object]]:
     return found
 
 
-def fact_rows(context: Context) -> list[Mapping[str, object]]:
-    """The rows of pgstrom_device_info(): each device's facts."""
+def attribute_rows(context: Context) -> list[Mapping[str, object]]:
+    """The rows of pgstrom_device_info(): the attributes of each device."""
     members = context.session.database.members
     return [
         {"gpu_id": member.number, "att_name": name, "att_value": value, "att_desc": meaning}

@@ -1,4 +1,4 @@
-"""What a statement's constants come to is asked before it first runs, as PostgreSQL does when it plans."""
+"""Evaluation of a statement's constants before it first runs, as in PostgreSQL's planner."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from gpudb.session.context import Context
+from gpudb.session.execution.queries import fetch_query
 from gpudb.sql.bound import Expr, OutputColumn, Select, Statement
 from gpudb.sql.constant_checks import check_constants
 from gpudb.sql.traverse import queries
 
 
-def check(context: Context, statement: Statement) -> None:
-    """Raises the error of a constant expression of the statement that PostgreSQL computes beforehand."""
-    from gpudb.session.execution.execution import gathered
+def check_statement_constants(context: Context, statement: Statement) -> None:
+    """Raises the error of a constant expression that PostgreSQL evaluates while it plans the statement."""
 
     def evaluate(exprs: Sequence[Expr]) -> list[object]:
         columns = tuple(OutputColumn(f"c{number}", expr.type) for number, expr in enumerate(exprs, 1))
-        return [_told(column[0]) for column in gathered(context, Select(columns, tuple(exprs))).columns]
+        return [_condition_value(column[0]) for column in fetch_query(context, Select(columns, tuple(exprs))).columns]
 
     for query in queries(statement):
         check_constants(query, evaluate)
 
 
-def _told(value: pa.Scalar) -> object:
-    """What conditions look at: a boolean or None; any other value stays Arrow's, for Python may have none for it."""
+def _condition_value(value: pa.Scalar) -> object:
+    """A boolean or None as conditions read it; other values remain Arrow scalars: Python may not represent them."""
     return value.as_py() if not value.is_valid or pa.types.is_boolean(value.type) else value

@@ -1,34 +1,95 @@
-"""Bound queries over rows that the session holds as Arrow tables, beside what the transaction sees."""
+"""Requests to the engine: a bound query with the session's settings, and with Arrow tables that it reads as frames."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import pyarrow as pa
 
 from gpudb.catalog.model import Catalog
-from gpudb.engine.protocol import Request
+from gpudb.engine.constants import constant_row
+from gpudb.engine.protocol import Request, Settings, Stream
 from gpudb.session.context import Context
+from gpudb.session.execution import cluster_tables, session_functions, system_tables
 from gpudb.sql.bound import Query
 
+K = TypeVar("K")
+V = TypeVar("V")
 
-def request_over(
-    context: Context, query: Query, frames: Mapping[str, pa.Table], snapshot: Catalog | None = None
+
+class LazyMapping(Mapping[K, V]):
+    """A mapping that is built on first access: most statements never read it."""
+
+    def __init__(self, build: Callable[[], Mapping[K, V]]) -> None:
+        self._build: Callable[[], Mapping[K, V]] | None = build
+        self._items: Mapping[K, V] = {}
+
+    def _all(self) -> Mapping[K, V]:
+        build, self._build = self._build, None
+        if build is not None:
+            self._items = build()
+        return self._items
+
+    def __getitem__(self, key: K) -> V:
+        return self._all()[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
+def build_request(
+    context: Context, query: Query, frames: Mapping[str, pa.Table] | None = None, snapshot: Catalog | None = None
 ) -> Request:
-    """A request whose query reads `frames` by their names, over another snapshot than the transaction's if need be."""
-    request = context.request(query)
+    """Returns a request for a query that reads `frames` by name beside the session's own.
+
+    The query reads `snapshot` instead of the transaction's catalog if that is given.
+    """
+    settings = _settings(context)
     if frames:
-        settings = replace(request.settings, frames={**request.settings.frames, **frames})
-        request = replace(request, settings=settings)
-    return request if snapshot is None else replace(request, snapshot=snapshot)
+        settings = replace(settings, frames={**settings.frames, **frames})
+    catalog = context.transaction.catalog if snapshot is None else snapshot
+    return Request(query, catalog, settings, context.parameters, context.cancel)
 
 
-def rows_over(
-    context: Context, query: Query, frames: Mapping[str, pa.Table], snapshot: Catalog | None = None
-) -> pa.Table:
-    """All rows of a query over frames, as columns c1, c2, …"""
-    stream = context.session.engine(query).run(request_over(context, query, frames, snapshot))
+def _settings(context: Context) -> Settings:
+    """The session state on which a result depends."""
+    session = context.session
+    node = context.statement.node_named
+    return Settings(
+        session.settings["timezone"],
+        LazyMapping(lambda: session_functions.values(context)),
+        dict(session.frames) if session.frames else {},
+        session.search_path(),
+        LazyMapping(lambda: system_tables.tables(context)),
+        session.settings["gpudb.fallback"] == "on",
+        context.notice,
+        session.process_id,
+        None if node is None else cluster_tables.find_worker(context, node),
+        session.settings["gpudb.fused"] == "on",
+    )
+
+
+def run_on_engine(
+    context: Context, query: Query, frames: Mapping[str, pa.Table] | None = None, snapshot: Catalog | None = None
+) -> Stream:
+    """Runs a query without session calls on the engine (see `build_request`); a row of constants needs none."""
+    # First, since building the request would be most of the work.
+    row = constant_row(query, context.parameters)
+    return row or context.session.database.engine.run(build_request(context, query, frames, snapshot))
+
+
+def fetch_from_engine(context: Context, query: Query, frames: Mapping[str, pa.Table] | None = None) -> pa.Table:
+    """Runs a query without session calls on the engine; all rows, as columns c1, c2, …"""
+    return collect(run_on_engine(context, query, frames))
+
+
+def collect(stream: Stream) -> pa.Table:
+    """Reads a stream to its end and closes it."""
     try:
         return pa.Table.from_batches(list(stream), schema=stream.schema)
     finally:

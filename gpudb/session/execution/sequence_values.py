@@ -1,30 +1,17 @@
-"""What a session draws from sequences: nextval, currval, lastval and setval."""
+"""Sequence functions of a session: nextval, currval, lastval and setval."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gpudb.catalog.model import Relation, Sequence
 from gpudb.errors import SqlError, UndefinedTable
+from gpudb.session.context import Context
 from gpudb.storage.catalog.sequences import State
-
-if TYPE_CHECKING:
-    from gpudb.session.context import Context
-
-
-@dataclass(slots=True)
-class Drawn:
-    """A session's memory: the last value of each sequence, by OID, and the values that CACHE keeps ready, by file."""
-
-    current: dict[int, int] = field(default_factory=dict)
-    last: int | None = None
-    ready: dict[int, list[range]] = field(default_factory=dict)
 
 
 def named_sequence(context: Context, reference: object) -> Sequence:
-    """The sequence that a regclass means: an OID, or a name on the search path; 42P01, 42809."""
+    """The sequence of a regclass: an OID, or a name on the search path; 42P01, 42809."""
     relation: Relation | None
     catalog = context.transaction.catalog
     if isinstance(reference, int) or str(reference).isdigit():
@@ -51,7 +38,7 @@ def name_parts(text: str) -> list[str]:
 
 
 def _newest(context: Context, sequence: Sequence) -> Sequence:
-    """A sequence as others have changed it since, unless this transaction has: they do not follow snapshots."""
+    """The committed definition of a sequence, unless this transaction changed it: sequences ignore snapshots."""
     transaction = context.transaction
     if transaction.base.by_oid(sequence.oid) is sequence:
         committed = context.session.database.store.catalog().by_oid(sequence.oid)
@@ -61,43 +48,43 @@ def _newest(context: Context, sequence: Sequence) -> Sequence:
 
 
 def state(context: Context, sequence: Sequence) -> State:
-    """Where a sequence stands."""
+    """The state of a sequence."""
     return context.session.database.store.sequences.state(_newest(context, sequence))
 
 
 def draw(context: Context, sequence: Sequence, count: int) -> list[range]:
-    """nextval, `count` times; 25006, 2200H."""
+    """Draws `count` values as nextval does; 25006, 2200H."""
     if not sequence.temporary:
-        _check_writable(context, "nextval()")
-    drawn = context.session.drawn
+        context.check_writable("nextval()")
+    cache = context.session.sequences
     store = context.session.database.store.sequences
-    ready = drawn.ready.pop(sequence.file, [])
-    made: list[range] = []
+    ready = cache.ready.pop(sequence.file, [])
+    values: list[range] = []
     missing = count
     while ready and missing:
-        made.append(ready[0][:missing])
+        values.append(ready[0][:missing])
         rest = ready[0][missing:]
-        missing -= len(made[-1])
+        missing -= len(values[-1])
         ready = [rest, *ready[1:]] if rest else ready[1:]
     if missing:
         fresh = store.take(sequence, max(missing, sequence.cache), missing)
         for each in fresh:
             if missing:
-                made.append(each[:missing])
+                values.append(each[:missing])
                 each = each[missing:]
-                missing -= len(made[-1])
+                missing -= len(values[-1])
             if each:
                 ready.append(each)
     if ready:
-        drawn.ready[sequence.file] = ready
-    drawn.current[sequence.oid] = made[-1][-1]
-    drawn.last = sequence.oid
-    return made
+        cache.ready[sequence.file] = ready
+    cache.current[sequence.oid] = values[-1][-1]
+    cache.last = sequence.oid
+    return values
 
 
 def currval(context: Context, sequence: Sequence) -> int:
-    """The value that this session drew last; 55000 before it drew any."""
-    found = context.session.drawn.current.get(sequence.oid)
+    """The value that this session drew last from the sequence; 55000 if it drew none."""
+    found = context.session.sequences.current.get(sequence.oid)
     if found is None:
         message = f'currval of sequence "{sequence.name}" is not yet defined in this session'
         raise SqlError.of("object_not_in_prerequisite_state", message)
@@ -105,17 +92,17 @@ def currval(context: Context, sequence: Sequence) -> int:
 
 
 def lastval(context: Context) -> int:
-    """The value that nextval gave last in this session, of any sequence that is still there; 55000."""
-    drawn = context.session.drawn
-    if drawn.last is None or context.transaction.catalog.by_oid(drawn.last) is None:
+    """The value that nextval returned last in this session, if its sequence still exists; 55000."""
+    cache = context.session.sequences
+    if cache.last is None or context.transaction.catalog.by_oid(cache.last) is None:
         raise SqlError.of("object_not_in_prerequisite_state", "lastval is not yet defined in this session")
-    return drawn.current[drawn.last]
+    return cache.current[cache.last]
 
 
 def setval(context: Context, sequence: Sequence, value: int, called: bool) -> int:
-    """Goes on from `value`; 22003 outside the sequence's bounds."""
+    """Sets the last value of a sequence, or the next one if not `called`; 22003 outside its bounds."""
     if not sequence.temporary:
-        _check_writable(context, "setval()")
+        context.check_writable("setval()")
     if not sequence.minimum <= value <= sequence.maximum:
         message = (
             f'setval: value {value} is out of bounds for sequence "{sequence.name}"'
@@ -123,12 +110,8 @@ def setval(context: Context, sequence: Sequence, value: int, called: bool) -> in
         )
         raise SqlError.of("numeric_value_out_of_range", message)
     context.session.database.store.sequences.put(sequence, value, called)
-    drawn = context.session.drawn
-    drawn.ready.pop(sequence.file, None)
+    cache = context.session.sequences
+    cache.ready.pop(sequence.file, None)
     if called:
-        drawn.current[sequence.oid] = value
+        cache.current[sequence.oid] = value
     return value
-
-
-def _check_writable(context: Context, what: str) -> None:
-    context.session.check_writable(what)

@@ -1,28 +1,24 @@
-"""What functions give that depend on the session: the time, the user, settings, other sessions."""
+"""Results of functions over the session: the time, the user, settings, other sessions."""
 
 from __future__ import annotations
 
 import datetime as dt
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from gpudb.catalog.postgres.names import schema_oids
 from gpudb.errors import SqlError
 from gpudb.functions.registry import MISSING
+from gpudb.session.context import Context
 from gpudb.session.settings.catalog import VERSION
 from gpudb.values.interval import Interval
 
-if TYPE_CHECKING:
-    from gpudb.session.context import Context
-    from gpudb.session.session import Session
+_SLICE_S = 0.01
 
 
-_NAP_S = 0.01
-
-
-def values(session: Session, context: Context) -> Mapping[str, object]:
-    """The value of each session function's key in one statement; a callable takes the call's constant arguments."""
+def values(context: Context) -> Mapping[str, object]:
+    """The result of each session function in one statement, by key; a callable takes the call's constant arguments."""
+    session = context.session
     started = session.transaction_started or context.started
 
     def current_setting(name: object, missing_ok: object = False) -> object:
@@ -45,28 +41,28 @@ def values(session: Session, context: Context) -> Mapping[str, object]:
         found = [name for name in listed if name in known]
         if implicit is not True:
             return found
-        # What is looked through without being listed: the temporary schema, and pg_catalog.
+        # Searched although the path does not list them: the temporary schema, and pg_catalog.
         before = [name for name in (first, "pg_catalog") if name in known and name not in found]
         return [*before, *found]
 
-    def signalled(way: str) -> object:
+    def signal(method: str) -> object:
         def act(process_id: object) -> object:
             if not isinstance(process_id, int):
                 raise SqlError.of("feature_not_supported", "a process id must be a constant here")
-            return getattr(session.database, way)(process_id)
+            return getattr(session.database, method)(process_id)
 
         return act
 
     def sleep(seconds: object) -> str | None:
-        """Waits, until a cancel at most."""
+        """Waits for a time; a cancel ends the wait."""
         if seconds is None:
             return None
         if seconds is MISSING:
             raise SqlError.of("feature_not_supported", "a time to sleep must be a constant here")
         until = time.monotonic() + (float(seconds) if isinstance(seconds, int | float) else 0.0)
-        while (left := until - time.monotonic()) > 0:
+        while (remaining := until - time.monotonic()) > 0:
             context.cancel.check()
-            time.sleep(min(left, _NAP_S))
+            time.sleep(min(remaining, _SLICE_S))
         return ""
 
     def sleep_for(span: object) -> str | None:
@@ -74,16 +70,16 @@ def values(session: Session, context: Context) -> Mapping[str, object]:
             return sleep((span.months * 30 + span.days) * 86_400 + span.microseconds / 1_000_000)
         return sleep(span)
 
-    def sleep_until(moment: object) -> str | None:
-        if isinstance(moment, dt.datetime):
-            return sleep((moment - dt.datetime.now(dt.UTC)).total_seconds())
-        if moment == "infinity":
+    def sleep_until(instant: object) -> str | None:
+        if isinstance(instant, dt.datetime):
+            return sleep((instant - dt.datetime.now(dt.UTC)).total_seconds())
+        if instant == "infinity":
             raise SqlError.of("feature_not_supported", "to sleep for ever is not supported")
-        return sleep(0 if isinstance(moment, str) else moment)
+        return sleep(0 if isinstance(instant, str) else instant)
 
     return {
         "pg_client_encoding": session.settings["client_encoding"],
-        "pg_advisory_unlock_all": "",  # nobody can take one
+        "pg_advisory_unlock_all": "",  # no function takes an advisory lock
         "pg_sleep": sleep,
         "pg_sleep_for": sleep_for,
         "pg_sleep_until": sleep_until,
@@ -106,8 +102,8 @@ def values(session: Session, context: Context) -> Mapping[str, object]:
         "pg_backend_pid": session.process_id,
         "pg_postmaster_start_time": session.database.started,
         "pg_conf_load_time": session.database.started,
-        "pg_cancel_backend": signalled("cancel"),
-        "pg_terminate_backend": lambda process_id, timeout=0: signalled("terminate")(process_id),  # type: ignore[operator]
+        "pg_cancel_backend": signal("cancel"),
+        "pg_terminate_backend": lambda process_id, timeout=0: signal("terminate")(process_id),  # type: ignore[operator]
         "pg_my_temp_schema": lambda: schema_oids(context.transaction.catalog).get(session.temporary_schema, 0),
         "txid_current": context.transaction.number,
         "pg_current_xact_id": context.transaction.number,

@@ -1,69 +1,65 @@
-"""The rows of functions that tell the server's state: settings, sessions, cursors, prepared statements, keywords."""
+"""Rows of functions over the server's state: settings, sessions, cursors, prepared statements, keywords."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from collections.abc import Sequence as Several
+from collections.abc import Sequence as RowSequence
 from functools import cache
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
 from gpudb import pgdata
 from gpudb.catalog.model import Sequence
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
-from gpudb.session.cursors import open_cursors
+from gpudb.session.context import Context, SessionState
 from gpudb.session.execution import cluster_tables, sequence_values
 from gpudb.session.settings.catalog import SETTINGS, milliseconds
 from gpudb.session.settings.planner import base_units
 from gpudb.types import SqlType
 from gpudb.values.inet import network_key
 
-if TYPE_CHECKING:
-    from gpudb.session.context import Context
-    from gpudb.session.session import Session
-
 Row = Mapping[str, object]
 
 
-def tables(session: Session, context: Context) -> Mapping[str, Callable[[], Several[Row]]]:
-    """How to make the rows of each function, by its name; none is made before it is asked for."""
+def tables(context: Context) -> Mapping[str, Callable[[], RowSequence[Row]]]:
+    """A function for each system function that returns its rows."""
+    session = context.session
     return {
         "pg_show_all_settings": lambda: _settings(session),
         "pg_stat_get_activity": lambda: [_activity(each, context) for each in session.database.sessions()],
-        "pg_cursor": lambda: open_cursors.listed(session),
+        "pg_cursor": lambda: _cursors(session),
         "pg_prepared_statement": lambda: _prepared(session),
         "pg_get_keywords": lambda: _keywords(),
         "pg_timezone_names": _time_zones,
-        "pg_timezone_abbrevs": _abbreviations,
+        "pg_timezone_abbrevs": _time_zone_abbreviations,
         "pgxc_node": lambda: cluster_tables.node_rows(context),
         "pgxc_class": lambda: cluster_tables.class_rows(context),
         "gpudb_resident": lambda: cluster_tables.resident_rows(context),
         "gpudb_devices": lambda: cluster_tables.device_rows(context),
-        "pgstrom_device_info": lambda: cluster_tables.fact_rows(context),
-        SEQUENCE_STATES: lambda: [_standing(context, each) for each in context.transaction.catalog.sequences()],
+        "pgstrom_device_info": lambda: cluster_tables.attribute_rows(context),
+        SEQUENCE_STATES: lambda: [_sequence_state(context, each) for each in context.transaction.catalog.sequences()],
     }
 
 
-def _standing(context: Context, sequence: Sequence) -> Row:
+def _sequence_state(context: Context, sequence: Sequence) -> Row:
     state = sequence_values.state(context, sequence)
     return {"oid": sequence.oid, "last_value": state.value, "log_cnt": state.reserved, "is_called": state.called}
 
 
 @cache
-def _known() -> Mapping[str, Row]:
+def _postgresql_settings() -> Mapping[str, Row]:
     found = pgdata.system("settings")
     assert found is not None
     header, rows = found
     return {str(row[0]).lower(): dict(zip(header, row, strict=True)) for row in rows}
 
 
-def _settings(session: Session) -> list[Row]:
-    """pg_settings: what gpudb has, with what PostgreSQL says of it."""
-    made: dict[str, Row] = {}
+def _settings(session: SessionState) -> list[Row]:
+    """pg_settings: the settings that gpudb has, described as in PostgreSQL."""
+    rows: dict[str, Row] = {}
     for name, value, description in session.settings.show_all():
-        known = _known().get(name.lower())
+        known = _postgresql_settings().get(name.lower())
         setting = SETTINGS[name.lower()]
         row: dict[str, object] = {
             "name": name, "short_desc": description, "category": "gpudb", "vartype": setting.kind,
@@ -78,22 +74,22 @@ def _settings(session: Session) -> list[Row]:
         row.update(setting=shown, boot_val=default, reset_val=default)
         if value != setting.default:
             row["source"] = "session"
-        made[name.lower()] = _shown(row)
-    return [made[name] for name in sorted(made)]
+        rows[name.lower()] = _finish(row)
+    return [rows[name] for name in sorted(rows)]
 
 
-def _shown(row: dict[str, object]) -> Row:
-    listed = row.get("enumvals")
-    if isinstance(listed, str):
+def _finish(row: dict[str, object]) -> Row:
+    values = row.get("enumvals")
+    if isinstance(values, str):
         import json
 
-        row["enumvals"] = json.loads(listed)
+        row["enumvals"] = json.loads(values)
     row["pending_restart"] = False
     row["sourceline"] = None
     return row
 
 
-def _activity(session: Session, context: Context) -> Row:
+def _activity(session: SessionState, context: Context) -> Row:
     catalog = context.transaction.catalog
     role = catalog.roles.get(session.user)
     own = session is context.session
@@ -105,7 +101,7 @@ def _activity(session: Session, context: Context) -> Row:
     started = session.query_started
     waits: tuple[str | None, str | None] = None, None
     if not own:
-        # An extension's events stand under their own names in PostgreSQL too.
+        # PostgreSQL reports the wait events of an extension under type Extension, too.
         waits = ("Client", "ClientRead") if state != "active" else waits
         waits = ("Extension", session.waits_for) if session.waits_for else waits
     asking = catalog.roles.get(context.session.user)
@@ -138,7 +134,21 @@ def _activity(session: Session, context: Context) -> Row:
     }
 
 
-def _prepared(session: Session) -> list[Row]:
+def _cursors(session: SessionState) -> list[Row]:
+    return [
+        {
+            "name": name,
+            "statement": cursor.statement,
+            "is_holdable": cursor.hold,
+            "is_binary": False,
+            "is_scrollable": cursor.rows.goes_back,
+            "creation_time": cursor.declared,
+        }
+        for name, cursor in session.cursors.items()
+    ]
+
+
+def _prepared(session: SessionState) -> list[Row]:
     return [
         {
             "name": name,
@@ -164,18 +174,17 @@ def _keywords() -> list[Row]:
 
 def _time_zones() -> list[Row]:
     now = dt.datetime.now(dt.UTC)
-    made: list[Row] = []
+    rows: list[Row] = []
     for name in sorted(available_timezones()):
         if name.startswith(("posix/", "right/")) or name in {"localtime", "posixrules", "Factory"}:
             continue
-        here = now.astimezone(ZoneInfo(name))
-        offset, daylight = here.utcoffset() or dt.timedelta(), bool(here.dst())
-        row = {"name": name, "abbrev": here.tzname(), "utc_offset": _interval(offset), "is_dst": daylight}
-        made.append(row)
-    return made
+        local = now.astimezone(ZoneInfo(name))
+        offset, daylight = local.utcoffset() or dt.timedelta(), bool(local.dst())
+        rows.append({"name": name, "abbrev": local.tzname(), "utc_offset": _interval(offset), "is_dst": daylight})
+    return rows
 
 
-def _abbreviations() -> list[Row]:
+def _time_zone_abbreviations() -> list[Row]:
     return [
         {
             "abbrev": row["abbrev"],
@@ -187,5 +196,5 @@ def _abbreviations() -> list[Row]:
 
 
 def _interval(offset: dt.timedelta) -> tuple[int, int, int]:
-    """Months, days and nanoseconds, as Arrow holds an interval."""
+    """Months, days and nanoseconds, the fields of an Arrow interval."""
     return (0, 0, int(offset.total_seconds()) * 1_000_000_000)

@@ -1,4 +1,4 @@
-"""Numeric parameters of more digits than a plan for all values has room for: they are bound with their own."""
+"""Numeric parameters with more digits than a generic plan holds: they are bound with their own precision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType
 
 
 def wide_parameters(values: Sequence[object]) -> Mapping[int, SqlType]:
-    """By their numbers the types of all numerics, and arrays of them, where one is such a parameter."""
+    """The types of all numeric parameters and arrays of them, by number, if one of them is wide; else none."""
     found = {}
     wide = False
     for number, value in enumerate(values, 1):

@@ -101,7 +101,7 @@ def views_of_column(context: Context, table: Table, name: str) -> list[Relation]
 def _columns_read(context: Context, view: Relation, table: Table) -> set[int]:
     query = stored_query(view)
     assert query is not None
-    binder = context.session.binder(context)
+    binder = context.binder()
     binder.text = query
     nodes = list(walk(bind_query(binder, parse(query)[0].node, None)))
     scans = {node.rel for node in nodes if isinstance(node, Scan) and node.table.oid == table.oid}

@@ -30,7 +30,7 @@ def _check_default(context: Context, node: Any) -> None:
     what = _NOT_IN_DEFAULTS.get(node.DESCRIPTOR.name)
     if what is not None:
         error = FeatureNotSupported(f"cannot use {what} in DEFAULT expression")
-        raise context.session.binder(context).locate(error, node.location)
+        raise context.binder().locate(error, node.location)
     for field, value in node.ListFields():
         if field.message_type is not None:
             for each in value if field.is_repeated else (value,):

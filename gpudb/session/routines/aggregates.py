@@ -11,10 +11,10 @@ from gpudb.catalog.model import Aggregation, Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, implementation
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.objects.names import identifier, lasting_schema
 from gpudb.session.results import Result
-from gpudb.session.routines.create import check_polymorphic, in_place, parameter_type
+from gpudb.session.routines.create_routine import check_polymorphic, in_place, parameter_type
 from gpudb.sql.bind.expressions.routines import as_function, find_routines
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Constant
@@ -29,7 +29,6 @@ _HINTS = frozenset({"sspace", "sortop", "finalfunc_modify"})
 _OLD = {"sfunc1": "sfunc", "stype1": "stype", "initcond1": "initcond", "sspace1": "sspace"}
 
 
-@handles("DefineStmt")
 def define(context: Context) -> Result:
     """CREATE AGGREGATE; other things that are defined by a list of attributes are refused by name."""
     node: Any = context.statement.node
@@ -48,7 +47,7 @@ _NAMES = {
 def create_aggregate(context: Context) -> Result:
     """CREATE [OR REPLACE] AGGREGATE name (types) (SFUNC = …, STYPE = …, …)."""
     node: Any = context.statement.node
-    context.session.check_writable("CREATE AGGREGATE")
+    context.check_writable("CREATE AGGREGATE")
     names = strings(node.defnames)
     schema = lasting_schema(context, names[-2] if len(names) > 1 else "", "aggregates")
     options = _options(context, node)
@@ -81,7 +80,7 @@ def create_aggregate(context: Context) -> Result:
     check_polymorphic(made)
     made = in_place(context, made, replaced=bool(node.replace))
     context.transaction.set_catalog(context.transaction.catalog.with_routine(made))
-    return command("CREATE AGGREGATE")
+    return Result("CREATE AGGREGATE")
 
 
 def _options(context: Context, node: Any) -> dict[str, Any]:
@@ -169,7 +168,7 @@ def _composed(
             raise SqlError.of("datatype_mismatch", message)
     _check_hints(options, types)
     if initial is not None and state.name not in resolve.POLYMORPHIC:
-        coerce(context.session.binder(context), Constant(initial, UNKNOWN), state)
+        coerce(context.binder(), Constant(initial, UNKNOWN), state)
     oids = (transition.oid, final.oid if final else 0, combine.oid if combine else 0)
     return Aggregation(oids[0], state, initial, oids[1], extra, oids[2]), result
 
@@ -199,7 +198,7 @@ def _function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tupl
     if kind(option.arg) not in {"type_name", "string"}:
         raise SqlError.of("syntax_error", f"argument of {option.defname} must be a name")
     names = strings(named.names) if kind(option.arg) == "type_name" else (named.sval,)
-    binder = context.session.binder(context)
+    binder = context.binder()
     routines = find_routines(binder, names)
     own = tuple(as_function(each) for each in routines if each.kind == "f")
     try:

@@ -10,12 +10,12 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog, Relation, Routine, stored_query
 from gpudb.catalog.row_types import as_of_now
 from gpudb.errors import SqlError, UndefinedFunction
-from gpudb.session.context import Context, command
-from gpudb.session.ddl.drop import drop_with_dependents
+from gpudb.session.context import Context
 from gpudb.session.objects.dependents import Dependent, settle, through_views
 from gpudb.session.objects.names import lasting_schema
+from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
-from gpudb.session.routines.create import parameter_type
+from gpudb.session.routines.create_routine import parameter_type
 from gpudb.sql.parse.parser import inner, parse, strings
 
 KINDS = {"FUNCTION": "f", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
@@ -88,7 +88,7 @@ def drop_routines(context: Context, node: Any, what: str) -> Result:
             context.notice(f"{message}, skipping")
             continue
         drop_routine(context, found, cascade=node.behavior == pg.DROP_CASCADE)
-    return command(f"DROP {what}")
+    return Result(f"DROP {what}")
 
 
 def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
@@ -150,18 +150,18 @@ def rename_routine(context: Context, node: Any, what: str, new: str) -> Result:
     """ALTER FUNCTION … RENAME TO."""
     found = needed_routine(context, inner(node.object), what)
     put_routine(context, found, replace(found, name=new))
-    return command(f"ALTER {what}")
+    return Result(f"ALTER {what}")
 
 
 def move_routine(context: Context, node: Any, what: str) -> Result:
     """ALTER FUNCTION … SET SCHEMA."""
     found = needed_routine(context, inner(node.object), what)
     put_routine(context, found, replace(found, schema=lasting_schema(context, node.newschema, "functions")))
-    return command(f"ALTER {what}")
+    return Result(f"ALTER {what}")
 
 
 def comment_on_routine(context: Context, node: Any, what: str) -> Result:
     """COMMENT ON FUNCTION."""
     found = needed_routine(context, inner(node.object), what)
     put_routine(context, found, replace(found, comment=node.comment or None))
-    return command("COMMENT")
+    return Result("COMMENT")

@@ -163,7 +163,7 @@ def setting(name: str) -> Setting:
     return found
 
 
-Mark = tuple[dict[str, str], dict[str, str]]
+SettingsSnapshot = tuple[dict[str, str], dict[str, str]]
 
 
 class SettingValues:
@@ -228,13 +228,13 @@ class SettingValues:
         """A transaction starts."""
         self._before = dict(self._session)
 
-    def mark(self) -> Mark:
-        """The values now, for `back_to` at a ROLLBACK TO SAVEPOINT."""
+    def snapshot(self) -> SettingsSnapshot:
+        """Returns the current values, for `restore` at a ROLLBACK TO SAVEPOINT."""
         return dict(self._session), dict(self._local)
 
-    def back_to(self, mark: Mark) -> None:
-        """Undoes every SET since a mark, which may be used again."""
-        self._session, self._local = map(dict, mark)
+    def restore(self, snapshot: SettingsSnapshot) -> None:
+        """Undoes every SET since a snapshot, which can be restored again."""
+        self._session, self._local = map(dict, snapshot)
         self._changed()
 
     def end(self, *, committed: bool) -> None:

@@ -1,74 +1,75 @@
-"""Foreign keys that are looked at when the transaction ends: which they are now, and what waits for it."""
+"""Foreign key checks that a transaction defers to its end, and the changes that they check."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+
+import pyarrow as pa
 
 from gpudb.catalog.model import DataFile, ForeignKey
 
-if TYPE_CHECKING:
-    from gpudb.session.dml.references import Leaving
-    from gpudb.session.session import Session
-
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """Rows were added to a table, or refer to something else, since it had `files`."""
+class ReferencingChange:
+    """Rows were added to the referencing table, or refer to another key, since the table had `files`."""
 
     owner: int
     foreign: ForeignKey
     files: tuple[DataFile, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ReferencedChange:
+    """Keys of rows of the referenced table that were deleted (`deleted`) or updated.
+
+    If ON UPDATE has an action, the columns of the new keys follow those of the old keys. With NO ACTION a key may exist
+    unchanged in another row; with the other actions it has changed.
+    """
+
+    referenced: int
+    owner: int
+    foreign: ForeignKey
+    keys: pa.Table
+    deleted: bool
+
+    @property
+    def action(self) -> str:
+        """The foreign key's action for this change, as pg_constraint's letter."""
+        return self.foreign.on_delete if self.deleted else self.foreign.on_update
+
+
+Change = ReferencingChange | ReferencedChange
+
+
 @dataclass(slots=True)
-class Deferral:
-    """One transaction's: what SET CONSTRAINTS said, of `every` one or of `some` by OID, and what is to be looked at."""
+class DeferredChecks:
+    """SET CONSTRAINTS of one transaction, for ALL (`default`) or by a foreign key's OID, and the pending checks."""
 
-    every: bool | None = None
-    some: dict[int, bool] = field(default_factory=dict)
-    events: list[Added | Leaving] = field(default_factory=list)
+    default: bool | None = None
+    by_oid: dict[int, bool] = field(default_factory=dict)
+    pending: list[Change] = field(default_factory=list)
 
-    def covers(self, foreign: ForeignKey) -> bool:
-        """Whether a foreign key waits for the end."""
+    def is_deferred(self, foreign: ForeignKey) -> bool:
+        """Whether a foreign key is checked at the end of the transaction."""
         if not foreign.deferrable:
             return False
-        said = self.some.get(foreign.oid, self.every)
-        return foreign.deferred if said is None else said
+        deferred = self.by_oid.get(foreign.oid, self.default)
+        return foreign.deferred if deferred is None else deferred
 
-    def remember(self, event: Added | Leaving) -> None:
-        """Keeps what is to be looked at; the first of what was added to a table stands for all."""
-        if isinstance(event, Added) and any(
-            isinstance(each, Added) and each.foreign.oid == event.foreign.oid for each in self.events
+    def add(self, change: Change) -> None:
+        """Adds a pending check; the first change that adds rows to a table covers the later ones."""
+        if isinstance(change, ReferencingChange) and any(
+            isinstance(each, ReferencingChange) and each.foreign.oid == change.foreign.oid for each in self.pending
         ):
             return
-        self.events.append(event)
+        self.pending.append(change)
 
-    def copy(self) -> Deferral:
-        """As it is now, for a savepoint."""
-        return Deferral(self.every, dict(self.some), list(self.events))
+    def copy(self) -> DeferredChecks:
+        """Returns a copy for a savepoint."""
+        return DeferredChecks(self.default, dict(self.by_oid), list(self.pending))
 
-    def due(self) -> list[Added | Leaving]:
-        """Takes out what need not wait any longer."""
-        found = [each for each in self.events if not self.covers(each.foreign)]
-        self.events = [each for each in self.events if self.covers(each.foreign)]
-        return found
-
-
-_DEFERRALS: WeakKeyDictionary[Session, Deferral] = WeakKeyDictionary()
-
-
-def deferral(session: Session) -> Deferral:
-    """What the session's transaction has put off."""
-    return _DEFERRALS.setdefault(session, Deferral())
-
-
-def back_to(session: Session, kept: Deferral) -> None:
-    """What had been put off at a savepoint is so again."""
-    _DEFERRALS[session] = kept.copy()
-
-
-def forget(session: Session) -> Deferral | None:
-    """What a transaction that ends had put off."""
-    return _DEFERRALS.pop(session, None)
+    def take_due(self) -> list[Change]:
+        """Removes and returns the checks that are no longer deferred."""
+        due = [each for each in self.pending if not self.is_deferred(each.foreign)]
+        self.pending = [each for each in self.pending if self.is_deferred(each.foreign)]
+        return due

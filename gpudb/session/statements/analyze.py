@@ -8,14 +8,13 @@ from typing import Any
 
 from gpudb.catalog.model import Relation, Table
 from gpudb.errors import UndefinedTable
-from gpudb.session.context import Context, command, handles
-from gpudb.session.ddl.alter_table import column_of, put
+from gpudb.session.context import Context
 from gpudb.session.objects.names import named_relation, spoken
+from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, strings
 
 
-@handles("VacuumStmt")
 def vacuum(context: Context) -> Result:
     """ANALYZE and VACUUM [ANALYZE] [table [(column, …)], …]; of all tables where none is named."""
     node: Any = context.statement.node
@@ -28,7 +27,7 @@ def vacuum(context: Context) -> Result:
             raise UndefinedTable(f'relation "{spoken(each.relation)}" does not exist')
         named = strings(each.va_cols)
         for name in named:
-            column_of(relation, name)
+            find_column(relation, name)
         relations.append((relation, named))
     if not node.rels:
         relations = [(table, ()) for table in context.transaction.catalog.tables()]
@@ -38,7 +37,7 @@ def vacuum(context: Context) -> Result:
             context.notice(message, severity="WARNING", sqlstate="01000")
         elif gathers:
             _gather(context, relation, names)
-    return command(word.upper())
+    return Result(word.upper())
 
 
 def _gather(context: Context, table: Table, names: Sequence[str]) -> None:
@@ -48,4 +47,4 @@ def _gather(context: Context, table: Table, names: Sequence[str]) -> None:
     kept = tuple(each for each in table.statistics if each.field_id in there)
     made = context.session.database.cpu.statistics(table, columns, context.cancel)
     if kept + made != table.statistics:
-        put(context, replace(table, statistics=kept + made))
+        put_relation(context, replace(table, statistics=kept + made))

@@ -10,10 +10,11 @@ from typing import Any
 
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.context import Context, handles, text_rows
+from gpudb.session.context import Context
 from gpudb.session.execution.binding import BINDABLE, bind_statement
-from gpudb.session.execution.execution import undrawn
-from gpudb.session.results import Result, ResultColumn
+from gpudb.session.execution.requests import build_request
+from gpudb.session.execution.session_calls import without_session_calls
+from gpudb.session.results import Result, ResultColumn, text_result
 from gpudb.session.statements.prepared import entered
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, Update, WithChanges
 from gpudb.sql.parse.parser import RawStatement, inner
@@ -31,7 +32,6 @@ class _Shown:
     verbose: bool
 
 
-@handles("ExplainStmt")
 def explain(context: Context) -> Result:
     """EXPLAIN [(ANALYZE, VERBOSE, COSTS, TIMING, SUMMARY, BUFFERS, FORMAT text | json)] statement.
 
@@ -56,13 +56,13 @@ def explain(context: Context) -> Result:
     if analyze and isinstance(bound, DataChange):
         raise FeatureNotSupported("EXPLAIN ANALYZE of INSERT, UPDATE, DELETE or MERGE is not supported")
     query = bound.query if isinstance(bound, DataChange) else bound
-    if context.draws or inside.draws:
+    if context.session_calls or inside.session_calls:
         if analyze:
             raise FeatureNotSupported("EXPLAIN ANALYZE of a statement that calls sequence functions is not supported")
-        query = undrawn(query)
+        query = without_session_calls(query)
     planned = time.perf_counter()
-    engine = context.session.engine(query)
-    plan = engine.explain(inside.request(query), analyze=analyze)
+    engine = context.session.database.engine
+    plan = engine.explain(build_request(inside, query), analyze=analyze)
     ended = time.perf_counter()
     execution = 1000 * (ended - planned) if plan.execution is None else plan.execution
     if isinstance(bound, DataChange):
@@ -79,10 +79,10 @@ def explain(context: Context) -> Result:
     )
     if form == "json":
         text = json.dumps([{"Plan": _json(plan, shown), "Engine": engine.name, **times}], indent=2)
-        return text_rows("EXPLAIN", ("QUERY PLAN",), [(text,)], JSON)
+        return text_result("EXPLAIN", ("QUERY PLAN",), [(text,)], JSON)
     lines = [*_lines(plan, shown, 0), f"Engine: {engine.name}"]
     lines += (f"{key}: {value:.3f} ms" for key, value in times.items())
-    return text_rows("EXPLAIN", ("QUERY PLAN",), [(line,) for line in lines])
+    return text_result("EXPLAIN", ("QUERY PLAN",), [(line,) for line in lines])
 
 
 def plan_columns(node: Any) -> tuple[ResultColumn, ...]:
@@ -91,12 +91,12 @@ def plan_columns(node: Any) -> tuple[ResultColumn, ...]:
     return (ResultColumn("QUERY PLAN", JSON if form == "json" else TEXT),)
 
 
-def described(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultColumn, ...]]:
+def describe_explain(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultColumn, ...]]:
     """The types of the parameters `$n` of an EXPLAIN, which are those of what it explains, and its column."""
     node: Any = context.statement.node
     if inner(node.query).DESCRIPTOR.name == "ExecuteStmt":
         return (), plan_columns(node)
-    binder = context.session.binder(context, describing=True)
+    binder = context.binder(describing=True)
     binder.declare_parameters(context.parameter_oids)
     bind_statement(binder, _inside(context).statement)
     return binder.parameter_types(), plan_columns(node)

@@ -12,20 +12,19 @@ from dataclasses import replace
 
 from gpudb.catalog.model import Node
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.context import Context, command, handles
-from gpudb.session.execution.cluster_tables import count
+from gpudb.session.context import Context
+from gpudb.session.execution.cluster_tables import count_data_nodes
 from gpudb.session.results import Result
 
 _OPTIONS = {"type", "host", "port", "primary", "preferred"}
 _ON = {"true": True, "on": True, "1": True, "yes": True, "false": False, "off": False, "0": False, "no": False}
 
 
-@handles("NodeStmt")
-def about_node(context: Context) -> Result:
+def change_node(context: Context) -> Result:
     """CREATE | ALTER | DROP NODE name [WITH (option [= value], …)]."""
     wanted = context.statement.about_node
     assert wanted is not None
-    context.session.check_writable(f"{wanted.verb.upper()} NODE")
+    context.check_writable(f"{wanted.verb.upper()} NODE")
     catalog = context.transaction.catalog
     role = catalog.roles.get(context.session.user)
     if role is None or not role.superuser:
@@ -46,7 +45,7 @@ def about_node(context: Context) -> Result:
         context.transaction.set_catalog(catalog.with_node(_with_options(known, dict(wanted.options))))
     else:
         context.transaction.set_catalog(catalog.without_node(wanted.name))
-    return command(f"{wanted.verb.upper()} NODE")
+    return Result(f"{wanted.verb.upper()} NODE")
 
 
 def _with_options(node: Node, options: Mapping[str, str]) -> Node:
@@ -85,7 +84,7 @@ def _flag(name: str, value: str) -> bool:
 
 def _free(context: Context, kind: str) -> int:
     """The first member of a kind that has no name; 55000 if all have one."""
-    of_kind = [0] if kind == "coordinator" else list(range(count(context.session)))
+    of_kind = [0] if kind == "coordinator" else list(range(count_data_nodes(context)))
     taken = {node.worker for node in context.transaction.catalog.nodes.values() if node.type == kind}
     for number in of_kind:
         if number not in taken:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gpudb.errors import SqlError
-from gpudb.session.context import Context, columns_of, command, handler, handles
+from gpudb.session.context import Context
 from gpudb.session.execution.binding import bind_statement
-from gpudb.session.results import Prepared, Result, as_prepared
+from gpudb.session.execution.requests import fetch_from_engine
+from gpudb.session.results import Prepared, Result, check_columns, statement_columns
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
@@ -16,7 +17,6 @@ from gpudb.sql.bound import Constant, OutputColumn, Select
 from gpudb.sql.parse.parser import RawStatement, deparse, inner
 
 
-@handles("PrepareStmt")
 def prepare(context: Context) -> Result:
     """PREPARE name [(types)] AS statement."""
     node: Any = context.statement.node
@@ -27,21 +27,21 @@ def prepare(context: Context) -> Result:
     body = inner(node.query)
     text = deparse(body)
     statement = RawStatement(body, text)
-    binder = session.binder(context, describing=True)
+    binder = context.binder(describing=True)
     binder.declare_parameters([type_name(inner(each), binder).oid for each in node.argtypes])
     bound = bind_statement(binder, statement)
-    session.save(node.name, Prepared(text, binder.parameter_types(), columns_of(bound), statement, from_sql=True))
-    return command("PREPARE")
+    session.save(
+        node.name, Prepared(text, binder.parameter_types(), statement_columns(bound), statement, from_sql=True)
+    )
+    return Result("PREPARE")
 
 
-@handles("ExecuteStmt")
 def execute(context: Context) -> Result:
     """EXECUTE name (values)."""
     node: Any = context.statement.node
     inside = entered(context, node)
-    carry_out = handler(inside.statement.kind)
-    assert carry_out is not None
-    return as_prepared(context.session.saved(node.name), carry_out(inside))
+    handler = context.session.handlers[inside.statement.kind]
+    return check_columns(context.session.saved(node.name), handler(inside))
 
 
 def entered(context: Context, node: Any) -> Context:
@@ -53,7 +53,7 @@ def entered(context: Context, node: Any) -> Context:
         detail = f"Expected {len(prepared.parameters)} parameters but got {len(node.params)}."
         raise SqlError.of("syntax_error", message, detail=detail)
     assert isinstance(prepared.bound, RawStatement)
-    binder = session.binder(context)
+    binder = context.binder()
     scope = Scope(clause="VALUES")
     values = []
     for each, wanted in zip(node.params, prepared.parameters, strict=True):
@@ -62,20 +62,18 @@ def entered(context: Context, node: Any) -> Context:
             values.append(expr.value)
             continue
         query = Select((OutputColumn("value", expr.type),), (expr,))
-        batches = list(session.engine(query).run(context.request(query)))
-        values.append(batches[0].column(0)[0].as_py())
+        values.append(fetch_from_engine(context, query).column(0)[0].as_py())
     inside = Context(session, prepared.bound, context.transaction, context.cancel, tuple(values))
     inside.parameter_oids = prepared.oids
     return inside
 
 
-@handles("DeallocateStmt")
 def deallocate(context: Context) -> Result:
     """DEALLOCATE name, or ALL."""
     node: Any = context.statement.node
     if node.isall or not node.name:
         context.session.prepared.clear()
-        return command("DEALLOCATE ALL")
+        return Result("DEALLOCATE ALL")
     context.session.saved(node.name)
     context.session.forget(node.name)
-    return command("DEALLOCATE")
+    return Result("DEALLOCATE")

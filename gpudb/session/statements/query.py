@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from gpudb.session.context import Context, handles, result_columns
+from gpudb.session.context import Context
 from gpudb.session.copy.load_data import load_call
 from gpudb.session.dml.changes import select_with_changes
-from gpudb.session.execution import execution
-from gpudb.session.execution.cluster_tables import worker_named
-from gpudb.session.results import Result, ResultColumn
+from gpudb.session.execution.cluster_tables import find_worker
+from gpudb.session.execution.queries import run_query
+from gpudb.session.results import Result, ResultColumn, result_columns
 from gpudb.sql.bound import Query
 from gpudb.sql.parse.parser import changes_data
 
 
-@handles("SelectStmt")
 def select(context: Context) -> Result:
     """SELECT and VALUES."""
     if context.statement.node_named is not None:
-        worker_named(context, context.statement.node_named)
+        find_worker(context, context.statement.node_named)
     loaded = load_call(context)
     if loaded is not None:
         return loaded
@@ -31,5 +30,5 @@ def rows(
     context: Context, query: Query, tag: str = "SELECT", columns: tuple[ResultColumn, ...] | None = None
 ) -> Result:
     """A query's rows as a result; `columns` are the query's as clients are told of them, if the caller has them."""
-    stream = execution.run(context, query)
+    stream = run_query(context, query)
     return Result(tag, columns or result_columns(query.columns), iter(stream), stream.close)

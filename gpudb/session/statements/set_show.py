@@ -8,18 +8,18 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.postgres.deparse import quoted_name
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.context import Context, command, handles, text_rows
-from gpudb.session.cursors.statements import close_all
-from gpudb.session.ddl.drop import drop_temporary_in
-from gpudb.session.execution.sequence_values import Drawn
-from gpudb.session.results import Result, ResultColumn
+from gpudb.session.context import Context
+from gpudb.session.cursors.open_cursors import close_all
+from gpudb.session.ddl.temporary_tables import drop_relations
+from gpudb.session.results import Result, ResultColumn, text_result
 from gpudb.session.settings.catalog import setting
+from gpudb.session.settings.constants import constant_text
+from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.session.statements.transactions import apply_modes
-from gpudb.sql.parse.parser import inner, kind
+from gpudb.sql.parse.parser import inner
 from gpudb.types import TEXT
 
 
-@handles("VariableSetStmt")
 def set_variable(context: Context) -> Result:
     """SET, SET LOCAL, SET TRANSACTION, RESET."""
     node: Any = context.statement.node
@@ -27,7 +27,7 @@ def set_variable(context: Context) -> Result:
     how = pg.VariableSetKind.Name(node.kind)
     if how == "VAR_RESET_ALL":
         settings.reset_all()
-        return command("RESET")
+        return Result("RESET")
     if how == "VAR_SET_MULTI":
         if node.name == "TRANSACTION":
             apply_modes(context, node.args)
@@ -35,15 +35,15 @@ def set_variable(context: Context) -> Result:
             _characteristics(context, node.args)
         else:
             raise FeatureNotSupported(f"SET {node.name} is not supported")
-        return command("SET")
+        return Result("SET")
     if node.name in {"session_authorization", "role"}:
         return _role(context, node, how)
     if how in {"VAR_RESET", "VAR_SET_DEFAULT"}:
         settings.set(node.name, None, local=node.is_local)
-        return command("RESET" if how == "VAR_RESET" else "SET")
+        return Result("RESET" if how == "VAR_RESET" else "SET")
     if how == "VAR_SET_CURRENT":
         settings.set(node.name, settings[node.name], local=node.is_local)
-        return command("SET")
+        return Result("SET")
     if node.is_local and not context.session.explicit:
         context.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
     texts = [constant_text(each, node.name) for each in node.args]
@@ -51,7 +51,7 @@ def set_variable(context: Context) -> Result:
         # A list of names, each of which may hold what would end another.
         texts = [quoted_name(each) if each else '""' for each in texts]
     settings.set(node.name, ", ".join(texts), local=node.is_local)
-    return command("SET")
+    return Result("SET")
 
 
 def _role(context: Context, node: Any, how: str) -> Result:
@@ -59,7 +59,7 @@ def _role(context: Context, node: Any, how: str) -> Result:
     name = constant_text(node.args[0], node.name) if len(node.args) else "none"
     if name.lower() not in {"none", context.session.user}:
         raise FeatureNotSupported("becoming another role is not supported")
-    return command("RESET" if how == "VAR_RESET" else "SET")
+    return Result("RESET" if how == "VAR_RESET" else "SET")
 
 
 def _characteristics(context: Context, options: Any) -> None:
@@ -76,22 +76,6 @@ def _characteristics(context: Context, options: Any) -> None:
             context.session.settings.set("default_transaction_read_only", value)
 
 
-def constant_text(node: Any, name: str) -> str:
-    """A value as text; identifiers of search_path are quoted where they need it."""
-    message = inner(node)
-    if kind(node) == "a_const":
-        which = message.WhichOneof("val")
-        if which == "sval":
-            text = str(message.sval.sval)
-            plain = text.replace("_", "a").replace("$", "a").isalnum() and text == text.lower()
-            return f'"{text}"' if name == "search_path" and not plain else text
-        return str(message.ival.ival if which == "ival" else message.fval.fval)
-    if kind(node) == "type_cast":
-        # SET TIME ZONE INTERVAL '+01:00' HOUR TO MINUTE
-        return str(inner(message.arg).sval.sval)
-    raise SqlError.of("syntax_error", f"SET {name} takes only simple constants")
-
-
 def show_columns(name: str) -> tuple[ResultColumn, ...]:
     """The columns of SHOW."""
     if name == "all":
@@ -99,7 +83,6 @@ def show_columns(name: str) -> tuple[ResultColumn, ...]:
     return (ResultColumn(setting(name).name if "." not in name else name, TEXT),)
 
 
-@handles("VariableShowStmt")
 def show(context: Context) -> Result:
     """SHOW name and SHOW ALL."""
     node: Any = context.statement.node
@@ -107,17 +90,15 @@ def show(context: Context) -> Result:
     columns = show_columns(node.name)
     names = tuple(column.name for column in columns)
     if node.name == "all":
-        return text_rows("SHOW", names, [tuple(row) for row in settings.show_all()])
-    return text_rows("SHOW", names, [(settings[node.name],)])
+        return text_result("SHOW", names, [tuple(row) for row in settings.show_all()])
+    return text_result("SHOW", names, [(settings[node.name],)])
 
 
-@handles("UnlistenStmt")
 def unlisten(context: Context) -> Result:
     """UNLISTEN: LISTEN is refused, so that there is nothing to end. Drivers' pools send it with each connection."""
-    return command("UNLISTEN")
+    return Result("UNLISTEN")
 
 
-@handles("DiscardStmt")
 def discard(context: Context) -> Result:
     """DISCARD ALL, PLANS, TEMP, SEQUENCES."""
     node: Any = context.statement.node
@@ -129,7 +110,7 @@ def discard(context: Context) -> Result:
         context.session.settings.reset_all()
         context.session.prepared.clear()
     if what in {"ALL", "TEMP"}:
-        drop_temporary_in(context)
+        drop_relations(context)
     if what in {"ALL", "SEQUENCES"}:
-        context.session.drawn = Drawn()
-    return command(f"DISCARD {what}")
+        context.session.sequences = SequenceCache()
+    return Result(f"DISCARD {what}")

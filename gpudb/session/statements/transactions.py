@@ -8,15 +8,14 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.context import Context, command, handles
-from gpudb.session.dml.changes import lock_table
+from gpudb.session.context import Context
+from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result
-from gpudb.session.state.deferral import back_to, deferral
+from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.parser import inner, present
 
 
-@handles("TransactionStmt")
 def transaction(context: Context) -> Result:
     """Every statement that begins or ends a transaction or a part of one."""
     node: Any = context.statement.node
@@ -27,30 +26,35 @@ def transaction(context: Context) -> Result:
                 context.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
             apply_modes(context, node.options)
             session.explicit = True
-            return command("BEGIN" if verb == "BEGIN" else "START TRANSACTION")
+            return Result("BEGIN" if verb == "BEGIN" else "START TRANSACTION")
         case "COMMIT":
             return _end(context, commit=True, chain=node.chain)
         case "ROLLBACK":
             return _end(context, commit=False, chain=node.chain)
         case "SAVEPOINT":
             _in_block(context, "SAVEPOINT")
-            kept = (context.transaction.savepoint(), session.settings.mark(), deferral(session).copy())
-            session.savepoints.append((node.savepoint_name, *kept))
-            return command("SAVEPOINT")
+            savepoint = SessionSavepoint(
+                node.savepoint_name,
+                context.transaction.savepoint(),
+                session.settings.snapshot(),
+                session.deferred_checks.copy(),
+            )
+            session.savepoints.append(savepoint)
+            return Result("SAVEPOINT")
         case "RELEASE":
             _in_block(context, "RELEASE SAVEPOINT")
             del session.savepoints[_savepoint(context, node.savepoint_name) :]
-            return command("RELEASE")
+            return Result("RELEASE")
         case "ROLLBACK_TO":
             _in_block(context, "ROLLBACK TO SAVEPOINT")
             at = _savepoint(context, node.savepoint_name)
-            _, savepoint, values, put_off = session.savepoints[at]
-            context.transaction.rollback_to(savepoint)
-            session.settings.back_to(values)
-            back_to(session, put_off)
+            savepoint = session.savepoints[at]
+            context.transaction.rollback_to(savepoint.transaction)
+            session.settings.restore(savepoint.settings)
+            session.deferred_checks = savepoint.deferred_checks.copy()
             del session.savepoints[at + 1 :]
             session.failed = False
-            return command("ROLLBACK")
+            return Result("ROLLBACK")
         case other:
             raise FeatureNotSupported(f"{other.replace('_', ' ')} is not supported")
 
@@ -66,7 +70,7 @@ def _end(context: Context, *, commit: bool, chain: bool) -> Result:
     session.end_transaction(commit=commit_now)
     if chain:
         session.explicit = True
-    return command("COMMIT" if commit_now else "ROLLBACK")
+    return Result("COMMIT" if commit_now else "ROLLBACK")
 
 
 def _in_block(context: Context, what: str) -> None:
@@ -76,7 +80,7 @@ def _in_block(context: Context, what: str) -> None:
 
 
 def _savepoint(context: Context, name: str) -> int:
-    names = [each for each, *_ in context.session.savepoints]
+    names = [each.name for each in context.session.savepoints]
     if name not in names:
         raise SqlError.of("invalid_savepoint_specification", f'savepoint "{name}" does not exist')
     return len(names) - 1 - names[::-1].index(name)
@@ -100,13 +104,12 @@ def apply_modes(context: Context, options: Any) -> None:
             raise FeatureNotSupported(f"transaction option {option.defname} is not supported")
 
 
-@handles("LockStmt")
 def lock(context: Context) -> Result:
     """LOCK TABLE: keeps other writers of whole files out until the transaction ends."""
     _in_block(context, "LOCK TABLE")
     node: Any = context.statement.node
     for each in node.relations:
-        relation = find_relation(context.session.binder(context), inner(each).schemaname, inner(each).relname)
+        relation = find_relation(context.binder(), inner(each).schemaname, inner(each).relname)
         if isinstance(relation, Table):
             lock_table(context, relation)
-    return command("LOCK TABLE")
+    return Result("LOCK TABLE")

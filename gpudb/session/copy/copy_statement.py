@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.session.context import Context, handles
+from gpudb.session.context import Context
 from gpudb.session.copy import copy_from, copy_to
 from gpudb.session.copy.server_files import check_file_access, writable_file
 from gpudb.session.results import Result
@@ -20,7 +20,6 @@ from gpudb.storage.copy.options import (
 )
 
 
-@handles("CopyStmt")
 def copy(context: Context) -> Result:
     """COPY table | (query) FROM | TO STDIN | STDOUT | 'file'."""
     node: Any = context.statement.node
@@ -34,7 +33,7 @@ def copy(context: Context) -> Result:
     if reading:
         table, columns = copy_from.target(context, node)
         if not table.temporary:
-            context.session.check_writable("COPY FROM")
+            context.check_writable("COPY FROM")
         _check_forced(options, tuple(c.name for c in columns), table.name, tuple(c.name for c in table.columns))
         if node.filename:
             return copy_from.from_file(context, node, table, columns, options, Path(node.filename))

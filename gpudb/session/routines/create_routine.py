@@ -11,7 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Argument, Routine, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
-from gpudb.session.context import Context, command, handles
+from gpudb.session.context import Context
 from gpudb.session.execution.binding import BINDABLE, bind_statement
 from gpudb.session.objects.names import identifier, lasting_schema
 from gpudb.session.objects.stored_expressions import default_expression
@@ -39,7 +39,6 @@ VOID = SqlType("void")
 RECORD = SqlType("record")
 
 
-@handles("DoStmt")
 def do(context: Context) -> Result:
     """DO: code of a language that gpudb has none of; 0A000, 42704."""
     node: Any = context.statement.node
@@ -50,12 +49,11 @@ def do(context: Context) -> Result:
     _check_language(language, "DO blocks")
 
 
-@handles("CreateFunctionStmt")
 def create_routine(context: Context) -> Result:
     """CREATE [OR REPLACE] FUNCTION or PROCEDURE name (…) … LANGUAGE sql."""
     node: Any = context.statement.node
     what = "PROCEDURE" if node.is_procedure else "FUNCTION"
-    context.session.check_writable(f"CREATE {what}")
+    context.check_writable(f"CREATE {what}")
     names = strings(node.funcname)
     schema = lasting_schema(context, names[-2] if len(names) > 1 else "", "functions")
     options = _options(context, node)
@@ -92,7 +90,7 @@ def create_routine(context: Context) -> Result:
     if context.session.settings["check_function_bodies"] == "on" or standard:
         _check(context, made)
     context.transaction.set_catalog(context.transaction.catalog.with_routine(made))
-    return command(f"CREATE {what}")
+    return Result(f"CREATE {what}")
 
 
 _FAMILIES = (frozenset(ONE_TYPE), frozenset(COMPATIBLE))
@@ -158,7 +156,7 @@ def _options(context: Context, node: Any) -> dict[str, Any]:
         name = option.defname
         if name in found:
             error = SqlError.of("syntax_error", "conflicting or redundant options")
-            raise context.session.binder(context).locate(error, option.location)
+            raise context.binder().locate(error, option.location)
         match name:
             case "language":
                 found[name] = value.sval.lower()
@@ -218,7 +216,7 @@ def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
             if mode == "o":
                 raise SqlError.of("invalid_function_definition", "only input parameters can have default values")
             default = default_expression(context, node.defexpr)
-            binder = context.session.binder(context)
+            binder = context.binder()
             given = bind_expression(binder, Scope(clause="DEFAULT expressions"), node.defexpr)
             if item.name not in POLYMORPHIC:
                 stored(binder, given, "", item)
@@ -234,7 +232,7 @@ def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
 
 def parameter_type(context: Context, node: Any) -> SqlType:
     """The type that a parameter is declared with; 42704."""
-    binder = context.session.binder(context)
+    binder = context.binder()
     try:
         made = value_type(node, binder)
         return made if made.domain is not None else made.plain
@@ -336,7 +334,7 @@ def _check(context: Context, made: Routine) -> None:
     values = [Reference(-1, index, each.type, each.name) for index, each in enumerate(made.inputs)]
     columns: tuple[OutputColumn, ...] | None = None
     for each in found:
-        binder, columns = context.session.binder(context), None
+        binder, columns = context.binder(), None
         if each.kind == "SelectStmt" and not changes_data(each.node):
             columns = bound_body(binder, made, values, each.node)[0].columns
         elif each.kind in BINDABLE:

@@ -1,0 +1,72 @@
+"""Calls that the session runs instead of the engine: sequence functions, and routines that are more than a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpudb.catalog.model import FIRST_USER_OID
+from gpudb.errors import FeatureNotSupported
+from gpudb.session.context import Context
+from gpudb.session.execution import sequence_values
+from gpudb.sql.bound import BoolOp, Call, Case, Cast, Choice, Constant, Expr, FunctionScan, Query
+from gpudb.sql.traverse import mapped, walk
+from gpudb.types import OID
+
+_SEQUENCE_FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"})
+
+
+def is_session_call(node: Any) -> bool:
+    """Whether a node calls a sequence function, or a routine whose statements the session runs."""
+    if type(node) is Call:
+        return node.function.oid >= FIRST_USER_OID or node.function.name in _SEQUENCE_FUNCTIONS
+    return type(node) is FunctionScan and node.function.oid >= FIRST_USER_OID
+
+
+def has_session_calls(node: Any) -> bool:
+    """Whether a query or an expression contains a session call."""
+    return any(is_session_call(each) for each in walk(node))
+
+
+def check_always_evaluated(node: Any) -> None:
+    """0A000 for a routine call where evaluation may skip it: the routine may change data."""
+    if not isinstance(node, Case | Choice | BoolOp):
+        return
+    if any(type(each) is Call and each.function.oid >= FIRST_USER_OID for each in walk(node)):
+        raise FeatureNotSupported("functions that change data are not supported within CASE, COALESCE, AND and OR")
+
+
+def without_session_calls(query: Query) -> Query:
+    """The query with zeros in the place of session calls: EXPLAIN plans it and draws no values."""
+    made: Query = mapped(query, lambda node: Constant(0, node.type) if is_session_call(node) else None)
+    return made
+
+
+def call_sequence_function(context: Context, name: str, args: Sequence[object]) -> int | None:
+    """The result of a sequence function; all but lastval are strict."""
+    if name == "lastval":
+        return sequence_values.lastval(context)
+    if args[0] is None or (isinstance(args[0], int) and None in args):
+        return None
+    sequence = sequence_values.named_sequence(context, args[0])
+    if None in args:
+        return None  # PostgreSQL resolves a name before it tests for NULL
+    if name == "nextval":
+        return sequence_values.draw(context, sequence, 1)[0][0]
+    if name == "currval":
+        return sequence_values.currval(context, sequence)
+    value = args[1]
+    assert isinstance(value, int)
+    return sequence_values.setval(context, sequence, value, len(args) < 3 or args[2] is True)
+
+
+def constant_argument(arg: Expr) -> object:
+    """The value of a constant argument, without casts to regclass; None for any other argument."""
+    if isinstance(arg, Cast) and arg.type.name == "regclass":
+        arg = arg.arg.arg if isinstance(arg.arg, Cast) and arg.arg.type.name == "text" else arg.arg
+    return arg.value if isinstance(arg, Constant) else None
+
+
+def engine_argument(arg: Expr) -> Expr:
+    """An argument as the engine computes it: a regclass as its OID."""
+    return Cast(arg, OID) if arg.type.name == "regclass" else arg

@@ -1,0 +1,113 @@
+"""Removal of relations together with what belongs to them and, with CASCADE, what depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import replace
+
+from gpudb.catalog.model import Catalog, Relation, Routine, Sequence, Table
+from gpudb.catalog.row_types import as_of_now, row_type
+from gpudb.catalog.type_replacement import mentions
+from gpudb.session.context import Context
+from gpudb.session.objects.constraints import referencing
+from gpudb.session.objects.dependents import DESIRED, Dependent, named, relation_names, settle, spelt, views_over
+from gpudb.sql.parse.parser import parse
+
+
+def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool) -> None:
+    """Drops relations, the sequences that go with them and, with CASCADE, what is made of them; 2BP01 without."""
+    catalog = context.transaction.catalog
+    made = _Going(context, {relation.oid: relation for relation in doomed})
+    for relation in doomed:
+        made.visit(relation)
+    what = named(context, doomed[0]) if len(doomed) == 1 else DESIRED
+    settle(context, what, made.found, cascade=cascade)
+    for owner, foreign in made.keys:
+        current = catalog.by_oid(owner)
+        assert isinstance(current, Table)
+        kept = tuple(each for each in current.constraints if each.oid != foreign)
+        catalog = catalog.with_relation(replace(current, constraints=kept))
+    for key in made.routines:
+        catalog = catalog.without_routine(key)
+    for relation in made.gone.values():
+        catalog = catalog.without_relation(relation.schema, relation.name)
+    for oid, name in made.undefaulted:
+        user = catalog.by_oid(oid)
+        if isinstance(user, Table):
+            columns = tuple(replace(c, default=None) if c.name == name else c for c in user.columns)
+            catalog = catalog.with_relation(replace(user, columns=columns))
+    context.transaction.set_catalog(catalog)
+
+
+class _Going:
+    """What goes when relations go, depth first: what it is, and as messages tell it."""
+
+    def __init__(self, context: Context, gone: dict[int, Relation]) -> None:
+        self._context = context
+        self._catalog = context.transaction.catalog
+        self.gone = gone
+        self.found: list[Dependent] = []
+        self.keys: list[tuple[int, int]] = []
+        self.routines: list[str] = []
+        self.undefaulted: list[tuple[int, str]] = []
+
+    def visit(self, relation: Relation) -> None:
+        """Takes along what depends on a relation that goes."""
+        on = named(self._context, relation)
+        if isinstance(relation, Sequence):
+            for table, column in _drawing(self._catalog, relation, self.gone.keys()):
+                user = named(self._context, table)
+                self.found.append(Dependent(f"default value for column {column} of {user}", on))
+                self.undefaulted.append((table.oid, column))
+            return
+        if isinstance(relation, Table):
+            for owned in (each for each in self._catalog.sequences() if _belongs(each, relation)):
+                if owned.oid not in self.gone:
+                    self.gone[owned.oid] = owned
+                    self.visit(owned)
+            for owner, foreign in sorted(referencing(self._catalog, relation.oid), key=lambda each: each[1].oid):
+                if owner.oid not in self.gone:
+                    user = named(self._context, owner)
+                    self.found.append(Dependent(f"constraint {foreign.name} on {user}", on))
+                    self.keys.append((owner.oid, foreign.oid))
+        for routine in _routines_over(self._catalog, relation):
+            if routine.key not in self.routines:
+                own = f"type {spelt(self._context, relation)}" if _uses_rows(routine, relation) else on
+                self.found.append(Dependent(f"{routine.noun} {routine.identity}", own))
+                self.routines.append(routine.key)
+        for view in views_over(self._catalog, relation):
+            if view.oid not in self.gone:
+                self.gone[view.oid] = view
+                self.found.append(Dependent(named(self._context, view), on))
+                self.visit(view)
+
+
+def _belongs(sequence: Sequence, table: Table) -> bool:
+    return sequence.owned_by is not None and sequence.owned_by[0] == table.oid
+
+
+def _routines_over(catalog: Catalog, relation: Relation) -> list[Routine]:
+    """The routines that take or return a relation's rows, or that were parsed with its name in them."""
+    found = []
+    for each in catalog.routines.values():
+        names: set[tuple[str, str]] = set()
+        for statement in parse(each.body) if each.standard else ():
+            names |= relation_names(statement.node)
+        if _uses_rows(each, relation) or (relation.schema, relation.name) in names:
+            found.append(as_of_now(catalog, each))
+    return found
+
+
+def _uses_rows(routine: Routine, relation: Relation) -> bool:
+    rows = row_type(relation).user
+    assert rows is not None
+    return routine.rows_of == relation.oid or any(mentions(each.type, rows) for each in routine.arguments)
+
+
+def _drawing(catalog: Catalog, sequence: Sequence, gone: Container[int]) -> Iterator[tuple[Table, str]]:
+    """The columns whose defaults draw from a sequence, of tables that stay."""
+    reference = f"'{sequence.oid}'::regclass"
+    for table in catalog.tables():
+        for column in table.columns:
+            if table.oid not in gone and column.default is not None and reference in column.default:
+                yield table, column.name

@@ -1,0 +1,25 @@
+"""Sequences that belong to tables: found, and restarted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudb.catalog.model import Sequence
+from gpudb.session.context import Context
+
+
+def owned_sequences(context: Context, table: int, column: str | None = None) -> list[Sequence]:
+    """The sequences that go with a table, or with one of its columns."""
+    found = []
+    for sequence in context.transaction.catalog.sequences():
+        owner = sequence.owned_by
+        if owner is not None and owner[0] == table and column in (None, owner[1]):
+            found.append(sequence)
+    return found
+
+
+def restart_sequence(context: Context, sequence: Sequence) -> None:
+    """TRUNCATE … RESTART IDENTITY: the sequence begins anew, unless the transaction is rolled back."""
+    file, catalog = context.transaction.catalog.allocate_oid()
+    made = replace(sequence, file=file, first=sequence.start, called=False)
+    context.transaction.set_catalog(catalog.with_relation(made))

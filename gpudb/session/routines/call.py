@@ -1,0 +1,86 @@
+"""CALL: resolves a procedure and runs its statements with the arguments as the values of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from gpudb.catalog.model import Routine
+from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.functions import resolve
+from gpudb.session.context import Context
+from gpudb.session.execution.queries import fetch_query
+from gpudb.session.execution.routine_calls import convert_rows, literal, run_routine
+from gpudb.session.results import Result, ResultColumn
+from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.expressions.calls import given_names, unnamed
+from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.expressions.routines import as_function, chosen, complete, find_routines
+from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bound import Constant, Expr, OutputColumn, Select
+from gpudb.sql.parse.parser import strings
+from gpudb.types import SqlType
+
+
+def call(context: Context) -> Result:
+    """CALL name (argument, …): one row of its OUT and INOUT parameters, if it has any."""
+    procedure, args = _resolve(context, context.binder())
+    batches, columns = run_routine(context, procedure, _evaluate(context, args))
+    if not procedure.outputs:
+        return Result("CALL")
+    declared = _output_columns(procedure)
+    table = convert_rows(context, procedure, [each.type for each in declared], batches, columns, first=True)
+    if not table.num_rows:
+        table = pa.table([pa.nulls(1, column.type.arrow) for column in declared], names=table.column_names)
+    return Result("CALL", declared, iter(table.to_batches()))
+
+
+def describe_call(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultColumn, ...] | None]:
+    """The types of a CALL's parameters `$n`, and its result columns: None without OUT parameters."""
+    binder = context.binder(describing=True)
+    procedure, _ = _resolve(context, binder)
+    return binder.parameter_types(), _output_columns(procedure) if procedure.outputs else None
+
+
+def _output_columns(procedure: Routine) -> tuple[ResultColumn, ...]:
+    return tuple(
+        ResultColumn(each.name or f"column{number}", each.type) for number, each in enumerate(procedure.outputs, 1)
+    )
+
+
+def _resolve(context: Context, binder: Binder) -> tuple[Routine, list[Expr]]:
+    """The procedure of a CALL and its arguments; 42883, 42809."""
+    node: Any = context.statement.node.funccall
+    names = strings(node.funcname)
+    binder.declare_parameters(context.parameter_oids)
+    args = [bind_expression(binder, Scope(clause="CALL"), unnamed(each)) for each in node.args]
+    routines = find_routines(binder, names)
+    types = tuple(arg.type.plain for arg in args)
+    candidates = tuple(map(as_function, routines))
+    try:
+        candidate = resolve.function(names[-1], types, "fp", node.func_variadic, candidates, given_names(node.args))
+    except UndefinedFunction as error:
+        message = error.message.replace("function ", "procedure ", 1)
+        hint = "No procedure matches the given name and argument types. You might need to add explicit type casts."
+        raise binder.locate(UndefinedFunction(message, hint=hint), node.location) from None
+    routine = chosen(routines, candidate, args)
+    if routine is None or routine.kind != "p":
+        shown = f"{names[-1]}({', '.join(str(item) for item in types)})"
+        wrong = SqlError.of("wrong_object_type", f"{shown} is not a procedure", hint="To call a function, use SELECT.")
+        raise binder.locate(wrong, node.location)
+    return complete(binder, routine, candidate, args)
+
+
+def _evaluate(context: Context, args: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Evaluates each argument once, to a literal."""
+    if all(isinstance(arg, Constant) for arg in args):
+        return tuple(args)
+    outputs = tuple(OutputColumn(f"a{n}", arg.type) for n, arg in enumerate(args, 1))
+    table = fetch_query(replace(context, session_calls=None), Select(outputs, tuple(args)))
+    return tuple(
+        arg if isinstance(arg, Constant) else literal(context, arg.type, column.combine_chunks())
+        for arg, column in zip(args, table.columns, strict=True)
+    )

@@ -1,4 +1,4 @@
-"""SQL as PostgreSQL means it: `parse` reads the text, `rewrite/` normalises constructs, `bind/` gives names and types.
+"""PostgreSQL's SQL: `parse/` reads text, `rewrite/` normalizes statements, `bind/` resolves names and types.
 
-What comes out (`bound`) needs no guessing: every engine works from it. Imports errors to catalog.
+Bound statements (`bound`) are unambiguous: every engine works from them. Imports the rooms from errors to catalog.
 """

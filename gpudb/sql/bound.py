@@ -1,8 +1,8 @@
-"""The bound statement: immutable, typed, every name resolved, every implicit cast explicit.
+"""Bound statements: immutable and typed, with every name resolved and every implicit cast explicit.
 
-Relations of a FROM clause carry numbers (`rel`) that are unique in the whole statement; a `Column` names a relation
-and a position in it, so a correlated reference is simply a column of a relation further out. Types of arguments are
-exactly what the function takes: nothing downstream converts on its own.
+Relations of a FROM clause have numbers (`rel`) that are unique in the statement. A `Column` refers to a relation and a
+position in it, so a correlated reference is a column of an outer query's relation. Arguments have exactly the types
+that the function takes: nothing downstream converts them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpudb.types import BOOL, INT4, RECORD, SqlType
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a relation, by its position from 0; `name` is for messages and output names."""
+    """A column of a relation, by its position from 0. Messages and output columns use `name`."""
 
     rel: int
     index: int
@@ -30,7 +30,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value known now, as `gpudb.values` holds it; None is NULL."""
+    """A constant, in the representation of `gpudb.values`; None is NULL."""
 
     value: object
     type: SqlType
@@ -44,7 +44,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`$number` of a prepared statement."""
+    """Parameter `$number` of a prepared statement."""
 
     number: int
     type: SqlType
@@ -52,7 +52,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or operator applied; `function` says which of PostgreSQL's it is."""
+    """A call of a function or operator; `function` is PostgreSQL's."""
 
     function: Function
     args: tuple[Expr, ...]
@@ -61,7 +61,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A conversion to `type`. `explicit` casts cut strings that are too long; others raise 22001."""
+    """A conversion to `type`. An `explicit` cast truncates strings that are too long; any other raises 22001."""
 
     arg: Expr
     type: SqlType
@@ -69,7 +69,7 @@ class Cast:
 
     @property
     def relabels(self) -> bool:
-        """Whether this leaves out what is declared of a type, and changes no value."""
+        """Whether the cast only drops the declared modifier of a type and changes no value."""
         return self.arg.type.undeclared == self.type
 
 
@@ -77,7 +77,7 @@ class Cast:
 class Constrained:
     """`arg` as a value of a domain: 23502 for NULL under `not_null`, 23514 for the first check that is false.
 
-    `checks` are constraints' names and conditions, in which DomainValue stands for the value.
+    `checks` are the names and conditions of constraints, in which DomainValue stands for the value.
     """
 
     arg: Expr
@@ -88,7 +88,7 @@ class Constrained:
 
 @dataclass(frozen=True, slots=True)
 class DomainValue:
-    """VALUE in a domain's check: what the Constrained around it has for `arg`."""
+    """VALUE in a domain's check: the `arg` of the enclosing Constrained."""
 
     type: SqlType
 
@@ -124,7 +124,7 @@ class DistinctFrom:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """CASE WHEN condition THEN value … ELSE default END; a simple CASE has been made one of these."""
+    """CASE WHEN condition THEN value … ELSE default END; the binder rewrites a simple CASE to this form."""
 
     branches: tuple[tuple[Expr, Expr], ...]
     default: Expr
@@ -133,7 +133,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """COALESCE, GREATEST or LEAST over values of one type (the last two pass over NULLs)."""
+    """COALESCE, GREATEST or LEAST over values of one type; GREATEST and LEAST ignore NULLs."""
 
     op: Literal["COALESCE", "GREATEST", "LEAST"]
     args: tuple[Expr, ...]
@@ -152,7 +152,7 @@ class InList:
 
 @dataclass(frozen=True, slots=True)
 class AnyArray:
-    """left op ANY (array), or ALL: `function` compares left with an element."""
+    """left op ANY (array), or ALL; `function` compares `left` with an element."""
 
     function: Function
     left: Expr
@@ -171,7 +171,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """array[index], or array[low:high] where `slice` is set; a bound may be None in a slice.
+    """array[index], or array[low:high] if `slice` is set; a slice's bound may be None.
 
     `inner` holds the bounds of a slice's further dimensions.
     """
@@ -186,9 +186,9 @@ class Subscript:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """An array with its item at `high`, a subscript for each dimension, replaced by `given`; it grows as it must.
+    """An array whose item at `high`, one subscript for each dimension, is replaced by `given`; it grows if needed.
 
-    With `slice` the items from `low` to `high` are those of the array `given`, which changes nothing if it is NULL.
+    With `slice`, the items of the array `given` replace those from `low` to `high`; a NULL `given` changes nothing.
     """
 
     arg: Expr
@@ -201,9 +201,9 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class PathReplaced:
-    """jsonb with what stands at `path`, a text for each step, replaced by `given`; containers are made as they lack.
+    """A jsonb value in which `given` replaces the value at `path`, a text for each step; missing containers are made.
 
-    Of a NULL an array is made where the first step is a number (`numbered`), else an object.
+    A NULL becomes an array if the first step is a number (`numbered`), else an object.
     """
 
     arg: Expr
@@ -215,7 +215,7 @@ class PathReplaced:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """(row).field; `index` is its position among the fields of the row's type, from 0."""
+    """(row).field; `index` is the position from 0 among the fields of the row's type."""
 
     arg: Expr
     field: str
@@ -225,7 +225,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """ROW(…), of a type whose `fields` are its items'; `whole` for a relation's name, which compares as one value."""
+    """ROW(…), of a type with its items as `fields`; `whole` for a relation's name, which compares as one value."""
 
     items: tuple[Expr, ...]
     type: SqlType = RECORD
@@ -258,7 +258,7 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class AnySubquery:
-    """left op ANY (SELECT …), or ALL; IN is `= ANY`. More than one column where `left` has more than one item."""
+    """left op ANY (SELECT …), or ALL; IN is `= ANY`. The query has as many columns as `left` has items."""
 
     functions: tuple[Function, ...]
     left: tuple[Expr, ...]
@@ -268,12 +268,12 @@ class AnySubquery:
 
 
 SUBQUERIES = (ScalarSubquery, ArraySubquery, Exists, AnySubquery)
-"""Expressions that have a query."""
+"""Expressions that contain a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """An ORDER BY item; PostgreSQL's default for NULLs has been filled in."""
+    """An ORDER BY item with an explicit position of NULLs."""
 
     expr: Expr
     descending: bool
@@ -282,7 +282,7 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate call of the query that it stands in. `star` is count(*)."""
+    """An aggregate call; it belongs to the query that contains it. `star` is count(*)."""
 
     function: Function
     args: tuple[Expr, ...]
@@ -304,7 +304,7 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A window frame. Bounds are `UNBOUNDED PRECEDING`, `CURRENT ROW`, `PRECEDING`, … with an offset or None."""
+    """A window frame. Bounds are `UNBOUNDED PRECEDING`, `CURRENT ROW`, `PRECEDING`, …, each with an offset or None."""
 
     unit: Literal["ROWS", "RANGE", "GROUPS"]
     start: str
@@ -316,7 +316,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """OVER (…): `function` is an aggregate or a window function."""
+    """A window call; `function` is an aggregate or a window function."""
 
     function: Function
     args: tuple[Expr, ...]
@@ -340,14 +340,14 @@ class SetReturning:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """DEFAULT in INSERT or UPDATE, before it is replaced by the column's default."""
+    """DEFAULT in INSERT or UPDATE, until the column's default replaces it."""
 
     type: SqlType
 
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """`body`, in which columns of the relation `rel`, a negative number, are `values`, each computed once."""
+    """`body` over computed values: columns of relation `rel`, a negative number, are `values`, each evaluated once."""
 
     rel: int
     values: tuple[Expr, ...]
@@ -357,10 +357,10 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The value that `body` leaves after the last of `rows`, an array of records, starting from `initial`.
+    """The value of `body` after the last of `rows`, an array of records, starting from `initial`.
 
-    In the body column 0 of the relation `rel` is the value so far and column 1 of `item` the row at hand, both
-    relations negative numbers. NULL for an array counts as one without items.
+    In `body`, column 0 of relation `rel` is the value so far and column 1 of relation `item` is the current row; both
+    numbers are negative. A NULL array counts as an empty one.
     """
 
     rel: int
@@ -410,7 +410,7 @@ Expr = (
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A table read. With `row_ids` two columns follow the table's own: the file's path and the row's number in it."""
+    """A table scan. With `row_ids`, two columns follow the table's own: the file's path and the row's number in it."""
 
     rel: int
     table: Table
@@ -419,7 +419,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class SystemScan:
-    """A relation of pg_catalog or information_schema, by its qualified name."""
+    """A scan of a relation of pg_catalog or information_schema, by its qualified name."""
 
     rel: int
     name: str
@@ -428,7 +428,7 @@ class SystemScan:
 
 @dataclass(frozen=True, slots=True)
 class FrameScan:
-    """A registered Arrow, Polars or pandas frame, by its registered name."""
+    """A scan of a registered Arrow, Polars or pandas frame, by its registered name."""
 
     rel: int
     name: str
@@ -437,7 +437,7 @@ class FrameScan:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A subquery in FROM; `lateral` ones see the relations to their left."""
+    """A subquery in FROM; a `lateral` one sees the relations to its left."""
 
     rel: int
     query: Query
@@ -446,7 +446,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class CteScan:
-    """A reference to a WITH query, by the number of its definition."""
+    """A scan of a WITH query, by the number of its definition."""
 
     rel: int
     cte: int
@@ -454,7 +454,7 @@ class CteScan:
 
 @dataclass(frozen=True, slots=True)
 class FunctionScan:
-    """A function in FROM: a column for its value, or its record's, and one more under `ordinality`."""
+    """A function in FROM: one column for its value or for each field of its record, and one more under `ordinality`."""
 
     rel: int
     function: Function
@@ -466,7 +466,7 @@ class FunctionScan:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Two relations joined; `on` is None for CROSS. USING and NATURAL have become equalities."""
+    """A join of two relations; `on` is None for CROSS. The binder rewrites USING and NATURAL to equalities."""
 
     kind: Literal["INNER", "LEFT", "RIGHT", "FULL", "CROSS"]
     left: From
@@ -481,7 +481,7 @@ From = Scan | SystemScan | FrameScan | Derived | CteScan | FunctionScan | Join
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """A column that a query gives; `table_oid` and `number` where it is a table's column unchanged."""
+    """An output column of a query; `table_oid` and `number` identify a table's column that is returned unchanged."""
 
     name: str
     type: SqlType
@@ -502,9 +502,9 @@ class Cte:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """SELECT. `targets` stand beside `columns`; GROUP BY and ORDER BY hold whole expressions, no positions.
+    """SELECT. `targets` correspond to `columns`; GROUP BY and ORDER BY hold whole expressions, never positions.
 
-    `grouping_sets` holds positions into `group_by`; `grouped` is true for a query with GROUP BY, HAVING or an
+    `grouping_sets` holds positions in `group_by`; `grouped` is true for a query with GROUP BY, HAVING or an
     aggregate. `distinct` is True, False, or the expressions of DISTINCT ON.
     """
 
@@ -526,7 +526,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class SetOperation:
-    """UNION, INTERSECT or EXCEPT [ALL]. Sort keys are positions into `columns`."""
+    """UNION, INTERSECT or EXCEPT [ALL]. Sort keys are positions in `columns`."""
 
     columns: tuple[OutputColumn, ...]
     op: Literal["UNION", "INTERSECT", "EXCEPT"]
@@ -559,23 +559,23 @@ Query = Select | SetOperation | Values
 
 
 CHANGED = "gpudb changed rows"
-"""The frame under which RETURNING finds the rows that a statement wrote or removed."""
+"""The frame from which RETURNING reads the rows that a statement wrote or removed."""
 
 
 NEW_ROWS = "gpudb new rows"
-"""The frame of rows that are about to be written: the table's columns, and behind them each row's number from 0."""
+"""The frame of rows that are about to be written: the table's columns, followed by each row's number from 0."""
 
 ROW_NUMBER = "gpudb$row"
 
 
 @dataclass(frozen=True, slots=True)
 class OnConflict:
-    """ON CONFLICT DO NOTHING, or DO UPDATE where `update` is set; both queries are over the frame NEW_ROWS.
+    """ON CONFLICT DO NOTHING, or DO UPDATE if `update` is set; both queries read the frame NEW_ROWS.
 
-    `same_keys` gives each row's number and, for each key that is looked at, the number of the first row that has the
-    same key (its own where NULLs make it different from all). `conflicts` gives the numbers of the rows whose key the
-    table has already, with the file and number of the row that is there; for DO UPDATE also whether its WHERE lets
-    them, and every new column, of which those not `assigned` are as they were; there is one key then.
+    `same_keys` returns each row's number and, for each arbiter key, the number of the first row with the same key (its
+    own number if NULLs make the key distinct). `conflicts` returns the numbers of the rows whose key the table already
+    has, with the file and number of the stored row. For DO UPDATE there is one key, and `conflicts` also returns
+    whether WHERE accepts the row, and every new column; columns outside `assigned` keep their values.
     """
 
     update: bool
@@ -586,7 +586,7 @@ class OnConflict:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """INSERT: `query` gives every column of the table, in order, defaults filled in."""
+    """INSERT: `query` returns every column of the table, in order, defaults included."""
 
     table: Table
     query: Query
@@ -596,8 +596,9 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """UPDATE: `query` gives, for each row to change, its file, its number in the file, every new column, and behind
-    those what RETURNING reads of other relations."""
+    """UPDATE: `query` returns, for each row to change, its file, its number in the file, every new column, and then the
+    columns of other relations that RETURNING reads.
+    """
 
     table: Table
     query: Query
@@ -606,8 +607,9 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """DELETE: `query` gives, for each row to go, its file, its number in the file, every old column, and behind those
-    what RETURNING reads of other relations."""
+    """DELETE: `query` returns, for each row to remove, its file, its number in the file, every old column, and then the
+    columns of other relations that RETURNING reads.
+    """
 
     table: Table
     query: Query
@@ -616,10 +618,10 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """MERGE: `query` gives, for each row to write or remove, what to do (1 insert, 2 update, 3 delete), the file and
-    the number in it of the row that is there (NULL for an insert), and every column: new ones, or old of a delete.
+    """MERGE: `query` returns, for each row to write or remove, the action (1 insert, 2 update, 3 delete), the file and
+    number of the stored row (NULL for an insert), and every column: the new ones, or the old ones of a delete.
 
-    An update leaves the columns as they were that are not `assigned`.
+    An update keeps the columns that are not `assigned`.
     """
 
     table: Table
@@ -636,10 +638,10 @@ Part = tuple[str, Query | DataChange]
 
 @dataclass(frozen=True, slots=True)
 class WithChanges:
-    """A statement whose WITH changes data. All of it sees one snapshot: nothing is written before all is computed.
+    """A statement whose WITH changes data. All parts see one snapshot: everything is computed before any write.
 
-    `parts` are carried out once each, in order, those `after` behind `statement`, which does not read them; the rows
-    that one gives, of a query or by RETURNING, are the frame of its name, which what comes after it may read.
+    Each part runs once, in order: `parts` before `statement`, and those `after` behind it, which it does not read. The
+    rows that a part's query or RETURNING returns are a frame of the part's name, which later parts may read.
     """
 
     parts: tuple[Part, ...]
@@ -651,7 +653,7 @@ Statement = Query | DataChange | WithChanges
 
 
 def outputs(statement: Statement) -> tuple[OutputColumn, ...] | None:
-    """The columns that a statement gives; None for one without rows."""
+    """Returns the output columns of a statement; None if it returns no rows."""
     if isinstance(statement, WithChanges):
         return outputs(statement.statement)
     if isinstance(statement, DataChange):

@@ -1,8 +1,8 @@
-"""Expressions over constants that PostgreSQL computes when it plans, be there rows to compute them for or not.
+"""Evaluation of constant expressions at plan time, which raises their errors even if no row is ever computed.
 
-So `CASE WHEN x > 0 THEN 1 / 0 ELSE 1 END` ends in 22012 over any x. What constants before it rule out is not computed:
-a branch of CASE whose condition is known to be false, what stands after FALSE in AND, TRUE in OR, or a value in
-COALESCE (PostgreSQL's eval_const_expressions).
+`CASE WHEN x > 0 THEN 1 / 0 ELSE 1 END` raises 22012 over any x. What earlier constants exclude is not evaluated: a
+branch of CASE whose condition is known to be false, arguments behind FALSE in AND or TRUE in OR, and arguments of
+COALESCE behind a value (PostgreSQL's eval_const_expressions).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpudb.sql.traverse import children, mapped, walk
 from gpudb.types import BOOL
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[object]]
-"""Of expressions over nothing what `is None` and `is True` ask; raises what computing them raises."""
+"""Evaluates expressions without columns. Callers only test results by `is None` and `is True`. Raises their errors."""
 
 _TEXTS = {"text", "varchar", "bpchar"}
 _MOMENTS = {"date", "timestamp", "interval"}
@@ -35,7 +35,7 @@ _QUERIES = (bound.Select, bound.SetOperation, bound.Values)
 
 
 def check_constants(query: bound.Query, evaluate: Evaluate) -> None:
-    """Raises what computing the constant expressions of a query raises."""
+    """Raises the error of a constant expression of a query, if there is one."""
     if isinstance(query, bound.Select) and query == bound.Select(query.columns, query.targets):
         return  # of one row, which is computed anyway
     finding = _Finding(evaluate)
@@ -45,14 +45,14 @@ def check_constants(query: bound.Query, evaluate: Evaluate) -> None:
 
 
 class _Finding:
-    """The largest constant expressions that are reached, in `found`."""
+    """Collects in `found` the largest constant expressions that are reachable."""
 
     def __init__(self, evaluate: Evaluate) -> None:
         self._evaluate = evaluate
         self.found: list[bound.Expr] = []
 
     def look(self, query: bound.Query) -> None:
-        """Looks through a query; of its WITH queries through those that are read."""
+        """Visits a query, and those of its WITH queries that are read."""
         read = {node.cte for node in walk(query) if isinstance(node, bound.CteScan)}
         for each in children(query):
             if not isinstance(each, bound.Cte):
@@ -71,7 +71,7 @@ class _Finding:
         return constant.value if isinstance(constant, bound.Constant) else self._evaluate([constant])[0]
 
     def _constant(self, node: Any) -> bound.Expr | None:
-        """The constant expression that a node comes to; None for another one, whose constant parts have been added."""
+        """Returns a constant node, reduced; collects the constant parts of any other and returns None."""
         if isinstance(node, bound.Constant):
             return node
         if isinstance(node, _QUERIES):
@@ -108,7 +108,7 @@ class _Finding:
                 self._add_if(each)
 
     def _case(self, node: bound.Case) -> bound.Expr | None:
-        """Branches up to the first whose condition is always true, but those whose condition never is."""
+        """Visits branches up to the first whose condition is always true, except those that are never taken."""
         certain = True
         for test, value in (*node.branches, (bound.Constant(True, BOOL), node.default)):
             known = self._constant(test)
@@ -138,7 +138,7 @@ class _Finding:
         return bound.Constant(None, node.type) if certain else None
 
     def _chain(self, node: bound.BoolOp) -> bound.Expr | None:
-        """AND up to the first that is FALSE, OR up to the first that is TRUE."""
+        """Visits arguments of AND up to the first FALSE, of OR up to the first TRUE."""
         last = node.op == "OR"
         values: set[object] = set()
         certain = True
@@ -154,10 +154,10 @@ class _Finding:
 
 
 def _is_immutable(expr: Any) -> bool:
-    """Whether an expression over constants has one value, under all settings."""
+    """Whether an expression over constants has the same value under all settings."""
     if isinstance(expr, bound.Call) and (not expr.function.immutable or expr.function.returns_set):
         return False
-    # time zones, and what a text says of now, stand in settings
+    # Settings decide on time zones and on how text reads as a date
     if expr.type.name not in _PLAIN:
         return False
     return not (isinstance(expr, bound.Cast) and expr.arg.type.name in _TEXTS and expr.type.name in _MOMENTS)

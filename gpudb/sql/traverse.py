@@ -1,4 +1,4 @@
-"""Walking bound trees: the children of any node, all nodes below one, and a tree with some nodes replaced."""
+"""Traversal of bound trees: child nodes, all nodes below a node, and trees with some nodes replaced."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _FIELDS = {kind: tuple(each.name for each in fields(kind) if _may_hold(each)) fo
 
 
 def children(node: Any) -> list[Any]:
-    """The nodes directly below a node: expressions, relations, queries, sort keys and frames."""
+    """Returns the direct children of a node: expressions, relations, queries, sort keys and frames."""
     return below(node, _FIELDS)
 
 
 def below(node: Any, fields_of: Mapping[type, tuple[str, ...]]) -> list[Any]:
-    """The nodes of some kinds directly below a node; `fields_of` has the kinds, and the fields that hold nodes."""
+    """Returns the direct children of a node that are of some kinds; `fields_of` maps these to fields with nodes."""
     found: list[Any] = []
     for name in fields_of[node.__class__]:
         value = getattr(node, name)
@@ -47,7 +47,7 @@ def below(node: Any, fields_of: Mapping[type, tuple[str, ...]]) -> list[Any]:
 
 
 def among(values: tuple[Any, ...], kinds: Container[type]) -> list[Any]:
-    """The nodes of some kinds in a tuple, and in tuples in it."""
+    """Returns the nodes of some kinds in a tuple and its nested tuples."""
     found: list[Any] = []
     for value in values:
         if value.__class__ in kinds:
@@ -58,7 +58,7 @@ def among(values: tuple[Any, ...], kinds: Container[type]) -> list[Any]:
 
 
 def walk(node: Any) -> Iterator[Any]:
-    """A node and all below it, subqueries included, outermost first."""
+    """Yields a node and all nodes below it, subqueries included, parents first."""
     waiting = [node]
     while waiting:
         each = waiting.pop()
@@ -69,12 +69,12 @@ def walk(node: Any) -> Iterator[Any]:
 
 
 def reads_columns(expr: bound.Expr) -> bool:
-    """Whether an expression reads a column, in its subqueries too."""
+    """Whether an expression reads a column, including in its subqueries."""
     return any(isinstance(node, bound.Column) for node in walk(expr))
 
 
 def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
-    """The columns that a query reads from outside itself."""
+    """Returns the columns of outer queries that a query reads."""
     nodes = list(walk(query))
     own = {node.rel for node in nodes if hasattr(node, "rel") and not isinstance(node, bound.Column)}
     own |= {node.item for node in nodes if isinstance(node, bound.Fold)}
@@ -82,7 +82,7 @@ def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
 
 
 def mapped(node: Any, change: Callable[[Any], Any]) -> Any:
-    """The tree with each node for which `change` gives another one replaced by it, outermost first."""
+    """Returns the tree with each node replaced for which `change` returns another node, parents first."""
     made = change(node)
     if made is not None:
         return made
@@ -99,7 +99,7 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def queries(statement: bound.Statement) -> Iterator[bound.Query]:
-    """Every query that a statement is or carries out, outermost ones alone."""
+    """Yields every top-level query of a statement."""
     match statement:
         case bound.WithChanges():
             for _, part in (*statement.parts, *statement.after):
@@ -116,7 +116,7 @@ def queries(statement: bound.Statement) -> Iterator[bound.Query]:
 
 
 def over_queries(statement: Any, change: Callable[[bound.Query], bound.Query]) -> Any:
-    """The statement with `change` made of every query that it is or whose rows it writes."""
+    """Returns the statement with `change` applied to each query that it is or whose rows it writes."""
     match statement:
         case bound.WithChanges():
             parts, after = (

@@ -1,6 +1,7 @@
-"""Names, types and PostgreSQL's meaning: a parsed statement becomes a bound one.
+"""Binds parse trees: resolves names and types, and makes PostgreSQL's implicit conversions explicit.
 
-`binder` is the way in. One file a matter: `scope` (names in reach), `type_names`, `constants`, `coerce` (conversions),
-`operators`, `calls` (functions, aggregates, windows), `expressions` (the rest), `from_clause`, `select`, `grouping`,
-`changes` (INSERT, UPDATE, DELETE). Imports sql.parse, sql.rewrite, sql.bound and what lies left of sql.
+A statement's `StatementBinder` (`binder`) is the entry point. Layers, each importing only from those before it:
+`name_errors` and `scope` (names in reach), `base` (the state of a binder, and its entry points), `types/` (literals,
+type names, conversions), `expressions/`, `query/` (SELECT), `dml/` (INSERT, UPDATE, DELETE, MERGE). A function that
+would call upwards calls the `Binder` that it gets. Imports sql.parse, sql.bound and the rooms below sql.
 """

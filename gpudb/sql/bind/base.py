@@ -15,12 +15,12 @@ from gpudb.sql.parse.parser import leftmost, position
 from gpudb.types import UNKNOWN, SqlType, by_oid
 
 MOST_PARAMETERS = 65535
-"""How many the protocol can carry."""
+"""The protocol's limit on parameters."""
 
 
 @dataclass(slots=True)
 class Arguments:
-    """What the parameters of the routine whose body is being bound stand for; `uses` counts how often each does."""
+    """Arguments of the routine whose body is being bound; `uses` lists the position of each use."""
 
     routine: str
     names: tuple[str, ...]
@@ -28,29 +28,35 @@ class Arguments:
     uses: list[int] = field(default_factory=list)
 
     def numbered(self, number: int) -> Expr:
-        """`$number`; 42P02."""
+        """Returns argument `$number`; 42P02."""
         if not 1 <= number <= len(self.values):
             raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
         self.uses.append(number - 1)
         return self.values[number - 1]
 
     def named(self, name: str) -> Expr | None:
-        """The argument of that name."""
+        """Returns the argument of a name; None if there is none."""
         return self.numbered(self.names.index(name) + 1) if name and name in self.names else None
 
 
 @dataclass(slots=True)
 class Binder(ABC):
-    """The state of binding one statement: what exists, what was declared, and the numbers given out so far.
+    """The state of binding one statement, and the entry points of mutual recursion.
 
-    `frames` are registered data frames by name; `system` gives the columns of a pg_catalog or information_schema
-    relation, or None; `timezone` is the session's, for literals. `stars`, if there is such a dictionary, takes the
-    names of the columns that each `*` of the text stands for, by its location. `places` has the parse node of each
-    bound expression, by its identity. `presence` has the columns of relations under an outer join whose rows are asked
-    for whole, by relation, until their FROM is made. `arguments` are those of the routine that is being bound.
-    `most_parameters` is how many values a client gave, where that is known. `fresh_labels` are the OIDs of labels that
-    the transaction has added to enums, which are not to be used before it ends. `subqueries` has the first column's
-    name of each subquery in an expression, by its location. `check` raises once the statement is to end.
+    - `frames`: registered data frames by name.
+    - `system`: returns the columns of a relation of pg_catalog or information_schema; None if there is none.
+    - `timezone`: the session's, for literals.
+    - `parameters`: types of parameters by number.
+    - `stable`: whether a plan of the statement may be cached.
+    - `stars`: unless None, collects the column names that each `*` of the text stands for, by its location.
+    - `places`: the parse node of each bound expression, by the expression's identity.
+    - `presence`: by relation, the columns of relations under an outer join that are read as whole rows, until FROM is
+      bound.
+    - `arguments`: the arguments of the routine whose body is being bound.
+    - `most_parameters`: the number of values that the client sent, if known.
+    - `fresh_labels`: OIDs of enum labels that the transaction added and may not use before it commits.
+    - `subqueries`: the name of the first column of each subquery in an expression, by its location.
+    - `check`: raises if the statement is canceled.
     """
 
     catalog: Catalog
@@ -98,13 +104,13 @@ class Binder(ABC):
             self.parameters[number] = own if own is not None and own.name == made.name else made
 
     def parameter(self, number: int) -> Parameter:
-        """`$number`, of the type known so far."""
+        """Returns parameter `$number`, of the type known so far."""
         if not 1 <= number <= self.most_parameters:
             raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
         return Parameter(number, self.parameters.setdefault(number, UNKNOWN))
 
     def settle_parameter(self, parameter: Parameter, wanted: SqlType) -> Parameter:
-        """Gives a parameter its inferred type; 42P08 if it had another."""
+        """Gives a parameter its inferred type; 42P08 if it already has another."""
         known = self.parameters[parameter.number]
         if known.name == "unknown":
             self.parameters[parameter.number] = wanted.plain
@@ -115,7 +121,7 @@ class Binder(ABC):
         return Parameter(parameter.number, known)
 
     def parameter_types(self) -> tuple[SqlType, ...]:
-        """All parameters' types once the statement is bound; 42P18 for one of which nothing is known."""
+        """Returns the types of all parameters of the bound statement; 42P18 if one is unknown."""
         count = max(self.parameters, default=0)
         types = []
         for number in range(1, count + 1):
@@ -126,20 +132,20 @@ class Binder(ABC):
         return tuple(types)
 
     def rel(self) -> int:
-        """A fresh relation number."""
+        """Returns a new relation number."""
         self._rels += 1
         return self._rels
 
     def cte(self) -> int:
-        """A fresh number for a WITH query."""
+        """Returns a new number for a WITH query."""
         self._ctes += 1
         return self._ctes
 
     def locate(self, error: GpudbError, location: int) -> GpudbError:
-        """The error, at a byte offset of the statement's text."""
+        """Returns the error with the position of a byte offset in the statement's text."""
         return error.at(position(self.text, location))
 
     def locate_expr(self, error: GpudbError, expr: Expr) -> GpudbError:
-        """The error, where a bound expression begins that the statement's text has; as it is for any other."""
+        """Returns the error with the position of a bound expression, if the statement's text contains that."""
         place = self.places.get(id(expr))
         return error if place is None else self.locate(error, leftmost(place[1]))

@@ -1,7 +1,7 @@
-"""Errors for names that are not in reach, with PostgreSQL's suggestions of what was meant (parse_relation.c).
+"""Errors for names out of reach, with PostgreSQL's suggestions (parse_relation.c).
 
-A column is suggested whose name is at most three letters and half its length away, a wrong alias counted in; two that
-are equally near are both told, three are none.
+A suggested column's name is at most three letters and half its length away, the distance of a wrong alias included.
+Two equally near columns are both suggested; of three none is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FARTHEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A relation that a FROM clause has brought so far, in reach or not: its alias, columns, and its own name."""
+    """A relation of a FROM clause, in reach or not: its alias, its columns, and its own name."""
 
     alias: str
     columns: tuple[str, ...]
@@ -25,7 +25,7 @@ class Entry:
 
 
 class Level(Protocol):
-    """The part of a query level's scope that errors of names read."""
+    """The part of a query level's scope that name errors read."""
 
     @property
     def parent(self) -> Level | None:
@@ -40,11 +40,11 @@ class Level(Protocol):
         """Aliases that LATERAL would bring into reach."""
 
     def relation(self, alias: str, schema: str | None = None) -> object | None:
-        """The relation of an alias that is in reach."""
+        """Returns the relation of an alias that is in reach."""
 
 
 def missing_column(scope: Level, name: str, alias: str | None = None) -> SqlError:
-    """42703 for a column that is nowhere in reach."""
+    """Returns 42703 for a column that is not in reach."""
     shown = f'column "{name}"' if alias is None else f"column {alias}.{name}"
     message = f"{shown} does not exist"
     exact = [entry for entry in _entries(scope) if name in entry.columns and alias in (None, entry.alias)]
@@ -66,7 +66,7 @@ def missing_column(scope: Level, name: str, alias: str | None = None) -> SqlErro
 
 
 def _way(scope: Level, entry: Entry, alias: str | None) -> str | None:
-    """How the column of a relation can be reached that is there but out of reach."""
+    """Returns the hint how to reach the column of a relation that is out of reach."""
     if entry.alias in _beside(scope):
         return "To reference that column, you must mark this subquery with LATERAL."
     if alias is None and scope.relation(entry.alias) is not None:
@@ -75,7 +75,7 @@ def _way(scope: Level, entry: Entry, alias: str | None) -> str | None:
 
 
 def missing_table(scope: Level, name: str) -> SqlError:
-    """42P01 for an alias that no relation in reach has."""
+    """Returns 42P01 for an alias that no relation in reach has."""
     found = next((entry for entry in _entries(scope) if name in (entry.alias, entry.relation)), None)
     if found is None:
         return UndefinedTable(f'missing FROM-clause entry for table "{name}"')
@@ -88,7 +88,7 @@ def missing_table(scope: Level, name: str) -> SqlError:
 
 
 def barred(alias: str, *, changed: bool) -> SqlError:
-    """42P10 for a LATERAL reference out of a join that must not have one, or to the table that is changed."""
+    """Returns 42P10 for a reference to the changed table, or a LATERAL reference that its join does not allow."""
     if changed:
         hint = f'There is an entry for table "{alias}", but it cannot be referenced from this part of the query.'
         message = f'invalid reference to FROM-clause entry for table "{alias}"'
@@ -106,7 +106,7 @@ def _entries(scope: Level) -> Iterator[Entry]:
 
 
 def _beside(scope: Level) -> frozenset[str]:
-    """The aliases that LATERAL would bring into reach."""
+    """Returns the aliases that LATERAL would bring into reach."""
     found: set[str] = set()
     level: Level | None = scope
     while level is not None:
@@ -129,7 +129,7 @@ def _nearest(scope: Level, name: str, alias: str | None) -> list[tuple[str, str]
             if apart < best:
                 best, found = apart, [(entry.alias, column)]
             elif apart == best and len(found) == 2:
-                # Too many: what is as far no longer counts
+                # Too many suggestions: further columns at this distance are ignored
                 best, found = apart - 1, []
             elif apart == best and apart <= FARTHEST:
                 found.append((entry.alias, column))
@@ -137,7 +137,7 @@ def _nearest(scope: Level, name: str, alias: str | None) -> list[tuple[str, str]
 
 
 def _distance(left: str, right: str) -> int:
-    """Levenshtein's distance."""
+    """Returns the Levenshtein distance of two names."""
     previous = list(range(len(right) + 1))
     for row, a in enumerate(left, 1):
         current = [row]

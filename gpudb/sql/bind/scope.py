@@ -1,4 +1,4 @@
-"""The names that an expression can see: relations in FROM, their columns, and the queries further out."""
+"""Scopes: the relations in FROM and the columns that an expression can refer to, at each query level."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Columns = tuple[tuple[str, Expr], ...]
 class Item:
     """A relation in FROM under its alias. A join's USING column may be an expression over two relations.
 
-    `hidden` columns are there for whoever names them, and no part of `*`. `row_type` is the type of its rows where
-    that has a name; an outer join may make up rows of a `nullable` one. The name of a
-    `scalar` one, a function of one value, stands for that value.
+    `hidden` columns can be named but are not part of `*`. `row_type` is the named type of the relation's rows, if
+    there is one. Rows of a `nullable` relation may be NULLs that an outer join adds. The name of a `scalar` relation, a
+    function of one value, stands for that value.
     """
 
     alias: str
@@ -33,7 +33,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Hypothetical:
-    """A rank as it was made of `args`, the row that it is of; `of` makes the same one of another row."""
+    """A bound hypothetical-set aggregate over the row `args`; `of` binds the same aggregate over another row."""
 
     made: Expr
     args: tuple[Expr, ...]
@@ -42,14 +42,15 @@ class Hypothetical:
 
 @dataclass(slots=True)
 class Scope:
-    """What one query level sees. `columns` are the unqualified ones, in the order that `*` gives them.
+    """The names in reach at one query level. `columns` are the unqualified ones, in the order of `*`.
 
-    `entries` are all relations that its FROM has brought so far, seen or not; `beside` the aliases that LATERAL would
-    let a subquery see; `barred` those that LATERAL may not reach over the join at hand, or because they are
-    to be `changed`. `lent` are
-    aggregates of this query that stand in subqueries of it, `hypotheticals` its ranks of rows that are not there;
-    `sets` counts calls that give sets, the last one at
-    `set_location`. `outputs` are the select list's columns, where QUALIFY sees those too.
+    - `entries`: all relations of the FROM clause so far, in reach or not.
+    - `beside`: aliases that LATERAL would bring into reach of a subquery.
+    - `barred`: aliases that the current join puts out of LATERAL's reach, or the target that is `changed`.
+    - `lent`: aggregates of this level that are written in its subqueries.
+    - `hypotheticals`: hypothetical-set aggregates of this level.
+    - `sets`: the number of set-returning calls so far; the last one is at `set_location`.
+    - `outputs`: the columns of the select list, where QUALIFY can refer to them.
     """
 
     parent: Scope | None = None
@@ -73,10 +74,10 @@ class Scope:
     outputs: Columns = ()
 
     def add(self, items: Sequence[Item], columns: Columns) -> None:
-        """Takes in what a FROM item offers; 42712 for an alias given twice."""
+        """Adds the relations and columns of a FROM item; 42712 for a duplicate alias."""
         taken = {item.alias: item.schema for item in self.items}
         for item in items:
-            # Only tables of two schemas may have one name, neither of them under an alias
+            # Only tables of two schemas, both without an alias, may have the same name
             if item.alias and item.alias in taken and taken[item.alias] in (None, item.schema or taken[item.alias]):
                 message = f'table name "{item.alias}" specified more than once'
                 raise SqlError.of("duplicate_alias", message)
@@ -85,7 +86,7 @@ class Scope:
         self.columns.extend(columns)
 
     def column(self, name: str) -> Expr | None:
-        """An unqualified column at this level alone; 42702 if several match."""
+        """Returns an unqualified column of this level; 42702 if several match."""
         found = [expr for each, expr in self.columns if each == name]
         if not found:
             found = [expr for item in self.items for each, expr in item.hidden if each == name]
@@ -100,7 +101,7 @@ class Scope:
         return found[0] if found else None
 
     def item(self, alias: str, schema: str | None = None) -> Item | None:
-        """The relation of that alias at this level alone; 42P09 if several have it."""
+        """Returns the relation of an alias at this level; 42P09 if several match."""
         found = [item for item in self.items if item.alias == alias and (schema is None or item.schema == schema)]
         if len(found) > 1 and alias:
             raise SqlError.of("ambiguous_alias", f'table reference "{alias}" is ambiguous')
@@ -109,7 +110,7 @@ class Scope:
         return found[0] if found else None
 
     def lookup(self, name: str) -> Expr:
-        """An unqualified column here or further out; 42703 with near names as hint."""
+        """Returns an unqualified column of this or an outer level; 42703 with similar names as hint."""
         level: Scope | None = self
         while level is not None:
             if (found := level.column(name)) is not None:
@@ -118,7 +119,7 @@ class Scope:
         raise missing_column(self, name)
 
     def relation(self, alias: str, schema: str | None = None) -> Item | None:
-        """The relation of that alias here or further out."""
+        """Returns the relation of an alias at this or an outer level."""
         level: Scope | None = self
         while level is not None:
             if (found := level.item(alias, schema)) is not None:
@@ -127,7 +128,7 @@ class Scope:
         return None
 
     def qualified(self, alias: str, name: str, schema: str | None = None) -> Expr:
-        """alias.name, here or further out; 42P01 for an unknown alias, 42703 for an unknown column."""
+        """Returns alias.name of this or an outer level; 42P01 for an unknown alias, 42703 for an unknown column."""
         item = self.relation(alias, schema)
         if item is None:
             raise missing_table(self, alias)
@@ -141,7 +142,7 @@ class Scope:
         return found[0]
 
     def cte(self, name: str) -> tuple[Cte | CteStub, int] | None:
-        """The WITH query of that name here or further out, and its number."""
+        """Returns the WITH query of a name at this or an outer level, and its number."""
         level: Scope | None = self
         while level is not None:
             if name in level.ctes:
@@ -151,7 +152,7 @@ class Scope:
 
 
 KEPT = frozenset({"DEFAULT expressions", "column generation expressions"})
-"""Clauses of expressions that a table keeps, beside CHECK."""
+"""Clauses of expressions that the catalog stores with a table, except CHECK."""
 
 
 _SPOKEN = {
@@ -163,19 +164,17 @@ _SPOKEN = {
 
 
 def spoken(clause: str) -> str:
-    """A clause as messages call it."""
-    return {
-        "JOIN": "JOIN conditions",
-        "FROM": "functions in FROM",
-        "CHECK": "check constraints",
-        "MERGE WHEN": "MERGE WHEN conditions",
-    }.get(clause, clause)
+    """Returns the name of a clause in messages."""
+    return _SPOKEN.get(clause, clause)
 
 
 @dataclass(frozen=True, slots=True)
 class CteStub:
-    """A WITH query that is no query to read: a recursive one while its own recursive term is being bound, of which
-    the columns are known (`hidden` ones are no part of `*`), or a change of data without RETURNING."""
+    """A WITH query that cannot be read as a query: a recursive one within its own recursive term, or a change of data
+    without RETURNING.
+
+    Of the recursive one the `columns` are known; `hidden` ones are not part of `*`.
+    """
 
     columns: tuple[OutputColumn, ...]
     hidden: tuple[OutputColumn, ...] = ()

@@ -1,4 +1,4 @@
-"""Which views PostgreSQL changes tables through by itself, as its information schema tells."""
+"""Automatically updatable views, as the information schema reports them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gpudb.sql.parse.parser import kind, parse
 
 
 def updatable_columns(catalog: Catalog, view: View) -> frozenset[int] | None:
-    """The numbers of a view's columns that can be changed through it; None for a view that nothing is changed through.
+    """Returns the numbers of a view's updatable columns; None for a view that is not automatically updatable.
 
-    DELETE alone is possible through a view without such a column.
+    A view without updatable columns still allows DELETE.
     """
     node: Any = parse(view.query)[0].node
     if len(node.from_clause) != 1 or kind(node.from_clause[0]) != "range_var":

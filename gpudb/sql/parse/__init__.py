@@ -1,3 +1,3 @@
-"""Text to PostgreSQL's parse tree: token-level steps for what its grammar lacks, then libpg_query."""
+"""Parses SQL text to PostgreSQL's parse tree: token-level steps for extensions of its grammar, then libpg_query."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Clauses of Postgres-XL that PostgreSQL's grammar does not know: DISTRIBUTE BY after CREATE TABLE, and in ALTER TABLE.
+"""Postgres-XL's DISTRIBUTE BY, after CREATE TABLE and in ALTER TABLE, which PostgreSQL's grammar lacks.
 
-They are taken out of the text (blanked, so that positions stay) before it is parsed. As an action of ALTER TABLE one
-leaves SET TABLESPACE behind, an action that no table here has.
+The clauses are blanked before the text is parsed, so that positions stay. In ALTER TABLE a SET TABLESPACE action takes
+the place of the clause: gpudb's tables have no tablespaces.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\
 
 @dataclass(frozen=True, slots=True)
 class Distributed:
-    """A DISTRIBUTE BY clause, and the byte offset at which it stood; `alters` if it is an action of ALTER TABLE."""
+    """A DISTRIBUTE BY clause and its byte offset; `alters` if it is an action of ALTER TABLE."""
 
     kind: str
     columns: tuple[str, ...]
@@ -32,7 +32,7 @@ class Distributed:
 
 
 def take_distribution(text: str) -> tuple[str, list[Distributed]]:
-    """The text with its DISTRIBUTE BY clauses blanked, and those clauses."""
+    """Returns the text with its DISTRIBUTE BY clauses blanked, and those clauses."""
     if "distribute" not in text.lower():
         return text, []
     hidden = QUOTED.sub(lambda match: "x" * len(match.group()), text)
@@ -51,5 +51,5 @@ def take_distribution(text: str) -> tuple[str, list[Distributed]]:
 
 
 def identifier(text: str) -> str:
-    """The name that an identifier is written for."""
+    """Returns the name that an identifier denotes: unquoted, or folded to lower case."""
     return text[1:-1].replace('""', '"') if text[:1] == text[-1:] == '"' and len(text) > 1 else text.lower()

@@ -1,8 +1,8 @@
-"""How deep a statement nests: what would exhaust a stack, in C or here, is refused before it does.
+"""Limits on nesting depth, so that no statement exhausts the stack of libpg_query or of Python.
 
 PostgreSQL's grammar lets `a + b + c …`, `x::t::t …` and `SELECT … UNION SELECT …` nest without a limit, and
-libpg_query writes trees out by recursion. So a long text's depth is bounded by its tokens first, then the tree's depth
-is measured where protobuf's own limit of 100 does not answer already.
+libpg_query serializes trees by recursion. So the tokens of a long text bound its depth first; then the depth of the
+tree is measured if it exceeds protobuf's own limit of 100.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from google.protobuf.message import DecodeError, Message
 from gpudb.errors import SqlError
 
 SHORT = 16_000
-"""Characters of text that cannot nest deep enough to exhaust a thread's stack in C: a level takes two at least."""
+"""Characters of text that cannot nest deep enough to exhaust a thread's C stack: a level takes at least two."""
 MAX_CHAIN = 8_000
-"""Tokens in a row, no comma or AND between them, that a long text may have."""
+"""Limit on consecutive tokens of a long text without a comma or AND between them."""
 MAX_LEVELS = 2_000
-"""Protobuf messages in each other; an operator takes two."""
+"""Limit on nested protobuf messages; an operator takes two."""
 
 TOKEN = re.compile(
     r"'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?|--[^\n]*|/\*.*?(?:\*/|\Z)|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z)"
@@ -31,16 +31,16 @@ TOKEN = re.compile(
 
 
 def too_deep() -> SqlError:
-    """54001."""
+    """The 54001 error."""
     hint = "Break the statement up, or shorten its chains of operators."
     return SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
 
 
 def check_text(text: str) -> None:
-    """54001 for a text whose tree might be deeper than C's stack allows."""
+    """Raises 54001 for a text whose tree might exceed the C stack."""
     if len(text) <= SHORT:
         return
-    # Of each open parenthesis: the longest run of tokens so far, and the present one.
+    # For each open parenthesis: the longest run of tokens so far, and the current one
     longest, run, whole = 0, 0, 0
     outer: list[tuple[int, int]] = []
     for token in TOKEN.finditer(text):
@@ -55,7 +55,7 @@ def check_text(text: str) -> None:
             case "next":
                 longest, run = max(longest, run), 0
             case "whole":
-                # They join what commas and ANDs stand between.
+                # These join operands that commas and ANDs separate
                 whole += 1
             case _:
                 run += 1
@@ -64,7 +64,7 @@ def check_text(text: str) -> None:
 
 
 def decoded(kind: type[Message], data: bytes) -> Any:
-    """The message that `data` is; 54001 if it nests deeper than MAX_LEVELS."""
+    """Decodes a message; 54001 if it nests deeper than MAX_LEVELS."""
     try:
         return kind.FromString(data)
     except DecodeError as error:
@@ -94,7 +94,7 @@ def _check_tree(message: Message) -> None:
 
 
 def _allow_depth() -> None:
-    """Lifts protobuf's limit of 100 levels to 65,535; it guards against hostile data, which a parser's is not."""
+    """Raises protobuf's limit of 100 levels to 65,535; it guards against hostile data, not a parser's output."""
     try:
         import_module("google._upb._message").SetAllowOversizeProtos(True)
     except (ImportError, AttributeError):  # pragma: no cover - another implementation of protobuf

@@ -1,7 +1,6 @@
-"""Postgres-XL's statements about nodes, which PostgreSQL's grammar does not know: CREATE, ALTER and DROP NODE, and
-EXECUTE DIRECT ON (node) 'statement'.
+"""Postgres-XL's CREATE, ALTER and DROP NODE and EXECUTE DIRECT ON (node) 'statement', which PostgreSQL's grammar lacks.
 
-Each is taken out of the text before it is parsed, a statement of the same length standing in for it.
+A placeholder statement of the same length replaces each before the text is parsed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _LITERAL = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$(.*)\$\1\$", re.S)
 
 @dataclass(frozen=True, slots=True)
 class NodeStatement:
-    """CREATE, ALTER or DROP NODE; `options` by their names in lower case, without a value `true`."""
+    """CREATE, ALTER or DROP NODE. `options` maps lower-case names to values; an option without a value is `true`."""
 
     verb: Literal["create", "alter", "drop"]
     name: str
@@ -34,18 +33,18 @@ class NodeStatement:
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """EXECUTE DIRECT: a statement for one node alone."""
+    """EXECUTE DIRECT: a statement for a single node."""
 
     node: str
     text: str
 
 
 Taken = list[tuple[int, NodeStatement | Direct]]
-"""Statements, each with the byte offset at which it stood."""
+"""Statements with their byte offsets."""
 
 
 def take_node_statements(text: str) -> tuple[str, Taken]:
-    """The text with others in the place of such statements, and those; 42601 for one that is not written well."""
+    """Returns the text with placeholders, and the statements that they replace; 42601 for one with a syntax error."""
     lower = text.lower()
     if "node" not in lower and "direct" not in lower:
         return text, []

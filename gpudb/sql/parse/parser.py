@@ -1,7 +1,7 @@
-"""Text → PostgreSQL's own parse tree, by libpg_query (PostgreSQL's grammar itself, through postgast).
+"""Parses SQL text to PostgreSQL's own parse tree, by libpg_query through postgast.
 
-Nodes are protobuf messages; `kind(node)` and `inner(node)` open the `Node` wrapper that lists hold. Locations in them
-are byte offsets into the statement's text: `position` makes PostgreSQL's 1-based character position of one.
+Nodes are protobuf messages; `kind(node)` and `inner(node)` open the `Node` wrapper that lists hold. Their locations
+are byte offsets into the statement's text; `position` converts one to PostgreSQL's 1-based character position.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _DISTRIBUTED = frozenset({"CreateStmt", "CreateTableAsStmt", "AlterTableStmt"})
 
 @dataclass(frozen=True, slots=True)
 class RawStatement:
-    """One statement as parsed: its tree, its own text, and where that starts in the text that was sent, in characters.
+    """A parsed statement: its tree, its own text, and the character at which that starts in the text that was sent.
 
     Locations in the tree are byte offsets into its own text. `kind` is the tree's name: SelectStmt, InsertStmt, … A
-    `part` stands within another statement, whose text it has.
+    `part` is nested in another statement and has that statement's text.
     """
 
     node: Message
@@ -42,7 +42,7 @@ class RawStatement:
     distribution: Distributed | None = None
     about_node: NodeStatement | None = None
     node_named: str | None = None
-    """The node of EXECUTE DIRECT, whose statement this is."""
+    """The node of EXECUTE DIRECT, if this is its statement."""
     part: bool = False
     kind: str = field(init=False)
 
@@ -52,7 +52,7 @@ class RawStatement:
 
 
 def parse(text: str) -> list[RawStatement]:
-    """The statements of a text; 42601 with its position where PostgreSQL's grammar rejects it."""
+    """Parses the statements of a text; 42601 with its position if PostgreSQL's grammar rejects it."""
     if "\0" in text:
         raise SqlError.of("character_not_in_repertoire", 'invalid byte sequence for encoding "UTF8": 0x00')
     if len(text) > MAX_TEXT:
@@ -79,7 +79,7 @@ def parse(text: str) -> list[RawStatement]:
         end = start + each.stmt_len if each.stmt_len else len(encoded)
         node = each.stmt
         if start:
-            # Once more by itself, so that locations count from where its own text begins.
+            # Parsed again by itself, so that locations count from the start of its own text
             node = _tree(encoded[start:end].decode().rstrip()).stmts[0].stmt
         for hung in clauses:
             if start <= hung.offset <= end:
@@ -96,7 +96,7 @@ def parse(text: str) -> list[RawStatement]:
 
 
 def _about_nodes(stand_in: RawStatement, taken: NodeStatement | Direct) -> RawStatement:
-    """The statement that another one stood in for; 0A000 for one that is not for a node alone."""
+    """Replaces a placeholder by its statement; 0A000 if EXECUTE DIRECT contains anything but one SELECT."""
     if isinstance(taken, NodeStatement):
         return replace(stand_in, about_node=taken)
     inside = parse(taken.text)
@@ -106,7 +106,7 @@ def _about_nodes(stand_in: RawStatement, taken: NodeStatement | Direct) -> RawSt
 
 
 def _with_qualify(text: str) -> tuple[Any, str, list[Clause]] | None:
-    """The tree of a text without its QUALIFY clauses, that text, and the clauses; None if that does not parse."""
+    """Parses a text without its QUALIFY clauses; returns the tree, that text and the clauses, or None."""
     plain, clauses = take_qualify(text)
     if not clauses:
         return None
@@ -117,7 +117,7 @@ def _with_qualify(text: str) -> tuple[Any, str, list[Clause]] | None:
 
 
 def _condition(clause: Clause, start: int) -> Any:
-    """The expression of a QUALIFY, its locations those of its statement's text."""
+    """Parses the condition of a QUALIFY, with locations in its statement's text."""
     word = "SELECT "
     padded = word + " " * (clause.offset - start - len(word)) + clause.condition
     try:
@@ -130,7 +130,7 @@ def _condition(clause: Clause, start: int) -> Any:
 
 
 def _refused(error: postgast.PgQueryError, text: str) -> SqlError:
-    """PostgreSQL's error for what its grammar does not take."""
+    """Returns PostgreSQL's error for a text that its grammar rejects."""
     if "stack depth" in error.message or "memory" in error.message:
         return SqlError.of("statement_too_complex", error.message)
     if "invalid byte sequence" in error.message:
@@ -143,7 +143,7 @@ def _refused(error: postgast.PgQueryError, text: str) -> SqlError:
     return SyntaxError_(error.message, position=error.cursorpos or None, condition=condition, hint=hint)
 
 
-# What libpg_query leaves out of the grammar's errors: the condition of those that are no syntax errors, and hints.
+# Hints and conditions that libpg_query omits from the grammar's errors that are no syntax errors
 _GRAMMAR: dict[str, tuple[str | None, str | None]] = {
     "precision for type float must be at least 1 bit": ("invalid_parameter_value", None),
     "precision for type float must be less than 54 bits": ("invalid_parameter_value", None),
@@ -170,7 +170,7 @@ _GRAMMAR: dict[str, tuple[str | None, str | None]] = {
 
 
 def _tree(text: str) -> Any:
-    """libpg_query's tree of a text; unlike postgast's own `parse` not limited to protobuf's 100 levels."""
+    """Returns libpg_query's tree of a text, without protobuf's limit of 100 levels in postgast's own `parse`."""
     result = lib.pg_query_parse_protobuf(text.encode())
     try:
         check_error(result)
@@ -181,12 +181,12 @@ def _tree(text: str) -> Any:
 
 
 def kind(node: Any) -> str:
-    """What a `Node` wraps (`a_expr`, `column_ref`, …); '' for an empty one."""
+    """Returns the field that a `Node` wraps (`a_expr`, `column_ref`, …); '' for an empty one."""
     return node.WhichOneof("node") or ""
 
 
 def inner(node: Any) -> Any:
-    """The message that a `Node` wraps."""
+    """Returns the message that a `Node` wraps."""
     return getattr(node, node.WhichOneof("node"))
 
 
@@ -196,12 +196,12 @@ def present(node: Any) -> bool:
 
 
 def strings(nodes: Any) -> tuple[str, ...]:
-    """The texts of a list of String nodes, as a qualified name has them."""
+    """Returns the texts of a list of String nodes, as in a qualified name."""
     return tuple(node.string.sval for node in nodes)
 
 
 def position(text: str, location: int) -> int | None:
-    """PostgreSQL's 1-based character position of a byte offset; None where the location is unknown."""
+    """Returns PostgreSQL's 1-based character position of a byte offset; None if the location is unknown."""
     if location < 0:
         return None
     if text.isascii():
@@ -210,7 +210,7 @@ def position(text: str, location: int) -> int | None:
 
 
 def parameter_position(text: str, number: int) -> int | None:
-    """PostgreSQL's position of the first `$number` of a text that parses; None if it is nowhere outside quotes."""
+    """Returns PostgreSQL's position of the first `$number` outside quotes of a valid text; None if there is none."""
     found = re.search(rf"\${number}(?!\d)", QUOTED.sub(lambda match: "x" * len(match.group()), text))
     return None if found is None else found.start() + 1
 
@@ -219,7 +219,7 @@ _FIRST = ("lexpr", "arg", "testexpr", "args", "xpr")
 
 
 def leftmost(node: Any) -> int:
-    """The byte offset at which an expression's text begins, as PostgreSQL's exprLocation has it; -1 if unknown."""
+    """Returns the byte offset at which an expression begins, as PostgreSQL's exprLocation does; -1 if unknown."""
     found = -1
     while present(node):
         message = inner(node)
@@ -238,7 +238,7 @@ def leftmost(node: Any) -> int:
 
 
 def output_location(node: Any, index: int) -> int:
-    """Where the expression of an output column begins in a SelectStmt message; -1 behind a star."""
+    """Returns the byte offset of an output column's expression in a SelectStmt message; -1 behind a star."""
     while node.op != pg.SETOP_NONE:
         node = node.larg
     if len(node.values_lists):
@@ -248,14 +248,14 @@ def output_location(node: Any, index: int) -> int:
 
 
 def changes_data(node: Any) -> bool:
-    """Whether a statement's own WITH has INSERT, UPDATE or DELETE in it."""
+    """Whether a statement's own WITH contains INSERT, UPDATE, DELETE or MERGE."""
     if "with_clause" not in node.DESCRIPTOR.fields_by_name or not node.HasField("with_clause"):
         return False
     return any(kind(inner(each).ctequery) != "select_stmt" for each in node.with_clause.ctes)
 
 
 def deparse(node: Message) -> str:
-    """A statement's tree as SQL text."""
+    """Returns a statement's tree as SQL text."""
     result = pg.ParseResult()
     statement = result.stmts.add()
     field = next(f for f in pg.Node.DESCRIPTOR.fields if f.message_type is node.DESCRIPTOR)

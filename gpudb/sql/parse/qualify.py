@@ -1,8 +1,8 @@
-"""QUALIFY, a condition over window functions: not in PostgreSQL's grammar, so it is taken out of the text and kept.
+"""QUALIFY, a condition over window functions, which PostgreSQL's grammar lacks: it is removed from the text and kept.
 
-Only a text that PostgreSQL's grammar rejects is looked at, so that `qualify` stays a name like any other. The clause
-ends at ORDER BY, LIMIT, OFFSET, FETCH, FOR, WINDOW, a set operation or the query's end. In the tree its condition
-hangs on its SELECT as a window of a name that no identifier can be taken for.
+Only texts that PostgreSQL's grammar rejects are searched, so that `qualify` stays an ordinary name. The clause ends at
+ORDER BY, LIMIT, OFFSET, FETCH, FOR, WINDOW, a set operation or the query's end. The tree holds its condition as a
+window of its SELECT, under a name that no identifier can have.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from gpudb.sql.parse.distribute_by import QUOTED
 
 WINDOW = "gpudb qualify"
-"""The name of the WindowDef that holds the condition, as its one sort key."""
+"""The name of the WindowDef that holds the condition, as its only sort key."""
 
 _WORD = re.compile(r"[()]|;|\b(?:select|qualify)\b", re.I)
 _END = re.compile(
@@ -24,7 +24,7 @@ _END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A QUALIFY: its condition's text, and the byte offsets of that and of the SELECT that it belongs to."""
+    """A QUALIFY clause: the condition's text, and the byte offsets of the condition and of its SELECT."""
 
     condition: str
     offset: int
@@ -32,7 +32,7 @@ class Clause:
 
 
 def take_qualify(text: str) -> tuple[str, list[Clause]]:
-    """The text with its QUALIFY clauses blanked, as long in bytes as before, and those clauses."""
+    """Returns the text with its QUALIFY clauses blanked, of the same length in bytes, and those clauses."""
     hidden = QUOTED.sub(lambda match: "x" * len(match.group()), text)
     found: list[Clause] = []
     plain, done = "", 0
@@ -69,7 +69,7 @@ def _end(hidden: str, start: int) -> int:
 
 
 def hang(tree: Any, select: int, condition: Any) -> None:
-    """Puts a condition into the SelectStmt of a tree whose select list is the first after a byte offset."""
+    """Attaches a condition to the SelectStmt of a tree whose select list is the first after a byte offset."""
     found = min(
         (each for each in _selects(tree) if each.target_list[0].res_target.location > select),
         key=lambda each: each.target_list[0].res_target.location,

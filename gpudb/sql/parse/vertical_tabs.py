@@ -1,4 +1,4 @@
-"""Vertical tabs, of which later versions of PostgreSQL's grammar know more than 16's: as blanks, and as `E'\\v'`."""
+"""Vertical tabs as PostgreSQL 16 reads them; libpg_query's later grammar takes them for blanks and knows `E'\\v'`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ESCAPE = re.compile(rb"\\\\|\\v")
 
 
 def check_spaces(text: str) -> None:
-    """42601 for a vertical tab between tokens, which is no blank."""
+    """Raises 42601 for a vertical tab between tokens, which is no blank."""
     at = 0
     for token in TOKEN.finditer(text):
         if "\v" in text[at : token.start()]:
@@ -24,7 +24,7 @@ def check_spaces(text: str) -> None:
 
 
 def plain_escapes(text: str) -> str:
-    """The text with the letter in the place of each `\\v` in strings with escapes, which end in blanks for them."""
+    """Returns the text with a plain `v` for each `\\v` in strings with escapes, padded with blanks."""
     encoded = bytearray(text.encode())
     try:
         tokens = postgast.scan(text).tokens

@@ -1,4 +1,4 @@
-"""Rewrite rules: each is one module with one function of the same name, from tree to tree.
+"""Rewrite rules. Each is one module with one function of the same name, from tree to tree.
 
 A rule never changes the meaning of a statement. `tests/sql/rewrite/NAME.sql` shows SQL before and after each rule.
 Callers apply rules through the functions of this module. Imports sql.parse, sql.bound and the rooms below sql.
@@ -57,7 +57,7 @@ def rewrite_stored(
 ) -> Any:
     """Returns a copy of a parse tree that means the same under any search path, for the catalog to store.
 
-    `stars` maps the location of each `*` to the names of its columns; a `*` that it lacks stays.
+    `stars` maps the location of each `*` to the names of its columns; any other `*` stays.
     """
     names = NameSource(catalog, search_path, stars or {})
     for rule in _STORED:

@@ -1,4 +1,4 @@
-"""A rewrite rule, and what a rule over stored queries takes beside the tree."""
+"""The type of a rewrite rule, and the names that rules over stored queries resolve."""
 
 from __future__ import annotations
 

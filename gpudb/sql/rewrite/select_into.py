@@ -8,7 +8,7 @@ from postgast import pg_query_pb2 as pg
 
 
 def select_into(node: Any) -> Any:
-    """Turns a SELECT with INTO at its top into the CREATE TABLE AS that it is short for."""
+    """Turns a SELECT with INTO at its top into the equivalent CREATE TABLE AS."""
     if node.DESCRIPTOR.name != "SelectStmt" or not node.HasField("into_clause"):
         return node
     made = pg.CreateTableAsStmt()

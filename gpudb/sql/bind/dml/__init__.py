@@ -1,3 +1,3 @@
-"""INSERT, UPDATE, DELETE and MERGE: targets, assignments, conflicts and generated columns."""
+"""Data changes: INSERT, UPDATE, DELETE and MERGE, with targets, assignments, conflicts and generated columns."""
 
 from __future__ import annotations

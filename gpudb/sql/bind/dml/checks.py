@@ -1,4 +1,4 @@
-"""CHECK constraints: their expressions over a table's columns, and the query that finds rows which violate them."""
+"""CHECK constraints: expressions over a table's columns, and the query that finds rows which violate them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from gpudb.types import INT4, INT8
 
 
 def bind_check(binder: Binder, table: Table, node: Any, rel: int) -> Expr:
-    """A CHECK's expression (a Node) as a boolean over the columns of relation `rel`."""
+    """Binds a CHECK's expression (a Node) as a boolean over the columns of relation `rel`."""
     scope = Scope(clause="CHECK")
     columns = table_columns(table)
     source = named(binder, rel, FrameScan(rel, NEW_ROWS, columns), columns, table.name, None, table.schema)
@@ -43,20 +43,20 @@ def bind_check(binder: Binder, table: Table, node: Any, rel: int) -> Expr:
 
 
 def used_columns(table: Table, expr: Expr) -> tuple[str, ...]:
-    """The names of the columns that a bound check reads, each once."""
+    """Returns the names of the columns that a bound check reads, each once."""
     return tuple(dict.fromkeys(table.columns[n.index].name for n in walk(expr) if isinstance(n, Column)))
 
 
 def parsed(text: str) -> Any:
-    """A stored expression as a Node."""
+    """Parses a stored expression to a Node."""
     return inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
 
 
 def violations(binder: Binder, table: Table, *, stored: bool = False) -> Select:
-    """The query that finds a row which one of the table's checks rejects, of NEW_ROWS or of those `stored`.
+    """Returns the query for a row that violates one of the table's checks, of NEW_ROWS or of the `stored` rows.
 
-    It gives the row's number (the first such row of NEW_ROWS; 0 for one that is stored) and the check's place in
-    `table.checks`; no row where all is well.
+    It returns the row's number (the first such row of NEW_ROWS; 0 for a stored row) and the check's position in
+    `table.checks`; no row if there is no violation.
     """
     rel = binder.rel()
     text, binder.text = binder.text, ""
@@ -82,7 +82,7 @@ def violations(binder: Binder, table: Table, *, stored: bool = False) -> Select:
 
 
 def stored_text(node: Any) -> str:
-    """A check's expression as the catalog keeps it: columns by their names alone, whatever the table is called."""
+    """Returns a check's expression as the catalog stores it: its columns without qualifiers."""
     copy = pg.Node()
     copy.CopyFrom(node)
     _each_column(copy, lambda fields: fields[-1:])
@@ -90,7 +90,7 @@ def stored_text(node: Any) -> str:
 
 
 def renamed(text: str, old: str, new: str) -> str:
-    """A stored expression in which a column has another name."""
+    """Returns a stored expression with a column renamed."""
     node = parsed(text)
     _each_column(node, lambda fields: [new if name == old else name for name in fields])
     return _text(node)

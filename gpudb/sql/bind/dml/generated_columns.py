@@ -1,4 +1,4 @@
-"""Generated columns: their expressions, and queries that compute them behind the columns they are made of."""
+"""Generated columns: their expressions, and queries that compute them from the other columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOMENTS = frozenset({"timestamptz", "timetz"})
 def bind_generated(
     binder: Binder, text: str, column: TableColumn, columns: Sequence[TableColumn], table: str, rel: int, first: int = 0
 ) -> Expr:
-    """A generation expression over a relation whose columns from `first` on are the table's."""
+    """Binds a generation expression over a relation whose columns from `first` on are the table's."""
     scope = Scope(clause=CLAUSE)
     seen = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, first))
     scope.add((Item(table, seen),), seen)
@@ -50,7 +50,7 @@ def bind_generated(
 
 
 def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Sequence[TableColumn], table: str) -> None:
-    """What may not stand in a generation expression: 42P17, 0A000."""
+    """Raises 42P17 or 0A000 for an invalid generation expression."""
     scope = Scope(clause=CLAUSE)
     seen = tuple((c.name, Column(1, index, c.type, c.name)) for index, c in enumerate(columns))
     scope.add((Item(table, seen),), seen)
@@ -80,20 +80,20 @@ def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Seq
 
 
 def _call_varies(call: Call) -> bool:
-    """Whether a function is not immutable; `text || any` is its cast's."""
+    """Whether a function is not immutable; `text || any` is as volatile as its cast."""
     if call.function.name in {"textanycat", "anytextcat"}:
         return any(_text_varies(arg.type.name) for arg in call.args)
     return not call.function.immutable
 
 
 def _text_varies(name: str) -> bool:
-    """Whether the text of a type's values depends on settings, or on what an array or a row may hold."""
+    """Whether the text of a type's values depends on settings, or on the items of an array or a row."""
     (output,) = functions_by_name()["array_out" if name[0] == "_" else output_function(name)]
     return not output.immutable
 
 
 def _varies(cast: Cast) -> bool:
-    """Whether a cast depends on settings: on the time zone, or on how dates are written."""
+    """Whether a cast depends on the time zone or on the date style."""
     source, target = cast.arg.type.name, cast.type.name
     if source == target:
         return False
@@ -105,7 +105,7 @@ def _varies(cast: Cast) -> bool:
 
 
 def with_generated(binder: Binder, table: str, columns: Sequence[TableColumn], query: Query, first: int = 0) -> Query:
-    """`query` with generated columns computed from its other ones; its columns from `first` on are the table's."""
+    """Returns `query` with its generated columns computed; its columns from `first` on are the table's."""
     if all(column.generated is None for column in columns):
         return query
     rel = binder.rel()
@@ -117,7 +117,7 @@ def with_generated(binder: Binder, table: str, columns: Sequence[TableColumn], q
 
 
 def computed(binder: Binder, table: str, columns: Sequence[TableColumn], rel: int) -> tuple[Expr, ...]:
-    """Every column of a relation of a table's columns, the generated ones computed."""
+    """Returns the columns of a table's relation, with the generated ones computed."""
     return tuple(
         Column(rel, index, column.type, column.name)
         if column.generated is None

@@ -1,4 +1,4 @@
-"""INSERT: a query that gives the rows to write, converted to the table's columns."""
+"""INSERT: a query for the rows to write, converted to the table's columns."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _OVERRIDES = {pg.OVERRIDING_SYSTEM_VALUE: "SYSTEM", pg.OVERRIDING_USER_VALUE: "U
 
 
 def override_of(node: Any) -> str:
-    """What OVERRIDING says: SYSTEM, USER or nothing."""
+    """Returns SYSTEM or USER of OVERRIDING; '' without it."""
     return _OVERRIDES.get(node.override, "")
 
 
 def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert:
-    """An InsertStmt message."""
+    """Binds an InsertStmt message."""
     try:
         changed = change_target(binder, node.relation, "insert into", binder.rel())
     except GpudbError as error:
@@ -103,7 +103,7 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
 
 
 def _passed(binder: Binder, value: Column, column: TableColumn, override: str, source: Any) -> Expr:
-    """A query's output as a column stores it; errors point at where it is selected."""
+    """Converts a query's output to a column; errors have the position of the selected expression."""
     try:
         return _given(binder, value, column, override)
     except GpudbError as error:
@@ -122,7 +122,7 @@ def _inserted(binder: Binder, node: Any, changed: Through, scope: Scope, query: 
 
 
 def width_of(node: Any) -> int:
-    """How many values an INSERT's longest row has; 0 where that is not written."""
+    """Returns the width of an INSERT's longest row; 0 if a star leaves it open."""
     source = inner(node.select_stmt) if present(node.select_stmt) else None
     rows = source.values_lists if source is not None else ()
     if source is not None and not len(rows) and all(kind(inner(t).val) != "column_ref" for t in source.target_list):
@@ -131,9 +131,9 @@ def width_of(node: Any) -> int:
 
 
 def insert_columns(binder: Binder, changed: Through, nodes: Several[Any], width: int = 0) -> list[TableColumn]:
-    """The columns that a list of ResTarget messages names, all without one; 42703, 42701.
+    """Returns the columns that a list of ResTarget messages names; all columns without a list. 42703, 42701.
 
-    Of a view those for which there are values have to be columns of its table: the first `width`, or all.
+    For a view the columns that receive values, the first `width` or all, must be columns of its table.
     """
     if not len(nodes):
         found = []
@@ -147,7 +147,7 @@ def insert_columns(binder: Binder, changed: Through, nodes: Several[Any], width:
     found = []
     for each in nodes:
         column = table_column(binder, changed, inner(each), "insert into")
-        # parts of one column may be given one by one
+        # Several items may assign to parts of one column
         if column in found and not len(inner(each).indirection):
             message = f'column "{column.name}" specified more than once'
             raise binder.locate(SqlError.of("duplicate_column", message), inner(each).location)
@@ -171,8 +171,10 @@ def insert_row(
     listed: Several[Any],
     override: str,
 ) -> tuple[Expr, ...]:
-    """A row of VALUES as all the table's columns; `listed` are the columns as they were named, `override` OVERRIDING's
-    SYSTEM or USER."""
+    """Binds a row of VALUES to all columns of the table; `listed` is the INSERT's column list.
+
+    `override` is SYSTEM or USER of OVERRIDING.
+    """
     scope.clause = "VALUES"
     values = bind_list(binder, scope, nodes)
     try:
@@ -198,7 +200,7 @@ def insert_row(
 
 
 def _given(binder: Binder, expr: Expr, column: TableColumn, override: str) -> Expr:
-    """A value for a column of INSERT: `override` is OVERRIDING's SYSTEM or USER; 428C9 for what computes itself."""
+    """Converts a value to a column of INSERT; 428C9 for a generated one. `override` is SYSTEM or USER of OVERRIDING."""
     if isinstance(expr, Default):
         return default_of(binder, column)
     if column.identity and override == "USER":

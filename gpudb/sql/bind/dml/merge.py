@@ -1,4 +1,4 @@
-"""MERGE: source rows beside the target rows that they meet, and for each what the first clause that fits it does."""
+"""MERGE: source rows joined to their target rows, and for each pair the first WHEN clause that applies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ACTION = OutputColumn("action", INT4)
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A WHEN clause: what it does, when, the columns that it gives, and those that its SET names."""
+    """A WHEN clause: its action and condition, the values of all columns, and the columns that its SET assigns."""
 
     action: int
     matched: bool
@@ -57,7 +57,7 @@ class _Clause:
 
 
 def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
-    """A MergeStmt message."""
+    """Binds a MergeStmt message."""
     if node.HasField("returning_clause"):
         raise SqlError.of("syntax_error", 'syntax error at or near "RETURNING"')
     if node.with_clause.recursive:
@@ -105,10 +105,9 @@ def _matched(node: Any) -> bool:
 
 
 class _Met:
-    """Each source row beside each target row that it meets, or beside none: a relation of all their columns.
+    """The join of source rows to target rows, with all columns of both; unmatched source rows are kept.
 
-    Conditions are over that relation; values are over a second one, which has the number of the clause that was
-    chosen as one more column.
+    Conditions are over that relation. Values are over a second one, which adds the number of the chosen clause.
     """
 
     def __init__(self, binder: Binder, node: Any, table: Table, scope: Scope) -> None:
@@ -147,7 +146,7 @@ class _Met:
         return tuple((n, Column(rel, self._held.index(expr), expr.type, n)) for n, expr in columns)
 
     def scope(self, clause: str, *, matched: bool, chosen: bool) -> Scope:
-        """What a clause sees: both sides or the source alone, in its condition or (`chosen`) in its values."""
+        """Returns the scope of a clause: both sides or the source, for its condition or (`chosen`) its values."""
         rel = self._second if chosen else self._first
         made = Scope(parent=self._outer.parent, ctes=self._outer.ctes, clause=clause)
         made.entries.extend(Entry(i.alias, tuple(n for n, _ in i.columns), i.alias) for i in self._target.items)
@@ -160,12 +159,12 @@ class _Met:
         return made
 
     def old(self) -> dict[str, Expr]:
-        """The target row's columns, where values are computed."""
+        """Returns the target row's columns by name, for values."""
         names = (column.name for column in self._table.columns)
         return {n: e for n, (_, e) in zip(names, self._columns(self._second, self._target.columns), strict=True)}
 
     def chosen(self, clauses: Sequence[_Clause]) -> Select:
-        """For each pair that a clause writes for: what it does, the place of the row that is there, and the columns."""
+        """Returns the query of all writes: for each pair its action, the stored row's position, and the columns."""
         met = Column(self._first, 0, TEXT)
         branches: list[tuple[Expr, Expr]] = []
         for place_in_list, clause in enumerate(clauses):

@@ -1,4 +1,4 @@
-"""INSERT … ON CONFLICT: which keys it is about, and the queries that find conflicts among and beside proposed rows."""
+"""INSERT … ON CONFLICT: the arbiter keys, and the queries that find conflicts among and with proposed rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NUMBER = OutputColumn("number", INT8)
 
 
 def bind_on_conflict(binder: Binder, target: Through, relation: Any, node: Any, ctes: Scope) -> OnConflict | None:
-    """An OnConflictClause message; None where nothing can be in conflict. 42P10, 42704, 42601."""
+    """Binds an OnConflictClause message; None if no conflict is possible. 42P10, 42704, 42601."""
     table = target.table
     update = node.action == pg.ONCONFLICT_UPDATE
     if not node.HasField("infer"):
@@ -64,7 +64,7 @@ def bind_on_conflict(binder: Binder, target: Through, relation: Any, node: Any, 
     if not update:
         return OnConflict(False, same, _union([_blocked(binder, table, key) for key in keys]))
     if len(keys) > 1:
-        # All are over the same columns: the one that takes NULLs for equal sees the most.
+        # All keys are over the same columns; one with NULLS NOT DISTINCT detects the most conflicts
         keys = [next((key for key in keys if not key.nulls_distinct), keys[0])]
         same = _same_keys(binder, table, keys)
     query, assigned = _updated(binder, target, relation, node, keys[0], ctes)
@@ -91,18 +91,18 @@ def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
         if len(each.collation) or len(each.opclass):
             raise FeatureNotSupported("ON CONFLICT over collations or operator classes is not supported")
         if not each.name:
-            # no key is over an expression
+            # No key is over an expression
             _bound(binder, target, each.expr)
             names.append(None)
             continue
         if each.name not in columns:
             raise binder.locate(UndefinedColumn(f'column "{each.name}" does not exist'), infer.location)
         made = columns[each.name]
-        # what a view computes is no key of its table
+        # A computed column of a view is no key of its table
         own = isinstance(made, Column) and made.rel == target.rel
         names.append(table.columns[made.index].name if own and isinstance(made, Column) else None)
     if present(infer.where_clause):
-        # A key without a condition serves whatever the condition is; it only has to be one.
+        # A key without a predicate arbitrates under any predicate, which only has to be valid
         condition(binder, _bound(binder, target, infer.where_clause), "WHERE")
     found = [key for key in table.keys if set(key.columns) == set(names)]
     if not found:
@@ -112,7 +112,7 @@ def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
 
 
 def _bound(binder: Binder, target: Through, node: Any) -> Expr:
-    """An expression of the arbiter over the table's or view's own columns."""
+    """Binds an expression of the arbiter over the columns of the table or view."""
     rel = binder.rel()
     seen = through(binder, target.relation, rel, "insert into")
     scope = Scope(clause="WHERE")
@@ -124,7 +124,7 @@ def _bound(binder: Binder, target: Through, node: Any) -> Expr:
 
 
 def proposed(rel: int, table: Table) -> FrameScan:
-    """The rows to insert as a relation, their number last."""
+    """Returns a scan of the rows to insert, with their numbers as last column."""
     return FrameScan(rel, NEW_ROWS, (*table_columns(table), OutputColumn(ROW_NUMBER, INT8)))
 
 
@@ -138,7 +138,7 @@ def _number(rel: int, table: Table) -> Column:
 
 
 def _same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Select:
-    """For each proposed row its number, and for each key the number of the first row that has the same."""
+    """Returns the query for each proposed row's number and, for each key, that of the first row with the same key."""
     rel = binder.rel()
     number = _number(rel, table)
     targets: list[Expr] = [number]
@@ -155,7 +155,7 @@ def _same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Select:
 
 
 def _meets(binder: Binder, table: Table, key: Key, rel: int, other: int) -> Expr:
-    """Whether a proposed row has the key of a stored one."""
+    """Returns the condition that a proposed row has the key of a stored row."""
     pairs = zip(_columns(table, rel, key.columns), _columns(table, other, key.columns), strict=True)
     if key.nulls_distinct:
         return conjunction([apply_operator(binder, "=", one, two) for one, two in pairs])
@@ -163,7 +163,7 @@ def _meets(binder: Binder, table: Table, key: Key, rel: int, other: int) -> Expr
 
 
 def _blocked(binder: Binder, table: Table, key: Key) -> Select:
-    """The numbers of proposed rows whose key the table has, and where it has it."""
+    """Returns the query for the numbers of proposed rows whose key is stored, with the position of the stored row."""
     rel, other = binder.rel(), binder.rel()
     on = _meets(binder, table, key, rel, other)
     source = Join("INNER", proposed(rel, table), Scan(other, table, row_ids=True), on)
@@ -185,8 +185,10 @@ def _union(queries: Sequence[Query]) -> Query:
 def _updated(
     binder: Binder, target: Through, relation: Any, node: Any, key: Key, ctes: Scope
 ) -> tuple[Query, frozenset[str]]:
-    """For each proposed row whose key the table has: its number, where that row is, whether WHERE lets it, and the new
-    row; what SET names."""
+    """Returns the query for proposed rows whose key is stored, and the columns that SET assigns.
+
+    The query returns each row's number, the position of the stored row, whether WHERE accepts it, and the new row.
+    """
     rel, other = binder.rel(), binder.rel()
     table = target.table
     columns = table_columns(table)
@@ -209,7 +211,7 @@ def _updated(
     for column in table.columns:
         value = assigned.get(column.name, old[column.name])
         if column.name in assigned and present(node.where_clause):
-            # What WHERE keeps out is not computed either.
+            # Values of rows that WHERE rejects are not computed
             value = Case(((allowed, value),), old[column.name], column.type)
         values.append(value)
     outputs = (_NUMBER, *ROW_ID, OutputColumn("allowed", BOOL), *columns)
@@ -220,7 +222,7 @@ def _updated(
 
 
 def _stored_item(binder: Binder, stored: Through, relation: Any) -> Item:
-    """The table or view under its name or its alias, over the rows that are there."""
+    """Returns the table or view under its name or alias, over the stored rows."""
     alias = relation.alias if relation.HasField("alias") else None
     if stored.view is not None:
         return view_item(stored, alias)

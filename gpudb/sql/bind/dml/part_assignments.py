@@ -1,4 +1,4 @@
-"""Assigning to part of a column: SET a[2] = …, a[2:3] = …, c.field = …, and the same in INSERT's list of columns."""
+"""Assignments to part of a column: SET a[2] = …, a[2:3] = …, c.field = …, and the same in INSERT's list of columns."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from gpudb.types import INT4, SqlType
 def part_assigned(
     binder: Binder, scope: Scope, column: TableColumn, target: Any, whole: Expr | None, value: Expr
 ) -> Expr:
-    """The column with the part that a ResTarget names replaced by `value`; `whole` is what it has been so far.
+    """Returns a column in which `value` replaces the part that a ResTarget names; `whole` is the column's value so far.
 
-    42804 for a part that its type has not, or a value that it does not take; 42703 for an unknown field.
+    42804 for a part that its type lacks, or a value of the wrong type; 42703 for an unknown field.
     """
     whole = Constant(None, column.type) if whole is None else whole
     try:

@@ -1,4 +1,4 @@
-"""What all changes of data have in common: the target, values for its columns, SET and RETURNING."""
+"""What all data changes share: the target, values of its columns, SET and RETURNING."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ROW_ID = (OutputColumn("file", TEXT), OutputColumn("row", INT8))
 
 
 def change_target(binder: Binder, node: Any, verb: str, rel: int) -> Through:
-    """What a statement changes, over a relation `rel`; 42501 for a system catalog, 55000 for a view that cannot be."""
+    """Returns the target of a change over relation `rel`; 42501 for a system catalog, 55000 for other views."""
     if node.schemaname in {"pg_catalog", "information_schema"}:
         raise SqlError.of("insufficient_privilege", f"permission denied for table {node.relname}")
     relation = find_relation(binder, node.schemaname, node.relname)
@@ -56,12 +56,12 @@ def change_target(binder: Binder, node: Any, verb: str, rel: int) -> Through:
 
 
 def as_itself(table: Table) -> Through:
-    """A table as a statement that names it sees it, where nothing of it is read."""
+    """Returns a table as a target that is not read."""
     return Through(table, 0, tuple((c.name, Column(0, n, c.type, c.name)) for n, c in enumerate(table.columns)))
 
 
 def table_column(binder: Binder, changed: Through, named: Any, doing: str) -> TableColumn:
-    """The table's column that a ResTarget message names; 42703, 0A000 for a view's that is no column of a table."""
+    """Returns the table's column that a ResTarget message names; 42703, 0A000 for a computed column of a view."""
     column = changed.column(named.name, doing)
     if column is not None:
         return column
@@ -70,7 +70,7 @@ def table_column(binder: Binder, changed: Through, named: Any, doing: str) -> Ta
 
 
 def _check_updated(expr: Expr, column: TableColumn) -> None:
-    """428C9 where UPDATE gives a value to a column that computes itself."""
+    """Raises 428C9 if UPDATE assigns to a generated or GENERATED ALWAYS column."""
     if isinstance(expr, Default) or (column.generated is None and column.identity != "a"):
         return
     what = "a generated column" if column.generated else "an identity column defined as GENERATED ALWAYS"
@@ -85,7 +85,7 @@ def assigned(binder: Binder, expr: Expr, column: TableColumn) -> Expr:
 
 
 def default_of(binder: Binder, column: TableColumn) -> Expr:
-    """A column's default, or its domain's, converted to its type; NULL without one."""
+    """Binds the default of a column, or of its domain, as the column's type; NULL without one."""
     if (text := default_text(binder, column)) is not None:
         return bind_default(binder, text, column)
     if column.type.domain is not None:
@@ -94,19 +94,19 @@ def default_of(binder: Binder, column: TableColumn) -> Expr:
 
 
 def default_text(binder: Binder, column: TableColumn) -> str | None:
-    """The SQL text of a column's default, or of its domain's."""
+    """Returns the SQL text of the default of a column, or of its domain."""
     return column.default if column.default is not None else domain_default(binder, column.type)
 
 
 def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
-    """DEFAULT text as an expression of the column's type; it may name no column."""
+    """Binds the text of a DEFAULT as a column's type; it may refer to no column."""
     node = inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
     expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node)
     return stored(binder, expr, column.name, column.type)
 
 
 def declared_default(binder: Binder, text: str, column: TableColumn) -> str | None:
-    """A DEFAULT that is declared, once it means something; none where it is NULL and hides no domain's."""
+    """Returns a declared DEFAULT; None for one that is NULL and does not override a domain's."""
     try:
         made = bind_default(binder, text, column)
     except SqlError as error:
@@ -120,9 +120,9 @@ def declared_default(binder: Binder, text: str, column: TableColumn) -> str | No
 def assigned_columns(
     binder: Binder, scope: Scope, changed: Through, nodes: Several[Any], old: Several[Expr], doing: str = "update"
 ) -> dict[str, Expr]:
-    """What SET gives the columns of a table, which are `old`, by name and of their types. 42703, 42601, 428C9.
+    """Binds the assignments of SET over the `old` columns of a table; returns them by name. 42703, 42601, 428C9.
 
-    `doing` is the verb of the statement, for what a view computes.
+    `doing` is the verb of the statement, for errors about computed columns of a view.
     """
     table = changed.table
     made: dict[str, Expr] = {}
@@ -163,7 +163,7 @@ def _assignments(
 
 
 def _multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
-    """The values of SET (…) = ROW (…) or (SELECT …)."""
+    """Binds the values of SET (…) = ROW (…) or (SELECT …)."""
     source = inner(reference.source)
     message = "number of columns does not match number of values"
     if kind(reference.source) == "row_expr":
@@ -181,7 +181,7 @@ def _multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
 
 
 def _part(binder: Binder, query: Query, index: int) -> Expr:
-    """One column of a subquery of one row, as a value."""
+    """Returns one column of a subquery of one row, as a value."""
     rel, column = binder.rel(), query.columns[index]
     made = Select((column,), (Column(rel, index, column.type, column.name),), Derived(rel, query))
     return ScalarSubquery(made, column.type)
@@ -189,18 +189,18 @@ def _part(binder: Binder, query: Query, index: int) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """The relations of UPDATE … FROM and DELETE … USING, for RETURNING: `exprs` are all that their names stand for."""
+    """The relations of UPDATE … FROM and DELETE … USING, for RETURNING; `exprs` are all expressions that they name."""
 
     items: tuple[Item, ...] = ()
     columns: Columns = ()
     exprs: tuple[Expr, ...] = ()
 
     def items_over(self, rel: int, first: int) -> tuple[Item, ...]:
-        """The same names over a relation that has `exprs` as its columns from `first` on."""
+        """Returns the relations over a relation that has `exprs` as its columns from `first` on."""
         return tuple(Item(i.alias, self._over(i.columns, rel, first), i.schema) for i in self.items)
 
     def columns_over(self, rel: int, first: int) -> Columns:
-        """The unqualified names likewise."""
+        """Returns the unqualified columns over such a relation."""
         return self._over(self.columns, rel, first)
 
     def _over(self, columns: Columns, rel: int, first: int) -> Columns:
@@ -213,7 +213,7 @@ NO_OTHERS = Others()
 def bind_returning(
     binder: Binder, changed: Through, node: Any, level: Scope, ctes: tuple[Cte, ...], others: Others = NO_OTHERS
 ) -> Select | None:
-    """RETURNING over the rows written or removed, as a query of the frame CHANGED; `others` stand behind them there."""
+    """Binds RETURNING as a query of the frame CHANGED; the columns of `others` follow the table's there."""
     nodes = node.returning_clause.exprs if node.HasField("returning_clause") else ()
     if not len(nodes):
         return None

@@ -1,4 +1,4 @@
-"""UPDATE and DELETE: a query that gives the rows to change, where they lie, and their new columns."""
+"""UPDATE and DELETE: a query for the rows to change, their file positions, and their new columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from gpudb.types import INT8, TEXT
 
 
 def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update:
-    """An UpdateStmt message."""
+    """Binds an UpdateStmt message."""
     changed, scope, scan, ctes = _target(binder, node, "update", outer)
     table = changed.table
     source, others = _with_others(binder, scope, scan, node, node.from_clause)
@@ -55,7 +55,7 @@ def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update
 
 
 def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:
-    """A DeleteStmt message."""
+    """Binds a DeleteStmt message."""
     changed, scope, scan, ctes = _target(binder, node, "delete from", outer)
     table = changed.table
     source, others = _with_others(binder, scope, scan, node, node.using_clause)
@@ -91,7 +91,7 @@ def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[
 
 
 def _with_others(binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Several[Any]) -> tuple[From, Others]:
-    """The target beside the relations of FROM or USING, and what RETURNING may ask of those."""
+    """Returns the target joined to the relations of FROM or USING, and the columns of these that RETURNING may read."""
     items, columns = len(scope.items), len(scope.columns)
     scope.barred, scope.changed = frozenset(item.alias for item in scope.items), True
     source = bind_from(binder, scope, nodes)
@@ -108,7 +108,7 @@ def _with_others(binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Sev
 
 
 def _where(binder: Binder, scope: Scope, node: Any, changed: Through) -> Expr | None:
-    """Which rows: those of the view, if it is one, that WHERE lets."""
+    """Returns the condition of the rows to change: that of the view, if the target is one, and WHERE."""
     tests = list(changed.where)
     if present(node.where_clause):
         scope.clause = "WHERE"
@@ -126,7 +126,7 @@ def _rows(
     *,
     several: bool,
 ) -> Select:
-    """File, row number and values of the rows that match, each row once; and what RETURNING may ask for besides."""
+    """Returns the query for file, row number and values of matching rows, each once, and the columns of `others`."""
     width = len(table.columns)
     row_id = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))
     besides = (OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs))

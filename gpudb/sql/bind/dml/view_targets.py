@@ -1,4 +1,4 @@
-"""Targets of INSERT, UPDATE and DELETE: tables, and the views through which PostgreSQL changes tables by itself."""
+"""Targets of INSERT, UPDATE and DELETE: tables, and automatically updatable views."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpudb.sql.bound import Aggregate, Column, Expr, Select, SetReturning, Windo
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
 from gpudb.sql.traverse import walk
 
-# The statement's verb → how a trigger for it is spoken of.
+# The name of a trigger by the statement's verb
 _VERBS = {
     "insert into": ("inserting into", "INSERT"),
     "update": ("updating", "UPDATE"),
@@ -30,10 +30,10 @@ _VERBS = {
 
 @dataclass(frozen=True, slots=True)
 class Through:
-    """A table as a statement that changes it sees it: itself, or as the columns and rows of a view.
+    """A table as the target of a change, under its own columns or through the columns and rows of a view.
 
-    `columns` are the names that the statement knows, over the columns of the table's relation `rel`; `where` is what
-    rows a view has.
+    `columns` are the names that the statement sees, over the columns of the table's relation `rel`; `where` are the
+    conditions of the view.
     """
 
     table: Table
@@ -43,7 +43,7 @@ class Through:
     view: View | None = None
 
     def column(self, name: str, doing: str) -> TableColumn | None:
-        """The table's column of that name, None for none; 0A000 for a computed one of a view, which `doing` met."""
+        """Returns the table's column of a name; None without one, 0A000 for a computed one; `doing` is the verb."""
         for known, expr in self.columns:
             if known == name:
                 if isinstance(expr, Column) and expr.rel == self.rel:
@@ -56,12 +56,12 @@ class Through:
 
     @property
     def relation(self) -> Table | View:
-        """What the statement names."""
+        """The relation that the statement names."""
         return self.view or self.table
 
 
 def through(binder: Binder, relation: Relation, rel: int, verb: str) -> Through:
-    """How a table or an automatically updatable view is changed, over its table's relation `rel`; 55000."""
+    """Returns the target for a table or an automatically updatable view, over its table's relation `rel`; 55000."""
     if isinstance(relation, Table):
         columns = tuple((c.name, Column(rel, n, c.type, c.name)) for n, c in enumerate(relation.columns))
         return Through(relation, rel, columns)
@@ -101,7 +101,7 @@ def through(binder: Binder, relation: Relation, rel: int, verb: str) -> Through:
 
 
 def _with_defaults(table: Table, rel: int, view: View, made_of: Columns) -> Table:
-    """The table with what the view's columns have as defaults in the place of its own."""
+    """Returns the table with the defaults of the view's columns in place of its own."""
     columns = list(table.columns)
     for column, (_, expr) in zip(view.columns, made_of, strict=True):
         if column.default is not None and isinstance(expr, Column) and expr.rel == rel:
@@ -110,7 +110,7 @@ def _with_defaults(table: Table, rel: int, view: View, made_of: Columns) -> Tabl
 
 
 def base_table(catalog: Catalog, relation: Relation | None) -> Table | None:
-    """The table that a change of a relation would change; None where nothing could be changed through it."""
+    """Returns the table that a change of a relation changes; None if the relation is not updatable."""
     while isinstance(relation, View):
         node: Any = parse(relation.query)[0].node
         if len(node.from_clause) != 1 or kind(node.from_clause[0]) != "range_var":
@@ -131,7 +131,7 @@ def _refused(view: View, verb: str, reason: str) -> SqlError:
 
 
 def _reason(node: Any) -> str | None:
-    """What the text alone tells."""
+    """Returns the reason in a view's text why it is not updatable."""
     for given, what in (
         (len(node.distinct_clause), "containing DISTINCT are"),
         (len(node.group_clause), "containing GROUP BY are"),
@@ -146,7 +146,7 @@ def _reason(node: Any) -> str | None:
 
 
 def _computed(binder: Binder, view: View) -> str | None:
-    """What its select list and FROM tell."""
+    """Returns the reason in a view's select list or FROM why it is not updatable."""
     node: Any = parse(view.query)[0].node
     text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (view.schema, "public")
     try:
@@ -163,7 +163,7 @@ def _computed(binder: Binder, view: View) -> str | None:
 
 
 def view_item(changed: Through, alias: Any) -> Item:
-    """A view under its name or an Alias message's, as a scope has it."""
+    """Returns a view as an item of a scope, under its name or that of an Alias message."""
     assert changed.view is not None
     if alias is None:
         return Item(changed.view.name, changed.columns, changed.view.schema, row_type=row_type(changed.view))

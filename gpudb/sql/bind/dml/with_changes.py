@@ -1,4 +1,4 @@
-"""Statements whose WITH changes data: each part bound by itself, over the rows that the parts before it give."""
+"""Statements whose WITH changes data: each part is bound by itself, over the rows that earlier parts return."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ CHANGES = {"insert_stmt", "update_stmt", "delete_stmt"}
 def bind_with_changes(
     binder: Binder, node: Any, bind: Callable[[Binder, Any, Scope], Query | DataChange]
 ) -> WithChanges:
-    """A statement with such a WITH; `bind` binds INSERT, UPDATE, DELETE or SELECT below a scope.
+    """Binds a statement with such a WITH; `bind` binds INSERT, UPDATE, DELETE or SELECT below a scope.
 
-    0A000 for MERGE in WITH, 42P19 for one that refers to itself, 42712.
+    0A000 for MERGE in WITH, 42P19 for a self-reference, 42712.
     """
     scope = Scope()
     known: list[Cte] = []
@@ -72,7 +72,7 @@ def bind_with_changes(
     plain.ClearField("with_clause")
     statement = _after(bind(binder, plain, scope), known)
     before = _needed(parts, statement)
-    # As PostgreSQL completes what has not been read: the last first, each behind what it reads
+    # PostgreSQL completes unread parts last to first, each behind the parts that it reads
     after: list[Part] = []
     for each in reversed([part for part in parts if isinstance(part[1], DataChange)]):
         if each not in (*before, *after):
@@ -81,7 +81,7 @@ def bind_with_changes(
 
 
 def _needed(parts: Sequence[Part], reader: Query | DataChange) -> list[Part]:
-    """The parts that one reads, and those that these read, in order."""
+    """Returns the parts that a reader needs, directly or through other parts, in order."""
     wanted = {f"gpudb with {scan.cte}" for scan in _scans(reader)}
     for name, part in reversed(parts):
         if name in wanted:
@@ -102,7 +102,7 @@ def _change(binder: Binder, scope: Scope, node: Any, recursive: bool, bind: Bind
 
 
 def _selected(binder: Binder, cte: Cte, own: Sequence[Cte]) -> Select:
-    """A recursive WITH query as a query that stands by itself, `own` those in it."""
+    """Returns a recursive WITH query as a query by itself; `own` are the queries of its own WITH."""
     rel = binder.rel()
     targets = tuple(Column(rel, index, c.type, c.name) for index, c in enumerate(cte.query.columns))
     return Select(cte.query.columns, targets, CteScan(rel, cte.number), ctes=(*own, cte))
@@ -116,7 +116,7 @@ def _frame(binder: Binder, name: str, columns: tuple[OutputColumn, ...]) -> Sele
 
 
 def _after(part: Any, known: list[Cte]) -> Any:
-    """A part with the rows of those before it within its reach."""
+    """Returns a part that can read the rows of those before it."""
     ctes = tuple(known)
     if isinstance(part, DataChange):
         made: Any = replace(part, query=_after(part.query, known))

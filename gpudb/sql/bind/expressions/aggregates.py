@@ -1,4 +1,4 @@
-"""Aggregate calls and GROUPING: each belongs to the query that its columns come from, be it one further out."""
+"""Aggregate calls and GROUPING. Each belongs to the query level of its columns, which may be an outer one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORBIDDEN = frozenset(
 
 
 def aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
-    """An aggregate in its place; 42803 where SQL has none."""
+    """Binds an aggregate call to its query level; 42803 if that clause allows none."""
     inputs: list[Any] = [*made.args, *made.order_by, *made.within_group]
     if made.filter is not None:
         inputs.append(made.filter)
@@ -46,7 +46,7 @@ def aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
 def ordered_set(
     binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
 ) -> Expr:
-    """An ordered-set aggregate: percentile_cont(0.5) WITHIN GROUP (ORDER BY x)."""
+    """Binds an ordered-set aggregate: percentile_cont(0.5) WITHIN GROUP (ORDER BY x)."""
     if name in NAMES:
         order = tuple(
             replace(key, expr=coerce(binder, key.expr, TEXT)) if key.expr.type == UNKNOWN else key for key in order
@@ -87,7 +87,7 @@ def _hypothetical(
 
 
 def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """GROUPING(…); whether its arguments are grouped by is checked with the query."""
+    """Binds GROUPING(…); the query checks later that its arguments are grouping expressions."""
     made = Grouping(tuple(binder.bind_expression(scope, each) for each in node.args))
     owner = _owner(scope, made.args)
     _check_place(owner, "grouping operations")
@@ -97,7 +97,7 @@ def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def _owner(scope: Scope, parts: Iterable[Any]) -> Scope:
-    """The innermost query that one of the columns is of; the one at hand where there is no column."""
+    """Returns the innermost query level that one of the columns belongs to; the current level if there is no column."""
     rels = {n.rel for part in parts for n in walk(part) if isinstance(n, Column)}
     level: Scope | None = scope
     while level is not None:

@@ -19,7 +19,7 @@ from gpudb.values.array import MAX_DIMENSIONS
 
 
 def array(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """An A_ArrayExpr message: ARRAY[…]."""
+    """Binds an A_ArrayExpr message: ARRAY[…]."""
     items = [binder.bind_expression(scope, each) for each in node.elements]
     if not items:
         raise SqlError.of(
@@ -33,7 +33,7 @@ def array(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr:
-    """ARRAY[…]::type[]: each element converted on its own, those of arrays in it too."""
+    """Binds ARRAY[…]::type[]: each element is converted by itself, including those of nested arrays."""
     element = target.element
     assert element is not None
     flat = replace(target, dims=1)
@@ -53,7 +53,7 @@ def cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr
 
 
 def _array_of(items: Sequence[Expr], element: SqlType) -> SqlType:
-    """The type of ARRAY[…]: of arrays in it, one more dimension; 2202E where those written out differ in shape."""
+    """Returns the type of ARRAY[…]; nested arrays add a dimension. 2202E if their shapes differ."""
     if element.element is not None:
         shapes = {(item.type.dims, len(item.items)) for item in items if isinstance(item, Array)}
         if len(shapes) > 1 or len({item.type.dims for item in items}) > 1:
@@ -63,7 +63,7 @@ def _array_of(items: Sequence[Expr], element: SqlType) -> SqlType:
 
 
 def indexed(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
-    """array[i][j] of A_Indices messages: NULL unless there is one for each dimension; with one slice all are slices."""
+    """Binds array[i][j] of A_Indices messages: NULL for a wrong number of subscripts; one slice makes all slices."""
     if len(steps) == 1 and arg.type.dims == 1 and arg.type.name != "jsonb":
         return subscript(binder, scope, arg, steps[0])
     element = arg.type.element
@@ -97,7 +97,7 @@ def indexed(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Ex
 
 
 def _slice(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Subscript:
-    """One step as a slice: an index alone is one from 1."""
+    """Binds one step as a slice; an index alone is a slice from 1."""
     low = None if not step.is_slice else _index(binder, scope, step.lidx)
     return Subscript(arg, low, _index(binder, scope, step.uidx), True, arg.type)
 
@@ -112,7 +112,7 @@ def _index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
 
 
 def subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
-    """One A_Indices message, of an array or a name."""
+    """Binds one A_Indices message, of an array or a name."""
     element = resolve.element_of(arg.type)
     if arg.type.name == "name":
         if step.is_slice:

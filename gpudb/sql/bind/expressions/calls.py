@@ -1,4 +1,4 @@
-"""Function calls: which function is meant, and whether it is plain, an aggregate, a window or gives a set."""
+"""Function calls: overload resolution, and plain, aggregate, window and set-returning calls."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from gpudb.types import SqlType, exists
 
 
 def plain(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
-    """A call of a named function, as if it had been written."""
+    """Returns a call of a function by name."""
     return call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
 
 
 def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """A FuncCall message."""
+    """Binds a FuncCall message."""
     names = strings(node.funcname)
     name = names[-1]
     routines = find_routines(binder, names)
@@ -125,7 +125,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def _argument(binder: Binder, key: Expr, written: Sequence[Expr], made: Sequence[Expr]) -> Expr:
-    """The argument that ORDER BY names as it is written, be it converted for the function; 42P10 for none of them."""
+    """Returns the converted argument that an ORDER BY key repeats as written; 42P10 if it repeats none."""
     if key not in written:
         message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
         raise binder.locate_expr(SqlError.of("invalid_column_reference", message), key)
@@ -143,7 +143,7 @@ def _filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:
 
 
 def applied(binder: Binder, scope: Scope, name: str, row: Expr) -> Expr | None:
-    """`name(row)` for what is written `row.name`, where that is a function of one value; None if it is not."""
+    """Returns `name(row)` for `row.name` if there is such a function; None if not."""
     routines = find_routines(binder, (name,))
     try:
         candidate = resolve.function(name, (row.type.plain,), "f", own=tuple(map(as_function, routines)))
@@ -157,7 +157,7 @@ def applied(binder: Binder, scope: Scope, name: str, row: Expr) -> Expr | None:
 
 
 def member(binder: Binder, scope: Scope, row: Expr, name: str) -> Expr:
-    """`(row).name`: a field, or else a function of the row; of another value a cast or a function."""
+    """Binds `(row).name`: a field, or else a function of the row; for other values a cast or a function."""
     try:
         return records.field_named(row, name)
     except SqlError as error:
@@ -170,7 +170,7 @@ def member(binder: Binder, scope: Scope, row: Expr, name: str) -> Expr:
 
 
 def _field_called(node: Any, name: str, args: Sequence[Expr]) -> Expr | None:
-    """The field that `name(row)` stands for where there is no such function; None if it is none."""
+    """Returns the field that `name(row)` denotes if there is no such function; None if it denotes none."""
     decorated = node.agg_star or node.agg_distinct or node.func_variadic or len(node.agg_order)
     if len(args) != 1 or decorated or node.HasField("over") or present(node.agg_filter):
         return None
@@ -179,7 +179,7 @@ def _field_called(node: Any, name: str, args: Sequence[Expr]) -> Expr | None:
 
 
 def _no_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) -> SqlError:
-    """42883 for a name in a schema without functions; 3F000 for a schema that is not there."""
+    """Returns 42883 for a schema without such a function; 3F000 for an unknown schema."""
     if names[0] not in binder.catalog.schemas:
         return SqlError.of("invalid_schema_name", f'schema "{names[0]}" does not exist')
     types = ", ".join(str(binder.bind_expression(scope, unnamed(each)).type.plain) for each in node.args)
@@ -188,14 +188,14 @@ def _no_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) 
 
 
 def _check_star(node: Any, name: str, args: Sequence[Expr]) -> None:
-    """42809 for an aggregate over nothing that is not written with a star."""
+    """Raises 42809 for an aggregate without arguments that is not called with a star."""
     if not args and not node.agg_star:
         message = f"{name.partition('(')[0]}(*) must be used to call a parameterless aggregate function"
         raise SqlError.of("wrong_object_type", message)
 
 
 def _check_plain(node: Any, name: str) -> None:
-    """42809 for what only aggregates and window functions take."""
+    """Raises 42809 for clauses that only aggregates and window functions take."""
     taken = {
         f"{name}(*)": node.agg_star,
         "DISTINCT": node.agg_distinct,
@@ -211,7 +211,7 @@ def _check_plain(node: Any, name: str) -> None:
 
 
 def _routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], node: Any) -> Expr:
-    """A call of a function that a user made: its body."""
+    """Binds a call of a user-defined function to its body."""
     if routine.kind == "p":
         hint = "To call a procedure, use CALL."
         raise SqlError.of("wrong_object_type", f"{routine.signature} is a procedure", hint=hint)
@@ -227,7 +227,7 @@ def _value_or_set(binder: Binder, scope: Scope, routine: Routine, args: Sequence
 
 
 def _count_set(scope: Scope, location: int) -> None:
-    """Notes a call that gives a set; 0A000 in a clause that takes none."""
+    """Counts a set-returning call; 0A000 in a clause that allows none."""
     if scope.clause in _NO_SETS:
         raise FeatureNotSupported(f"set-returning functions are not allowed in {spoken(scope.clause)}")
     scope.sets += 1
@@ -235,12 +235,12 @@ def _count_set(scope: Scope, location: int) -> None:
 
 
 def unnamed(node: Any) -> Any:
-    """An argument without its name."""
+    """Returns an argument without its name."""
     return inner(node).arg if kind(node) == "named_arg_expr" else node
 
 
 def given_names(nodes: Sequence[Any]) -> tuple[str, ...]:
-    """The names of the last arguments of a call; 42601 for one without a name behind them, or a name given twice."""
+    """Returns the names of a call's last arguments; 42601 for a positional argument behind them or a duplicate name."""
     named = [inner(each).name for each in nodes if kind(each) == "named_arg_expr"]
     if named and any(kind(each) != "named_arg_expr" for each in nodes[len(nodes) - len(named) :]):
         raise SqlError.of("syntax_error", "positional argument cannot follow named argument")
@@ -253,7 +253,7 @@ def given_names(nodes: Sequence[Any]) -> tuple[str, ...]:
 def in_places(
     binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[resolve.Candidate, list[Expr]]:
-    """A call by names of a function of PostgreSQL's as one by places, with the defaults that it leaves out before."""
+    """Converts a built-in function's named arguments to positional ones, with defaults for those that are left out."""
     target = candidate.target
     assert isinstance(target, Function)
     given = dict(zip(candidate.places, args, strict=True))
@@ -267,9 +267,9 @@ def in_places(
 
 
 def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
-    """`type(value)` as a cast, where no function of that name takes the value: text(x), float8(x), date(x).
+    """Returns `type(value)` as a cast if no function of that name takes the value: text(x), float8(x), date(x).
 
-    A value of the type itself stays as it is, with what is declared of it.
+    A value of the type itself stays as it is, with its declared modifier.
     """
     if len(args) != 1 or not exists(name) or name.startswith("_") or is_row(args[0].type):
         return None

@@ -1,4 +1,4 @@
-"""Expressions: one function a kind of node of PostgreSQL's parse tree."""
+"""Expressions: one function for each kind of node of PostgreSQL's parse tree."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _BINDERS: dict[str, Bind] = {}
 
 
 def binds(node_kind: str) -> Callable[[Bind], Bind]:
-    """Declares the function that binds one kind of node."""
+    """Registers the function that binds one kind of node."""
 
     def register(function: Bind) -> Bind:
         _BINDERS[node_kind] = function
@@ -62,7 +62,7 @@ def binds(node_kind: str) -> Callable[[Bind], Bind]:
 
 
 def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """A `Node` as a bound expression; errors carry the position of the innermost node that raised them."""
+    """Binds a `Node`; errors have the position of the innermost node that raised them."""
     node_kind = kind(node)
     function = _BINDERS.get(node_kind)
     if function is None:
@@ -138,7 +138,7 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def _qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str | None = None) -> Expr:
-    """alias.name: a column of the relation, or a function of its row."""
+    """Binds alias.name: a column of the relation, or a function of its row."""
     try:
         return scope.qualified(alias, name, schema)
     except UndefinedColumn:
@@ -163,7 +163,7 @@ def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
     return coerce(binder, arg, target, "e")
 
 
-# Collations that PostgreSQL takes from the system or from ICU.
+# Collations that PostgreSQL takes from the operating system or from ICU
 _LOCALE = re.compile(r"[a-z]{2,3}([_-].+)?|unicode")
 
 
@@ -188,7 +188,7 @@ def _boolean(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def _truth(binder: Binder, scope: Scope, node: Any, clause: str) -> Expr:
-    """A condition that is one value; 42804 for a set."""
+    """Binds a condition; 42804 if it returns a set."""
     sets = scope.sets
     made = condition(binder, bind_expression(binder, scope, node), clause)
     if scope.sets != sets:
@@ -232,13 +232,13 @@ def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
     if present(node.defresult):
         default = bind_expression(binder, scope, node.defresult)
     _check_sets(binder, scope, sets, "CASE")
-    # PostgreSQL looks at ELSE first when it settles the type.
+    # PostgreSQL resolves the type of ELSE first
     (last, *others), target = unify_branches(binder, [default, *values], "CASE")
     return Case(tuple(zip(whens, others, strict=True)), last, target)
 
 
 def _check_sets(binder: Binder, scope: Scope, before: int, what: str) -> None:
-    """0A000 for a set-returning function that a condition decides upon."""
+    """Raises 0A000 for a set-returning function in a conditional expression."""
     if scope.sets != before:
         message = f"set-returning functions are not allowed in {what}"
         raise binder.locate(FeatureNotSupported(message, hint=calls.ELSEWHERE), scope.set_location)
@@ -346,7 +346,7 @@ def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def _row_query(binder: Binder, scope: Scope, node: Any) -> Query | None:
-    """The subquery that a row is compared with, if that is what stands there."""
+    """Binds the subquery that a row is compared with; None if the node is no subquery."""
     if kind(node) != "sub_link" or inner(node).sub_link_type != pg.EXPR_SUBLINK:
         return None
     return binder.bind_query(inner(inner(node).subselect), scope)

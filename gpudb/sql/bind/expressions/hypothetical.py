@@ -1,4 +1,4 @@
-"""rank, dense_rank, percent_rank and cume_dist of a row that is not there: counts of the rows that sort before it."""
+"""Hypothetical-set aggregates (rank, dense_rank, percent_rank, cume_dist) as counts of the rows that sort before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 def hypothetical(
     binder: Binder, name: str, args: Sequence[Expr], order: Sequence[SortKey], keep: Expr | None
 ) -> tuple[Expr, tuple[Aggregate, ...]]:
-    """The rank that a row of `args` would have, and the aggregates that it is made of."""
+    """Returns the rank that a row of `args` would have, and the aggregates that it consists of."""
     pairs = []
     for arg, key in zip(args, order, strict=True):
         (item, given), _ = unify_branches(binder, [key.expr, arg], "WITHIN GROUP")
@@ -29,7 +29,7 @@ def hypothetical(
             ranks = _counted(binder, _all(keep, before), _together(binder, [key.expr for key, _ in pairs]))
             return apply_operator(binder, "+", ranks, Constant(1, INT4)), (ranks,)
         expr = pairs[0][0].expr
-        # DISTINCT counts no NULL, which is one more value where NULLs come first
+        # DISTINCT does not count NULL, which is one more value if NULLs come first
         ranks = _counted(binder, _all(keep, before), expr)
         nulls = _counted(binder, _all(keep, before, Test(expr, "NULL")))
         some = Case(
@@ -53,7 +53,7 @@ def hypothetical(
 
 
 def _together(binder: Binder, keys: Sequence[Expr]) -> Expr:
-    """Several keys as one text, which tells them apart; a numeric without the zeros that make it no other value."""
+    """Returns one text for several keys, equal for equal keys: numerics without trailing zeros."""
 
     def called(name: str, args: Sequence[Expr]) -> Expr:
         return call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
@@ -63,7 +63,7 @@ def _together(binder: Binder, keys: Sequence[Expr]) -> Expr:
 
 
 def _before(binder: Binder, pairs: Sequence[tuple[SortKey, Expr]]) -> Expr:
-    """Whether a row sorts before the one that is asked about."""
+    """Returns the condition that a row sorts before the hypothetical one."""
     (key, given), *rest = pairs
     item = key.expr
     apart = apply_operator(binder, ">" if key.descending else "<", item, given)

@@ -26,7 +26,7 @@ def indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def _field(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
-    """(record).name, be it a function of the record."""
+    """Binds (record).name, which may be a function of the record."""
     if kind(step) == "a_star":
         raise FeatureNotSupported("(record).* is not supported")
     return calls.member(binder, scope, arg, inner(step).sval)

@@ -1,4 +1,4 @@
-"""pg_input_is_valid and pg_input_error_info: whether text is a value of a type, and what is wrong with it if not."""
+"""pg_input_is_valid and pg_input_error_info: whether text is a valid value of a type, and the error if not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELDS = tuple((name, TEXT) for name in ("message", "detail", "hint", "sql_erro
 
 
 def checked_input(binder: Binder, function: Function, args: Sequence[Expr]) -> Expr:
-    """The call's value, of any text and the name of a type that is known; 42601, 42704 for no type."""
+    """Binds a call over any text and a constant type name; 42601 or 42704 for an invalid type."""
     text, name = (coerce(binder, arg, TEXT) for arg in args)
     if not isinstance(name, Constant):
         raise FeatureNotSupported(f"function {function.name} of a type that is not constant is not supported")
@@ -58,14 +58,14 @@ def _type(binder: Binder, name: str) -> SqlType:
         (target,) = parse(f"SELECT CAST(NULL AS {name})")[0].node.target_list
         return value_type(inner(inner(target).val).type_name, binder)
     except SqlError as error:
-        error.position = 0  # of another text
+        error.position = 0  # a position in another text
         raise
     except (ValueError, AttributeError):
         raise SqlError.of("syntax_error", f'invalid type name "{name}"') from None
 
 
 def _error(binder: Binder, text: str, target: SqlType) -> GpudbError | None:
-    """What reading the text raises."""
+    """Returns the error that reading the text raises."""
     try:
         made = coerce(binder, Constant(text, UNKNOWN), target, "a")
     except FeatureNotSupported:
@@ -73,7 +73,7 @@ def _error(binder: Binder, text: str, target: SqlType) -> GpudbError | None:
     except GpudbError as error:
         return error
     while isinstance(made, Cast) and made.arg.type.name == made.type.name:
-        made = made.arg  # of a value that was read
+        made = made.arg  # a cast of a value that was read
     if not isinstance(made, Constant | Row):
         raise FeatureNotSupported(f"checking text as a value of type {target} is not supported")
     return None

@@ -1,4 +1,4 @@
-"""Subscripts of jsonb: `j['a'][0]` read as a path, and the same as a target that is assigned to (jsonbsubs.c)."""
+"""Subscripts of jsonb: `j['a'][0]` as a path, to read and to assign (jsonbsubs.c)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gpudb.types import INT4, TEXT, UNKNOWN
 
 
 def part(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
-    """What stands at a path of A_Indices messages; NULL where nothing does."""
+    """Binds the value at a path of A_Indices messages; NULL if there is none."""
     path, _ = subscripts(binder, scope, steps)
     return apply_operator(binder, "#>", arg, Array(path, TEXT.array))
 
 
 def subscripts(binder: Binder, scope: Scope, steps: Sequence[Any]) -> tuple[tuple[Expr, ...], bool]:
-    """A path's steps as texts, and whether the first one is a number. 42804 for slices and for other types."""
+    """Binds a path's steps as texts; returns them, and whether the first is a number. 42804 for slices and others."""
     bound = [_bound(binder, scope, step) for step in steps]
     numbered = bound[0].type.name != "unknown" and resolve.can_coerce(bound[0].type.plain, INT4, "i")
     return tuple(_text(binder, each) for each in bound), numbered

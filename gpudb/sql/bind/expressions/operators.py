@@ -1,4 +1,4 @@
-"""Operators: the one that PostgreSQL means, with its arguments converted; IN, BETWEEN, LIKE, ANY and row comparison."""
+"""Operators: overload resolution with converted arguments; IN, BETWEEN, LIKE, ANY and row comparison."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
 
 
 def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:
-    """A resolved function or operator over arguments, each converted to what it takes."""
+    """Returns a call of a resolved function or operator, each argument converted to its declared type."""
     function = _function(candidate)
     if not any(isinstance(arg, Parameter) for arg in args):
         resolve.check_typed(candidate.types, [arg.type for arg in args])
@@ -45,7 +45,7 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
             for arg, t in zip(args, types, strict=True)
         ]
     if function.name == "pg_typeof" and isinstance(args[0], Constant):
-        types = (args[0].type,)  # an untyped literal is of type unknown to whoever asks
+        types = (args[0].type,)  # pg_typeof reports an untyped literal as unknown
     converted = tuple(
         arg if _open(takes, arg) else coerce(binder, arg, wanted)
         for takes, arg, wanted in zip(candidate.types, args, types, strict=True)
@@ -69,7 +69,7 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
 def _bound_types(
     candidate: resolve.Candidate, args: Sequence[Expr], result: SqlType
 ) -> tuple[tuple[SqlType, ...], SqlType]:
-    """What a call takes and gives; what is written without type counts as what the other arguments make it."""
+    """Returns a call's argument and result types; an untyped argument takes the type that the others imply."""
     given = [arg.type for arg in args]
     types, declared = resolve.bind_polymorphic(candidate.types, given, result)
     known = [
@@ -80,12 +80,12 @@ def _bound_types(
 
 
 def _open(takes: SqlType, arg: Expr) -> bool:
-    """Whether nothing about a call tells what an untyped parameter of a statement is."""
+    """Whether a call leaves the type of an untyped parameter undetermined."""
     return takes.name == "any" and isinstance(arg, Parameter) and arg.type.name == "unknown"
 
 
 def _folded(arg: Expr) -> Expr:
-    """ARRAY[…] of constants as one."""
+    """Folds ARRAY[…] of constants to one constant."""
     if not isinstance(arg, Array) or not all(isinstance(item, Constant) for item in arg.items):
         return arg
     return Constant([item.value for item in arg.items if isinstance(item, Constant)], arg.type)
@@ -100,12 +100,12 @@ def _function(candidate: resolve.Candidate) -> Function:
 
 
 def constants(args: Sequence[Expr]) -> tuple[object, ...]:
-    """The values of constant arguments, MISSING for the others."""
+    """Returns the values of constant arguments, MISSING for others."""
     return tuple(arg.value if isinstance(arg, Constant) else MISSING for arg in args)
 
 
 def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) -> Expr:
-    """`left name right`, or `name right`."""
+    """Binds `left name right`, or `name right`."""
     if isinstance(left, Row) and isinstance(right, Row) and not left.whole and not right.whole:
         # ROW(…) compares item by item; a relation's row compares as one value
         return compare_rows(binder, name, left, right)
@@ -117,7 +117,7 @@ def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) ->
 
 
 def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
-    """42804 or 42883 for rows that are not compared as a whole."""
+    """Raises 42804 or 42883 for rows that cannot be compared as a whole."""
     if not left.fields or not right.fields:
         return
     check_alike(left, right)
@@ -126,14 +126,14 @@ def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
 
 
 def compare(binder: Binder, name: str, left: Expr, right: Expr) -> tuple[Function, Expr, Expr]:
-    """A comparison's function and both sides, converted to what it takes."""
+    """Returns a comparison's function and its converted sides."""
     candidate = resolve.operator(name, left.type.plain, right.type.plain)
     made = call(binder, candidate, (left, right))
     return made.function, made.args[0], made.args[1]
 
 
 def compare_rows(binder: Binder, name: str, left: Row, right: Row) -> Expr:
-    """(a, b) op (c, d), column by column as SQL defines it."""
+    """Binds (a, b) op (c, d), column by column as SQL defines it."""
     if len(left.items) != len(right.items):
         raise SqlError.of("syntax_error", "unequal number of entries in row expressions")
     if not left.items:
@@ -155,17 +155,17 @@ def compare_rows(binder: Binder, name: str, left: Row, right: Row) -> Expr:
 
 
 def conjunction(parts: Sequence[Expr]) -> Expr:
-    """AND of one or more."""
+    """Returns the AND of one or more conditions."""
     return parts[0] if len(parts) == 1 else BoolOp("AND", tuple(parts))
 
 
 def disjunction(parts: Sequence[Expr]) -> Expr:
-    """OR of one or more."""
+    """Returns the OR of one or more conditions."""
     return parts[0] if len(parts) == 1 else BoolOp("OR", tuple(parts))
 
 
 def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) -> Expr:
-    """left [NOT] IN (items): one comparison where all share a type, else one each."""
+    """Binds left [NOT] IN (items): one comparison if all share a type, else one for each item."""
     if isinstance(left, Row) and not left.whole:
         made = disjunction([_row_in(binder, left, item) for item in items])
         return BoolOp("NOT", (made,)) if negated else made
@@ -179,13 +179,15 @@ def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) ->
 
 
 def _listed(binder: Binder, left: Expr, items: Sequence[Expr]) -> Sequence[Expr]:
-    """The items as PostgreSQL compares them: those that read no column as an array, of the type that they share with
-    the left side: a real's 0.1 among others is a real, by itself double precision. Exact numbers stay as they are.
+    """Returns the items as PostgreSQL compares them.
+
+    It compares items without columns as an array, of the type that they share with the left side: 0.1 among reals is a
+    real, by itself a double precision. Exact numbers stay as they are.
     """
     fixed = [item for item in items if not reads_columns(item)]
     try:
         shared = resolve.common_type([left.type, *(item.type for item in fixed)], "IN")
-    except SqlError:  # no array then: each is compared by itself
+    except SqlError:  # no common type: each item is compared by itself
         return items
     if len(fixed) < 2 or shared.name == "numeric" or shared.name == "record" or shared.fields:
         return items
@@ -193,14 +195,14 @@ def _listed(binder: Binder, left: Expr, items: Sequence[Expr]) -> Sequence[Expr]
 
 
 def _row_in(binder: Binder, left: Row, item: Expr) -> Expr:
-    """ROW(…) = item of an IN list, which may be an untyped NULL."""
+    """Compares ROW(…) with an item of an IN list, which may be an untyped NULL."""
     if isinstance(item, Constant) and item.value is None and item.type == UNKNOWN:
         return Constant(None, BOOL)
     return apply_operator(binder, "=", left, item)
 
 
 def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -> Expr:
-    """left op ANY (array), or ALL."""
+    """Binds left op ANY (array), or ALL."""
     if array.type.name == "unknown":
         wanted = TEXT if left.type.name == "unknown" else left.type.plain
         array = coerce(binder, array, wanted.array)
@@ -227,7 +229,7 @@ def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -
 
 
 def _items(array: Expr) -> tuple[Expr, ...]:
-    """The items of an array that is written out."""
+    """Returns the items of an array that is written out; () for any other."""
     if array.type.dims > 1:
         return ()
     if isinstance(array, Array):
@@ -239,11 +241,11 @@ def _items(array: Expr) -> tuple[Expr, ...]:
 
 
 _MOMENTS = ("date", "timestamp", "timestamptz")
-"""Each is compared with a later one as that."""
+"""Each is compared with a later one as the later one's type."""
 
 
 def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Expr:
-    """IS [NOT] DISTINCT FROM."""
+    """Binds IS [NOT] DISTINCT FROM."""
     if isinstance(left, Row) and isinstance(right, Row) and not left.whole and not right.whole:
         if len(left.items) != len(right.items):
             raise SqlError.of("syntax_error", "unequal number of entries in row expressions")
@@ -252,25 +254,25 @@ def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Exp
         return same if negated else BoolOp("NOT", (same,))
     for one, other in ((left, right), (right, left)):
         if isinstance(other, Constant) and other.value is None and other.type == UNKNOWN:
-            if isinstance(one, Row):  # as a whole it never is NULL
+            if isinstance(one, Row):  # as a whole it is never NULL
                 return Constant(not negated, BOOL)
             return Test(coerce(binder, one, TEXT) if one.type == UNKNOWN else one, "NULL", not negated)
     _, a, b = compare(binder, "=", left, right)
     kinds = a.type.name, b.type.name
     if kinds[0] != kinds[1] and set(kinds) <= set(_MOMENTS):
-        # No function says how the two are compared.
+        # DistinctFrom has no function to tell how two types compare
         later = SqlType(max(kinds, key=_MOMENTS.index))
         a, b = (each if each.type.name == later.name else coerce(binder, each, later) for each in (a, b))
     return DistinctFrom(a, b, negated)
 
 
 def nullif(binder: Binder, left: Expr, right: Expr) -> Expr:
-    """NULLIF(left, right): NULL where they are equal, else left, in the type that the comparison takes it in."""
+    """Binds NULLIF(left, right): NULL if they are equal, else left, in the type of the comparison."""
     function, a, b = compare(binder, "=", left, right)
     kept = left if left.type.name == a.type.name else a
     return Case(((Call(function, (a, b), BOOL), Constant(None, kept.type)),), kept, kept.type)
 
 
 def expression_kind(node: Any) -> str:
-    """The name of an A_Expr's kind: AEXPR_OP, AEXPR_IN, …"""
+    """Returns the name of an A_Expr's kind: AEXPR_OP, AEXPR_IN, …"""
     return str(pg.A_Expr_Kind.Name(node.kind))

@@ -1,4 +1,4 @@
-"""Sort keys: ORDER BY items with their operator, direction and place of NULLs."""
+"""Sort keys: ORDER BY items with their operator, direction and position of NULLs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gpudb.sql.bound import Expr, SortKey
 from gpudb.sql.parse.parser import inner, strings
 from gpudb.types import TEXT, UNKNOWN, SqlType
 
-# Of ORDER BY … USING: whether the operator sorts from high to low.
+# Operators of ORDER BY … USING: whether they sort descending
 _ORDERINGS = {"<": False, ">": True, "~<~": False, "~>~": True}
 
 
 def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any], *, arguments: bool = False) -> tuple[SortKey, ...]:
-    """SortBy messages whose items are plain expressions, as in a call or a window.
+    """Binds SortBy messages whose items are plain expressions, as in a call or a window.
 
-    Those that are `arguments` too, of an ordered-set aggregate, have no type as untyped literals.
+    Keys that are also `arguments` of an ordered-set aggregate stay untyped if they are untyped literals.
     """
     keys = []
     for each in nodes:
@@ -35,7 +35,7 @@ def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any], *, arguments: 
 
 
 def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
-    """A SortBy message around a bound expression, with PostgreSQL's default for NULLs: last, first if descending."""
+    """Binds a SortBy message over a bound expression. PostgreSQL's default for NULLs is last, first if descending."""
     if (error := unordered(expr.type)) is not None:
         raise error
     descending = node.sortby_dir == pg.SORTBY_DESC
@@ -47,7 +47,7 @@ def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
 
 
 def unordered(item: SqlType) -> UndefinedFunction | None:
-    """42883 for a type whose values, or whose fields', PostgreSQL cannot put in order."""
+    """Returns 42883 for a type without an ordering operator, or with a field of such a type."""
     if item.name == "json":
         message = f"could not identify an ordering operator for type {item}"
         return UndefinedFunction(message, hint="Use an explicit ordering operator or modify the query.")
@@ -60,7 +60,7 @@ def unordered(item: SqlType) -> UndefinedFunction | None:
 
 
 def _descends(binder: Binder, expr: Expr, node: Any) -> bool:
-    """The direction of ORDER BY … USING; 42883 or 42809 for what is no ordering operator."""
+    """Returns whether ORDER BY … USING sorts descending; 42883 or 42809 if the operator does not order."""
     name = strings(node.use_op)[-1]
     try:
         apply_operator(binder, name, expr, expr)

@@ -1,4 +1,4 @@
-"""Routines with polymorphic or VARIADIC parameters, as one call makes them: of the types that its arguments have."""
+"""Polymorphic and VARIADIC parameters of user-defined routines, resolved to the types of one call."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gpudb.types import SqlType
 
 
 def is_polymorphic(routine: Routine) -> bool:
-    """Whether a routine's types are told by its arguments alone."""
+    """Whether only the arguments of a call determine a routine's types."""
     return any(each.type.name in resolve.POLYMORPHIC for each in routine.arguments)
 
 
 def concrete(routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]) -> tuple[Routine, list[SqlType]]:
-    """The routine with the types of a call in the places of polymorphic ones, and the types that arguments become.
+    """Returns the routine with the types of a call for its polymorphic ones, and the types that arguments convert to.
 
-    42804 where nothing tells what a type is.
+    42804 if a type stays undetermined.
     """
     types = [arg.type for arg in args]
     wanted = list(resolve.bind_polymorphic(candidate.types, types, routine.result)[0])
@@ -39,7 +39,7 @@ def concrete(routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr
 def gathered(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr], types: Sequence[SqlType]
 ) -> list[Expr]:
-    """The arguments as `types`, those of a VARIADIC parameter that are written one by one as its array."""
+    """Converts arguments to `types`; the separate arguments of a VARIADIC parameter become its array."""
     made = [undeclared(coerce(binder, arg, wanted)) for arg, wanted in zip(args, types, strict=True)]
     if not candidate.variadic:
         return made

@@ -1,4 +1,4 @@
-"""Comparisons with a subquery: IN, ANY, ALL with any operator, and of a row with the one row of a subquery."""
+"""Comparisons with a subquery: IN, ANY and ALL with any operator, and row comparison with a single row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PLAIN = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
 def any_subquery(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
-    """left op ANY (SELECT …), or ALL; a row on the left for several columns."""
+    """Binds left op ANY (SELECT …), or ALL; `left` is a row if there are several columns."""
     items = left.items if isinstance(left, Row) and not left.whole else (left,)
     _check_width(len(items), query)
     if name not in _PLAIN or (len(items) > 1 and (name, every) not in {("=", False), ("<>", True)}):
@@ -55,7 +55,7 @@ def _check_width(width: int, query: Query) -> None:
 
 
 def _compared(binder: Binder, name: str, left: Expr, query: Query) -> Select:
-    """`left op row` for each row of a subquery."""
+    """Returns a query of `left op row` for each row of a subquery."""
     rel = binder.rel()
     columns = tuple(Column(rel, index, column.type, column.name) for index, column in enumerate(query.columns))
     if isinstance(left, Row) and not left.whole:
@@ -66,7 +66,7 @@ def _compared(binder: Binder, name: str, left: Expr, query: Query) -> Select:
 
 
 def _counted(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
-    """ANY or ALL of an operator that an engine's own has not: whether one test decides, else whether one is unknown."""
+    """Binds ANY or ALL of an operator that engines lack, by aggregates: is a test decisive, else is one unknown."""
     tests = _compared(binder, name, left, query)
     rel = binder.rel()
     test = Column(rel, 0, BOOL, "test")
@@ -84,6 +84,6 @@ def _counted(binder: Binder, name: str, left: Expr, query: Query, every: bool) -
 
 
 def row_subquery(binder: Binder, name: str, left: Row, query: Query) -> Expr:
-    """(a, b) op (SELECT …): NULL without a row, 21000 with more than one."""
+    """Binds (a, b) op (SELECT …): NULL without a row, 21000 with more than one."""
     _check_width(len(left.items), query)
     return ScalarSubquery(_compared(binder, name, left, query), BOOL)

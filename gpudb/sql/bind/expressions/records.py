@@ -1,4 +1,4 @@
-"""Rows as values: whole rows of relations, their fields, what they are compared and converted as."""
+"""Rows as values: ROW(…), whole rows of relations, their fields, and NULL tests."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from gpudb.sql.bound import (
 from gpudb.types import BOOL, TEXT, SqlType
 
 PRESENT = "present"
-"""The column that tells a relation's row from the one that an outer join makes up."""
+"""A column that is true for a relation's own rows and NULL for those that an outer join adds."""
 
 
 def row(items: Sequence[Expr]) -> Row:
-    """ROW(…): its fields are f1, f2, …; untyped literals are text in it."""
+    """Returns ROW(…): its fields are f1, f2, …; untyped literals become text."""
     if not items:
         raise FeatureNotSupported("rows without columns are not supported")
     types = (TEXT if item.type.name == "unknown" else item.type for item in items)
@@ -44,7 +44,7 @@ def row(items: Sequence[Expr]) -> Row:
 
 
 def whole_row(binder: Binder, item: Item) -> Expr:
-    """A relation's name as an expression: its row, or NULL where an outer join found none."""
+    """Binds a relation's name as an expression: its row, or NULL if an outer join found none."""
     if not item.columns:
         raise FeatureNotSupported("rows without columns are not supported")
     fields = tuple((name, expr.type) for name, expr in item.columns)
@@ -63,7 +63,7 @@ def whole_row(binder: Binder, item: Item) -> Expr:
 
 
 def with_presence(binder: Binder, source: From | None) -> From | None:
-    """FROM with a column for each relation whose presence is asked for: it is NULL where an outer join found no row."""
+    """Adds a presence column to each relation whose whole row is read: it is NULL where an outer join found no row."""
     if source is None or not binder.presence:
         return source
     if isinstance(source, Join):
@@ -84,7 +84,7 @@ def with_presence(binder: Binder, source: From | None) -> From | None:
 
 
 def field_at(arg: Expr, index: int) -> Expr:
-    """A field of a row by its position."""
+    """Returns a field of a row by its position."""
     if isinstance(arg, Row):
         item = arg.items[index]
         return item if item.type.name != "unknown" else replace_type(item)
@@ -93,12 +93,12 @@ def field_at(arg: Expr, index: int) -> Expr:
 
 
 def replace_type(item: Expr) -> Expr:
-    """An untyped literal of a row: the text that it is there."""
+    """Returns an untyped literal of a row as text."""
     return Constant(item.value, TEXT) if isinstance(item, Constant) else item
 
 
 def field_named(arg: Expr, name: str) -> Expr:
-    """(row).name; 42809 for what is no row, 42703 for what it has not."""
+    """Returns (row).name; 42809 for a value that is no row, 42703 for an unknown field."""
     if not is_row(arg.type):
         message = f"column notation .{name} applied to type {arg.type}, which is not a composite type"
         raise SqlError.of("wrong_object_type", message)
@@ -111,13 +111,13 @@ def field_named(arg: Expr, name: str) -> Expr:
 
 
 def null_test(arg: Expr, negated: bool) -> Expr:
-    """row IS [NOT] NULL: true if each of its fields is, those that are rows taken as they are."""
+    """Returns row IS [NOT] NULL: true if it holds for each field; nested rows are not expanded."""
     parts: list[Expr] = [Test(field_at(arg, index), "NULL", negated) for index in range(len(arg.type.fields))]
     return parts[0] if len(parts) == 1 else BoolOp("AND", tuple(parts))
 
 
 def check_alike(left: SqlType, right: SqlType) -> None:
-    """42804 for rows that PostgreSQL does not compare."""
+    """Raises 42804 for rows that PostgreSQL does not compare."""
     for number, ((_, one), (_, other)) in enumerate(zip(left.fields, right.fields, strict=False), 1):
         if one.name != other.name:
             message = f"cannot compare dissimilar column types {one.plain} and {other.plain} at record column {number}"

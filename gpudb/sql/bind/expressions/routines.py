@@ -1,4 +1,4 @@
-"""Functions in SQL: a call becomes its function's body, with the arguments in the places of the parameters."""
+"""SQL functions: a call is inlined as the function's body, with arguments for parameters."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ _MOST_NESTED = 32
 
 
 def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
-    """The routines that a name as written may mean."""
+    """Returns the routines that a name may denote."""
     if not binder.catalog.routines:
         return ()
     path = (names[-2],) if len(names) > 1 else binder.search_path
     found = (as_of_now(binder.catalog, each) for each in binder.catalog.find_routines(names[-1], path))
-    # of those that take a domain and its base type, the latter is what fits exactly
+    # An overload over a base type fits exactly, so it precedes one over a domain of that type
     return tuple(sorted(found, key=lambda each: any(item.type.domain is not None for item in each.inputs)))
 
 
 @lru_cache(1024)
 def as_function(routine: Routine) -> Function:
-    """A routine as a function to choose among others."""
+    """Returns a routine as a function for overload resolution."""
     outputs = routine.outputs if routine.kind == "f" else ()
     return Function(
         oid=routine.oid,
@@ -82,7 +82,7 @@ def as_function(routine: Routine) -> Function:
 
 
 def _variadic(routine: Routine) -> SqlType | None:
-    """What the VARIADIC parameter holds, if there is one."""
+    """Returns the element type of the VARIADIC parameter; None if there is none."""
     last = routine.inputs[-1] if routine.inputs else None
     if last is None or last.mode != "v":
         return None
@@ -93,9 +93,9 @@ _ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anyc
 
 
 def chosen(routines: Sequence[Routine], candidate: resolve.Candidate, args: Sequence[Expr]) -> Routine | None:
-    """The routine that a candidate is; None for a function of PostgreSQL's.
+    """Returns the routine of a resolved candidate; None for a function of PostgreSQL's own.
 
-    One that takes the domains of the arguments goes before others that take their base types.
+    A routine over the domains of the arguments precedes others over their base types.
     """
     target = candidate.target
     assert isinstance(target, Function)
@@ -111,7 +111,7 @@ def chosen(routines: Sequence[Routine], candidate: resolve.Candidate, args: Sequ
 def complete(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[Routine, list[Expr]]:
-    """The routine as its arguments make it; these in the order of the parameters, converted, defaults filled in."""
+    """Returns the routine with the types of a call, and its arguments: in declared order, converted, with defaults."""
     routine, types = concrete(routine, candidate, args)
     args = gathered(binder, routine, candidate, args, types)
     places = candidate.places or tuple(range(len(args)))
@@ -132,7 +132,7 @@ def complete(
 
 
 def scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
-    """A function's value: its body's expression, its query's first row, or a call where statements are carried out."""
+    """Binds a function's value: its body's expression, its query's first row, or a call if it runs statements."""
     if runs(routine) and len(routine.outputs) < 2:
         return Call(as_function(routine), tuple(args), routine.result)
     if len(routine.outputs) > 1:
@@ -174,7 +174,7 @@ def _any_null(values: Sequence[Expr]) -> Expr:
 
 
 def _limited(query: Query) -> Query:
-    """A query's first row; one that has a single row anyway stays as it is."""
+    """Returns a query of the first row; a query of a single row stays as it is."""
     if isinstance(query, Select) and query.grouped and not query.group_by and query.grouping_sets is None:
         return query
     if query.limit is None:
@@ -187,7 +187,7 @@ def _limited(query: Query) -> Query:
 
 
 def _simple(query: Query) -> bool:
-    """Whether a query is one expression over nothing."""
+    """Whether a query is a single expression without FROM."""
     return (
         isinstance(query, Select)
         and query == Select(query.columns, query.targets)
@@ -208,7 +208,7 @@ def _volatile(expr: Expr) -> bool:
 
 
 def rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
-    """The rows that a function in FROM gives, as columns of its result's types."""
+    """Returns the query for a function in FROM, with columns of its result types."""
     values: list[Expr] = list(args)
     source = None
     if any(_volatile(arg) for arg in values):
@@ -243,7 +243,7 @@ def rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
 
 
 def _carried_out(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
-    """The rows of a function whose statements are carried out, as a relation of its own."""
+    """Returns the query for a function in FROM that runs statements."""
     rel = binder.rel()
     names, types = result_names(routine, None), result_types(routine)
     outputs = tuple(OutputColumn(name, item) for name, item in zip(names, types, strict=True))
@@ -252,19 +252,19 @@ def _carried_out(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Quer
 
 
 def result_types(routine: Routine) -> tuple[SqlType, ...]:
-    """The types of a function's result columns."""
+    """Returns the types of a function's result columns."""
     outputs = tuple(each.type for each in routine.outputs)
     return outputs or (routine.result,)
 
 
 def result_names(routine: Routine, alias: str | None) -> tuple[str, ...]:
-    """The names of a function's columns in FROM: those of its parameters, or its own, or its alias."""
+    """Returns a function's column names in FROM: those of its output parameters, else its alias or name."""
     outputs = tuple(each.name or f"column{n}" for n, each in enumerate(routine.outputs, 1))
     return outputs or (alias or routine.name,)
 
 
 def items(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr]) -> Expr:
-    """A function that returns a set in a select list: one row for each of its values."""
+    """Binds a set-returning function in a select list: one row for each of its values."""
     query = rows(binder, routine, args)
     if len(routine.outputs) > 1:
         query = _records(binder, routine, query)
@@ -275,7 +275,7 @@ def items(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr]) 
 
 
 def _records(binder: Binder, routine: Routine, query: Query) -> Query:
-    """A query's rows, each as one value."""
+    """Returns a query of another query's rows, each as one value."""
     rel = binder.rel()
     columns = tuple(Column(rel, index, each.type, each.name) for index, each in enumerate(query.columns))
     table = binder.catalog.by_oid(routine.rows_of) if routine.rows_of else None
@@ -288,13 +288,13 @@ def _records(binder: Binder, routine: Routine, query: Query) -> Query:
 
 
 def statements(routine: Routine) -> list[RawStatement]:
-    """A routine's statements as parsed."""
+    """Parses a routine's body."""
     return parse(routine.body)
 
 
 @lru_cache(1024)
 def runs(routine: Routine) -> bool:
-    """Whether a function's statements are carried out one after the other: it is no query that could be put in."""
+    """Whether a function's statements run one after the other, because it is no single query that can be inlined."""
     found = statements(routine)
     if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":
         return True
@@ -302,12 +302,12 @@ def runs(routine: Routine) -> bool:
 
 
 def _body(binder: Binder, routine: Routine, values: Sequence[Expr]) -> tuple[Query, list[int]]:
-    """A function's query over its arguments, and which of them it uses, each as often as it does."""
+    """Binds a function's query over its arguments; returns it, and the position of each use of an argument."""
     return bound_body(binder, routine, values, statements(routine)[0].node)
 
 
 def bound_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: Any) -> tuple[Query, list[int]]:
-    """A query of a routine's body; errors in it have no place in the text of the call."""
+    """Binds a query of a routine's body; its errors have no position in the text of the call."""
     text, arguments, stars, depth = binder.text, binder.arguments, binder.stars, binder.nested
     if depth >= _MOST_NESTED:
         raise FeatureNotSupported(f"function {routine.signature} calls itself: recursion is not supported")
@@ -323,7 +323,7 @@ def bound_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: A
 
 
 def _spread(binder: Binder, routine: Routine, query: Query) -> Query:
-    """A query of one row value a row as one of its fields, for a function of several columns."""
+    """Expands a query of one row value to the fields of that, for a function of several columns."""
     item = query.columns[0].type
     if len(query.columns) != 1 or len(routine.outputs) < 2 or not is_row(item):
         return query
@@ -337,7 +337,7 @@ Check = Callable[[str], SqlError]
 
 
 def check_result(routine: Routine, columns: Sequence[OutputColumn]) -> None:
-    """42P13 where the columns of a function's last statement are not what the function declares."""
+    """Raises 42P13 if the columns of a function's last statement do not match the declared result."""
 
     def wrong(detail: str) -> SqlError:
         shown = "record" if len(routine.outputs) > 1 else str(routine.result)

@@ -20,13 +20,13 @@ from gpudb.types import JSON, JSONB, TEXT, SqlType
 
 
 def bind_array(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """JSON_ARRAY(value, …)."""
+    """Binds JSON_ARRAY(value, …)."""
     items = [_value(binder, scope, inner(each)) for each in node.exprs]
     return _made(binder, node.output, "json_array", items, absent=node.absent_on_null)
 
 
 def bind_object(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """JSON_OBJECT(key: value, …)."""
+    """Binds JSON_OBJECT(key: value, …)."""
     items: list[Expr] = []
     for each in node.exprs:
         pair = inner(each)
@@ -35,7 +35,7 @@ def bind_object(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def bind_array_query(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """JSON_ARRAY(SELECT …): an aggregate over the query, NULL where it has no rows."""
+    """Binds JSON_ARRAY(SELECT …) as an aggregate over the query; NULL without rows."""
     whole = pg.SelectStmt(
         target_list=[pg.Node(res_target=pg.ResTarget(val=pg.Node(json_array_agg=_over_query(node))))],
         from_clause=[
@@ -54,7 +54,7 @@ def bind_array_query(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def _over_query(node: Any) -> Any:
-    """JSON_ARRAYAGG(a) over the query's one column, which is called a."""
+    """Returns JSON_ARRAYAGG(a) over the query's single column, which is named a."""
     column = pg.Node(column_ref=pg.ColumnRef(fields=[pg.Node(string=pg.String(sval="a"))], location=node.location))
     return pg.JsonArrayAgg(
         constructor=pg.JsonAggConstructor(output=node.output if node.HasField("output") else None),
@@ -64,21 +64,21 @@ def _over_query(node: Any) -> Any:
 
 
 def bind_array_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """JSON_ARRAYAGG(value)."""
+    """Binds JSON_ARRAYAGG(value)."""
     returned = _returned(binder, node.constructor.output)
     name = _aggregate_name(returned, "agg", node.absent_on_null, False)
     return _aggregated(binder, scope, node, name, [node.arg.raw_expr], returned)
 
 
 def bind_object_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """JSON_OBJECTAGG(key: value)."""
+    """Binds JSON_OBJECTAGG(key: value)."""
     returned = _returned(binder, node.constructor.output)
     name = _aggregate_name(returned, "object_agg", node.absent_on_null, node.unique)
     return _aggregated(binder, scope, node, name, [node.arg.key, node.arg.value.raw_expr], returned)
 
 
 def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """value IS JSON …, of text, json, jsonb or bytea."""
+    """Binds value IS JSON …, of text, json or jsonb."""
     value = binder.bind_expression(scope, node.expr)
     if value.type.name == "bytea":
         raise FeatureNotSupported("IS JSON of bytea is not supported")
@@ -93,7 +93,7 @@ def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def _value(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """A value; text that is said to be JSON (FORMAT JSON) is read as such."""
+    """Binds a value; text under FORMAT JSON is converted to json."""
     made = binder.bind_expression(scope, node.raw_expr)
     if node.format.format_type == pg.JS_FORMAT_JSON:
         if made.type.name == "bytea":
@@ -107,7 +107,7 @@ def _text(binder: Binder, made: Expr) -> Expr:
 
 
 def _returned(binder: Binder, output: Any) -> SqlType:
-    """What RETURNING names: json where there is none."""
+    """Returns the type of RETURNING; json without one."""
     if not output.HasField("type_name"):
         return JSON
     made = type_name(output.type_name, binder)
@@ -131,7 +131,7 @@ def _aggregate_name(returned: SqlType, kind: str, absent: bool, unique: bool) ->
 
 
 def _aggregated(binder: Binder, scope: Scope, node: Any, name: str, args: Sequence[Any], returned: SqlType) -> Expr:
-    """The aggregate that stands for a constructor, with its ORDER BY, FILTER and OVER."""
+    """Binds the aggregate that a constructor denotes, with its ORDER BY, FILTER and OVER."""
     call = pg.FuncCall(funcname=[pg.Node(string=pg.String(sval=name))], args=args, agg_order=node.constructor.agg_order)
     if present(node.constructor.agg_filter):
         call.agg_filter.CopyFrom(node.constructor.agg_filter)

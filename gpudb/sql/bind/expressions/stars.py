@@ -1,4 +1,4 @@
-"""`t.*` and `(row).*`: the columns that they stand for in lists, and the row that they are as one value."""
+"""`t.*` and `(row).*`: expanded to columns in lists, a row as a single value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpudb.sql.parse.parser import inner, kind, strings
 
 
 def relation_row(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """`t.*` where one value is wanted: the relation's row, as its bare name is."""
+    """Binds `t.*` as a single value: the relation's row, like its bare name."""
     *schema, alias = strings(node.fields[:-1]) or ("",)
     if not alias:
         raise FeatureNotSupported('row expansion via "*" is not supported here')
@@ -28,7 +28,7 @@ def relation_row(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def bind_list(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> list[tuple[Any, Expr]]:
-    """The expressions of ROW (…) or a list of VALUES, each with its node; stars are written out."""
+    """Binds the expressions of ROW (…) or a list of VALUES, each with its node; stars are expanded."""
     made: list[tuple[Any, Expr]] = []
     for each in nodes:
         spread = spread_row(binder, scope, each)
@@ -37,7 +37,7 @@ def bind_list(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> list[tuple[
 
 
 def spread_row(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]] | None:
-    """The names and expressions that `t.*` or `(row).*` stands for; None for a node that is no such star."""
+    """Returns the names and expressions that `t.*` or `(row).*` expands to; None for any other node."""
     if kind(node) == "column_ref" and kind(inner(node).fields[-1]) == "a_star":
         names = strings(inner(node).fields[:-1])
         if not names:

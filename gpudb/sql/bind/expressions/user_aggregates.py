@@ -1,4 +1,4 @@
-"""Aggregates that users made: the rows of a group as an array, over which the state function is folded."""
+"""User-defined aggregates: a fold of the state function over an array of the group's rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from gpudb.sql.bound import (
 from gpudb.sql.traverse import walk
 from gpudb.types import BOOL, INT4, UNKNOWN, SqlType
 
-# Bodies of folds hold no others, and so share their numbers: what is written twice is the same expression.
+# Fold bodies never nest, so they share these numbers: equal calls bind to equal expressions
 _STATE, _ITEM = -3_000_001, -3_000_002
 
 
@@ -47,7 +47,7 @@ def own_aggregate(
     keep: Expr | None,
     node: Any,
 ) -> Expr:
-    """A call of an aggregate that a user made, over a group or a window."""
+    """Binds a call of a user-defined aggregate, over a group or a window."""
     assert routine.aggregate is not None
     declared = candidate.types
     given = [arg.type for arg in args]
@@ -80,7 +80,7 @@ def own_aggregate(
 
 
 def _row(values: Sequence[Expr]) -> Row:
-    """What a group's array holds of a row: the arguments, or something where there are none."""
+    """Returns the item of the group's array for a row: the arguments, or true if there are none."""
     items = tuple(values) or (Constant(True, BOOL),)
     fields = tuple((f"f{n}", item.type) for n, item in enumerate(items, 1))
     return Row(items, SqlType("record", fields=fields), whole=True)
@@ -89,7 +89,7 @@ def _row(values: Sequence[Expr]) -> Row:
 def _folded(
     binder: Binder, how: Aggregation, rows: Expr, row: SqlType, state: SqlType, values: Sequence[Expr], *, strict: bool
 ) -> Expr:
-    """The state after the last row; without an initial one the first row's argument is it, for a strict function."""
+    """Returns the state after the last row; a strict function without initial state starts from the first argument."""
     now, each = Column(_STATE, 0, state), Column(_ITEM, 1, row)
     parts = [Field(each, name, kind, index) for index, (name, kind) in enumerate(row.fields)] if values else []
     body = exactly(binder, applied(binder, how.transition, [now, *parts]), state)
@@ -114,7 +114,7 @@ def _final(binder: Binder, how: Aggregation, folded: Expr, values: Sequence[Expr
 
 
 def applied(binder: Binder, oid: int, args: Sequence[Expr]) -> Expr:
-    """A function by its OID over arguments."""
+    """Returns a call of a function by its OID."""
     routine = _routine(binder, oid)
     if routine is None:
         function = library.functions_by_oid()[oid]
@@ -124,7 +124,7 @@ def applied(binder: Binder, oid: int, args: Sequence[Expr]) -> Expr:
 
 
 def as_called(binder: Binder, oid: int) -> Function:
-    """A function by its OID; 42883 for one that is gone."""
+    """Returns a function by its OID; 42883 if it no longer exists."""
     routine = _routine(binder, oid)
     if routine is not None:
         return as_function(routine)

@@ -1,4 +1,4 @@
-"""VARIADIC arrays of functions that take values of any types: `concat(VARIADIC a)` is a call with the items of `a`."""
+"""VARIADIC arrays of functions over any types: `concat(VARIADIC a)` is a call with the items of `a`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpudb.sql.bind.types.coercion import settled
 from gpudb.sql.bound import Array, Call, Case, Constant, Expr, Test
 from gpudb.types import INT4, TEXT, SqlType
 
-# What they give for no items at all, where there is no such call.
+# Results of calls without items, which the functions do not have
 _OF_NOTHING = {"concat": Constant("", TEXT), "num_nulls": Constant(0, INT4), "num_nonnulls": Constant(0, INT4)}
 
 
 def spread(binder: Binder, function: Function, args: Sequence[Expr]) -> Expr:
-    """The call with the items of its last argument in the place of it; 42804 for what is no array."""
+    """Returns the call with the items of its last argument in place of it; 42804 if that is no array."""
     *before, array = args
     if array.type.element is None and not _is_null(array):
         raise binder.locate_expr(DatatypeMismatch("VARIADIC argument must be an array"), array)
@@ -52,7 +52,7 @@ def _is_null(array: Expr) -> bool:
 
 
 def _items(binder: Binder, array: Expr) -> list[Expr] | None:
-    """The items of an array that is written out, of all its dimensions; None for another."""
+    """Returns the items of an array that is written out, of all dimensions; None for any other."""
     if isinstance(array, Array):
         made: list[Expr] = []
         for item in array.items:

@@ -1,4 +1,4 @@
-"""Window calls: OVER clauses, named windows and what is taken from them, frames."""
+"""Window calls: OVER clauses, named windows, frames."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALLOWED = {"", "SELECT", "ORDER BY", "QUALIFY"}
 
 
 def named_windows(nodes: Sequence[Any]) -> dict[str, object]:
-    """The definitions of a WINDOW clause by name; 42P20 for one given twice."""
+    """Returns the definitions of a WINDOW clause by name; 42P20 for a duplicate name."""
     found: dict[str, object] = {}
     for each in nodes:
         if inner(each).name == QUALIFY:
@@ -34,7 +34,7 @@ def named_windows(nodes: Sequence[Any]) -> dict[str, object]:
 
 
 def window(binder: Binder, scope: Scope, node: Any, made: Call, keep: Expr | None) -> Expr:
-    """A window call: its OVER clause, with what it takes from a named window."""
+    """Binds a window call with its OVER clause, which may inherit from a named window."""
     if scope.clause not in _ALLOWED:
         raise SqlError.of("windowing_error", f"window functions are not allowed in {spoken(scope.clause)}")
     if scope.in_window:
@@ -56,7 +56,7 @@ def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
     base: Definition = ((), (), None)
     defined = scope.windows.get(node.name)
     if node.name and defined is not node:
-        # OVER w, as against the definition in WINDOW, which carries its own name.
+        # OVER w; a definition in WINDOW carries its own name
         if defined is None:
             error = SqlError.of("undefined_object", f'window "{node.name}" does not exist')
             raise binder.locate(error, node.location)
@@ -83,7 +83,7 @@ def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
     return partition or base[0], order or base[1], frame
 
 
-# PostgreSQL's FRAMEOPTION_* bits.
+# PostgreSQL's FRAMEOPTION_* bits
 _NONDEFAULT, _RANGE, _ROWS, _GROUPS = 0x1, 0x2, 0x4, 0x8
 _START = {
     0x20: "UNBOUNDED PRECEDING",
@@ -119,7 +119,7 @@ def _frame(binder: Binder, scope: Scope, node: Any, order: Sequence[SortKey]) ->
     return Frame(unit, start, first, end, last, exclude)  # type: ignore[arg-type]
 
 
-# Which offsets RANGE takes for a column: PostgreSQL's in_range functions (pg_amproc).
+# Offset types of RANGE by the column's type: PostgreSQL's in_range functions (pg_amproc)
 _INTEGERS = ("int8", "int4", "int2")
 _RANGES = {
     "int2": _INTEGERS,
@@ -133,7 +133,7 @@ _RANGES = {
 
 
 def _offset(binder: Binder, scope: Scope, node: Any, unit: str, order: Sequence[SortKey]) -> Expr | None:
-    """How far a frame reaches: rows or groups, or for RANGE a distance from the one sort key."""
+    """Binds a frame's offset: a number of rows or groups, or for RANGE a distance from the only sort key."""
     if not present(node):
         return None
     clause, scope.clause = scope.clause, f"window {unit}"
@@ -159,5 +159,5 @@ def _offset(binder: Binder, scope: Scope, node: Any, unit: str, order: Sequence[
         message = f"{refused} and offset type {expr.type.plain}"
         hint = "Cast the offset value to an appropriate type."
         raise binder.locate_expr(FeatureNotSupported(message, hint=hint), expr)
-    # DuckDB adds integers of any width; other offsets are of the one type that there is
+    # DuckDB adds integers of any width; other offsets have only one type
     return expr if key.name in _INTEGERS else coerce(binder, expr, SqlType(fitting[0]))

@@ -1,4 +1,4 @@
-"""FROM: tables, views, WITH queries, subqueries, functions and joins, and the names that each brings into reach."""
+"""FROM: tables, views, WITH queries, subqueries, functions and joins, and the names that each brings into scope."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", 
 
 
 def bind_from(binder: Binder, scope: Scope, nodes: Several[Any]) -> From | None:
-    """The items of a FROM list, cross-joined; LATERAL ones see those before them."""
+    """Binds the items of a FROM list, cross-joined; LATERAL items see those before them."""
     made: From | None = None
     for node in nodes:
         source = bind_source(binder, scope, node)
@@ -63,7 +63,7 @@ def bind_from(binder: Binder, scope: Scope, nodes: Several[Any]) -> From | None:
 
 
 def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
-    """One FROM item."""
+    """Binds one FROM item."""
     message = inner(node)
     try:
         if kind(node) == "join_expr":
@@ -114,7 +114,7 @@ def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
 
 
 def _sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:
-    """Where a sequence stands, as a relation of one row."""
+    """Returns the state of a sequence as a relation of one row."""
     states = binder.system("pg_catalog", f"{SEQUENCE_STATES}()")
     if states is None:
         raise FeatureNotSupported("reading a sequence is not supported here")
@@ -144,7 +144,7 @@ def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
 
 
 def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
-    # Without LATERAL a subquery sees WITH queries and outer levels, never its siblings.
+    # Without LATERAL a subquery sees WITH queries and outer levels, never its siblings
     outer = scope
     if not node.lateral:
         beside = frozenset(item.alias for item in scope.items)
@@ -158,7 +158,7 @@ def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
 
 def _join(binder: Binder, scope: Scope, node: Any) -> Source:
     left = bind_source(binder, scope, node.larg)
-    # The right side may be LATERAL to the left one.
+    # The right side may be LATERAL to the left one
     inside = Scope(parent=scope.parent, ctes=scope.ctes, clause=scope.clause, entries=scope.entries)
     inside.items, inside.columns = [*scope.items, *left.items], [*scope.columns, *left.columns]
     inside.rels = scope.rels | left.rels
@@ -197,7 +197,7 @@ def _join(binder: Binder, scope: Scope, node: Any) -> Source:
 
 
 def _nullable(items: tuple[Item, ...], outer: bool) -> tuple[Item, ...]:
-    """Relations of one side of a join; rows of an outer join's other side may be made up."""
+    """Marks the relations of one side as nullable if the join is outer to them."""
     return tuple(replace(item, nullable=True) for item in items) if outer else items
 
 
@@ -211,7 +211,7 @@ def _aliased(columns: Columns, alias: Any) -> Columns:
 
 
 def _using(binder: Binder, how: str, left: Source, right: Source, names: Several[str]) -> tuple[Expr | None, Columns]:
-    """The condition of USING, and the columns: shared ones first, each once."""
+    """Returns the condition of USING, and the columns: shared ones first, each once."""
     conditions: list[Expr] = []
     merged: list[tuple[str, Expr]] = []
     for name in names:

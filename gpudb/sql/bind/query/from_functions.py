@@ -1,4 +1,4 @@
-"""Functions in FROM: of any kind, those that users made, and records with the columns that are given for them."""
+"""Functions in FROM: built-in and user-defined ones, and records with a column definition list."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _RECORDS = frozenset(
 
 
 def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
-    """A RangeFunction message."""
+    """Binds a RangeFunction message."""
     alias = node.alias if node.HasField("alias") else None
     items = inner(node.functions[0]).items
     part = items[0]
@@ -92,7 +92,7 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
 
 
 def _routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | None:
-    """A function that a user made: its body as a subquery that sees what is to its left; None for another function."""
+    """Binds a user-defined function as a lateral subquery of its body; None for a built-in function."""
     names = strings(node.funcname)
     routines = find_routines(binder, names)
     if not routines:
@@ -135,7 +135,7 @@ def _ordinality(node: Any) -> tuple[OutputColumn, ...]:
 
 
 def _columns(expr: Expr, name: str, alias: Any) -> tuple[OutputColumn, ...]:
-    """A function's columns: its record's fields, or one that is called as its result, its alias or itself."""
+    """Returns a function's columns: its record's fields, or one named after its result, its alias or itself."""
     if _has_fields(expr):
         return tuple(OutputColumn(each, item) for each, item in expr.type.fields)
     named_out = expr.function.out_names if isinstance(expr, SetReturning | Call) else ()
@@ -147,7 +147,7 @@ def _has_fields(expr: Expr) -> bool:
 
 
 def _with_columns(binder: Binder, expr: Expr, part: Any, columns: Sequence[Any]) -> Expr:
-    """A record with the fields that a column definition list gives it."""
+    """Returns a record with the fields of its column definition list."""
     if not columns:
         message = 'a column definition list is required for functions returning "record"'
         raise binder.locate(SqlError.of("syntax_error", message), leftmost(part))
@@ -157,7 +157,7 @@ def _with_columns(binder: Binder, expr: Expr, part: Any, columns: Sequence[Any])
 
 
 def _fields(binder: Binder, expr: SetReturning | Call, node: Any, name: str, alias: Any) -> Source:
-    """A function's rows, each as one value, and their fields taken from that."""
+    """Returns a function's rows, each as one value, with the fields selected from that."""
     rows = binder.rel()
     held = (OutputColumn("value", expr.type), *_ordinality(node))
     scan = FunctionScan(rows, expr.function, expr.args, held, node.ordinality, lateral=True)

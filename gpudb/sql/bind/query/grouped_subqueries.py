@@ -1,4 +1,4 @@
-"""Subqueries of GROUP BY or an output, found again where else they are written: as PostgreSQL, by what they say."""
+"""Subqueries of GROUP BY or of an output that other clauses repeat, which PostgreSQL recognizes as equal."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _NUMBERED = {
     Fold: {"rel": "relation", "item": "relation"},
 }
 _OTHERS = {"rel": "relation"}
-"""What the fields of nodes number."""
+"""The kinds of number that fields of nodes hold."""
 
 
 def subqueries_of(keys: Sequence[Expr]) -> list[Any]:
-    """The subqueries in the keys of GROUP BY."""
+    """Returns the subqueries in the keys of GROUP BY."""
     return [each for key in keys for each in walk(key) if isinstance(each, SUBQUERIES)]
 
 
 def with_grouped(node: Any, known: Sequence[Any]) -> Any:
-    """The node with a `known` subquery in the place of each of its own, outside aggregates, that says the same."""
+    """Replaces each subquery outside aggregates by the `known` subquery that equals it."""
 
     def change(each: Any) -> Any:
         if isinstance(each, Aggregate):
@@ -43,24 +43,24 @@ def with_grouped(node: Any, known: Sequence[Any]) -> Any:
 
 
 def named_again(expr: Expr, others: Iterable[Expr]) -> Expr:
-    """The first of `others` that says what an expression with a subquery says, else the expression."""
+    """Returns the first of `others` that equals an expression with a subquery, else the expression."""
     return next((each for each in others if alike(each, expr)), expr) if subqueries_of([expr]) else expr
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two expressions are the same but for the numbers of the relations in them."""
+    """Whether two expressions are equal up to the numbers of the relations that they define."""
     return _Pairing(one, other).same(one, other)
 
 
 def _own(expr: Any) -> set[tuple[str, int]]:
-    """What an expression defines within: relations, and queries of WITH."""
+    """Returns the relations and WITH queries that an expression defines."""
     found = {("relation", node.rel) for node in walk(expr) if hasattr(node, "rel") and not isinstance(node, Column)}
     found |= {("relation", node.item) for node in walk(expr) if isinstance(node, Fold)}
     return found | {("query", node.number) for node in walk(expr) if isinstance(node, Cte)}
 
 
 class _Pairing:
-    """Which relation of the one stands for which of the other."""
+    """Pairs the relations that two expressions define, and compares the expressions under that pairing."""
 
     def __init__(self, one: Any, other: Any) -> None:
         self._own = _own(one), _own(other)

@@ -1,4 +1,4 @@
-"""GROUP BY: its expressions and sets, and the check that nothing else is used ungrouped (42803)."""
+"""GROUP BY: its expressions and grouping sets, and the check for ungrouped columns (42803)."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def bind_group_by(
     *,
     distinct: bool = False,
 ) -> tuple[tuple[Expr, ...], Sets | None]:
-    """The grouping expressions, each once, and the sets of their positions where there are several.
+    """Binds the grouping expressions, each once, and the grouping sets as positions, if there are any.
 
-    `distinct` (GROUP BY DISTINCT) keeps one of equal sets. Where there are several, an output that is grouped by and
-    is the same expression as another one is made an expression of its own: a set may have one of them.
+    `distinct` (GROUP BY DISTINCT) keeps one of equal sets. With grouping sets, a grouped output that is the same
+    expression as another output becomes a separate expression, because a set may contain only one of them.
     """
     keys: list[Expr] = []
     several = any(kind(node) == "grouping_set" for node in nodes)
@@ -56,7 +56,7 @@ def bind_group_by(
 
     def key(node: Any) -> list[int]:
         if kind(node) == "row_expr" and inner(node).row_format == pg.COERCE_IMPLICIT_CAST:
-            # (1, 2) is two items, not a row.
+            # (1, 2) is two items, not a row
             return [place for each in inner(node).args for place in key(each)]
         at = _output_of(binder, scope, node, targets)
         expr = _key(binder, scope, node, targets, at)
@@ -91,7 +91,7 @@ def bind_group_by(
 
 
 def _output_with(targets: Sequence[tuple[str, Expr]], expr: Expr) -> int | None:
-    """The first output that is an expression."""
+    """Returns the position of the first output that is an expression."""
     return next((index for index, (_, each) in enumerate(targets) if each == expr), None)
 
 
@@ -120,13 +120,13 @@ def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
 
 
 def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]], at: int | None) -> Expr:
-    """A GROUP BY item: the output `at`, or an expression."""
+    """Binds a GROUP BY item: the output `at`, or an expression."""
     expr = settled(binder, bind_expression(binder, scope, node)) if at is None else targets[at][1]
     return _grouped(binder, scope, expr, node)
 
 
 def _output_of(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> int | None:
-    """The output whose position a GROUP BY item is, or whose name if no column has it."""
+    """Returns the output that a GROUP BY item refers to by position, or by name if no column has that name."""
     if kind(node) == "a_const":
         return output_index(binder, node, targets, "GROUP BY")
     if kind(node) != "column_ref" or len(inner(node).fields) != 1:
@@ -154,7 +154,7 @@ def _grouped(binder: Binder, scope: Scope, expr: Expr, node: Any) -> Expr:
 
 
 def output_index(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> int:
-    """The output, from 0, that an integer constant in GROUP BY, ORDER BY or DISTINCT ON stands for."""
+    """Returns the output, from 0, that an integer constant in GROUP BY, ORDER BY or DISTINCT ON refers to."""
     constant = inner(node)
     if constant.WhichOneof("val") != "ival":
         error = SqlError.of("syntax_error", f"non-integer constant in {clause}")
@@ -167,7 +167,7 @@ def output_index(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]],
 
 
 def output_reference(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr | None:
-    """The output that an item of ORDER BY or DISTINCT ON names or counts to; None for an expression of its own."""
+    """Returns the output that an item of ORDER BY or DISTINCT ON names or numbers; None for any other expression."""
     if kind(node) == "a_const":
         return targets[output_index(binder, node, targets, clause)][1]
     if kind(node) == "column_ref" and len(inner(node).fields) == 1 and kind(inner(node).fields[0]) == "string":
@@ -182,7 +182,7 @@ def output_reference(binder: Binder, node: Any, targets: Sequence[tuple[str, Exp
 
 
 def _walk_level(expr: Any) -> Iterator[Any]:
-    """The nodes of an expression without those of its subqueries."""
+    """Yields the nodes of an expression without those of its subqueries."""
     yield expr
     for child in children(expr):
         if not isinstance(child, Select | SetOperation | Values):
@@ -192,10 +192,10 @@ def _walk_level(expr: Any) -> Iterator[Any]:
 def check_grouped(
     binder: Binder, scope: Scope, keys: Sequence[Expr], sets: Sets | None, exprs: Iterable[Any], source: From | None
 ) -> tuple[Expr, ...]:
-    """Raises 42803 for a column of this level outside keys and aggregates; gives keys that a primary key implies."""
+    """Raises 42803 for a column of this level outside keys and aggregates; returns those that a key determines."""
     implied: list[Expr] = []
     tables = dict(_tables(source)) if source is not None else {}
-    # A primary key determines its row where every grouping set has it
+    # A primary key determines its row if every grouping set contains it
     common = [key for index, key in enumerate(keys) if sets is None or all(index in each for each in sets)]
     determined = {rel for rel, table in tables.items() if _determines(common, rel, table)}
 

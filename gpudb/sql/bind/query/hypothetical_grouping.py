@@ -1,4 +1,4 @@
-"""Hypothetical-set aggregates over GROUPING SETS: a key that a set lacks is NULL in the row that is asked about."""
+"""Hypothetical-set aggregates over GROUPING SETS: a key that a set lacks is NULL in the hypothetical row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Sets = tuple[tuple[int, ...], ...]
 def by_sets(
     binder: Binder, found: Sequence[Hypothetical], keys: Sequence[Expr], sets: Sets
 ) -> Callable[[Any], Any | None]:
-    """What `mapped` puts in the place of each rank of a query whose groups are `sets` of its `keys`."""
+    """Returns the change, for `mapped`, of hypothetical-set aggregates in a query over grouping `sets` of `keys`."""
     made = {id(each.made): _of_sets(binder, each, keys, sets) for each in found}
     return lambda node: made.get(id(node))
 

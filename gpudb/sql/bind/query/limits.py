@@ -1,7 +1,7 @@
 """LIMIT and OFFSET, and FETCH FIRST … WITH TIES.
 
-Where an engine's LIMIT does not reach (ties, a limit that is a column of a query further out) window functions number
-the rows in a subquery, and a WHERE around it keeps those that are wanted.
+Engines support neither ties nor a limit that is a column of an outer query. For these, window functions number the
+rows in a subquery, and WHERE filters by the number.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from gpudb.types import INT8
 
 
 def bind_limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, Expr | None]:
-    """LIMIT and OFFSET of a SelectStmt message; 42P10 for columns of the query itself."""
+    """Binds LIMIT and OFFSET of a SelectStmt message; 42P10 for columns of the query itself."""
     null = kind(node.limit_count) == "a_const" and inner(node.limit_count).isnull
     if null and node.limit_option == pg.LIMIT_OPTION_WITH_TIES:
         message = "row count cannot be null in FETCH FIRST ... WITH TIES clause"
         raise SqlError.of("invalid_row_count_in_limit_clause", message)
     level = Scope(parent=scope)
     found: list[Expr | None] = []
-    # PostgreSQL looks at OFFSET first
+    # PostgreSQL binds OFFSET first
     for each, clause in ((node.limit_offset, "OFFSET"), (node.limit_count, "LIMIT")):
         level.clause = clause
         expr = row_count(binder, bind_expression(binder, level, each), clause) if present(each) else None
@@ -59,7 +59,7 @@ def bind_limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, E
 
 
 def limited(binder: Binder, query: Query, node: Any) -> Query:
-    """The bound query of a SelectStmt message, its rows counted by window functions where that is needed."""
+    """Returns the bound query of a SelectStmt message, with window functions for limits that engines do not support."""
     ties = node.limit_option == pg.LIMIT_OPTION_WITH_TIES and query.limit is not None
     if not ties and not _varies(query.limit) and not _varies(query.offset):
         return query
@@ -79,7 +79,7 @@ def limited(binder: Binder, query: Query, node: Any) -> Query:
         within = apply_operator(binder, "<=", counted, apply_operator(binder, "+", before, query.limit))
         conditions.append(disjunction([Test(query.limit, "NULL"), within]))
         if not _varies(query.limit):
-            # Nothing ties with no row; and a limit below zero stays an error
+            # No row has no ties; and a negative limit stays an error
             conditions.append(Exists(Select((), (), limit=query.limit)))
     if _varies(query.offset):
         conditions.append(apply_operator(binder, ">", number, before))
@@ -95,7 +95,7 @@ def limited(binder: Binder, query: Query, node: Any) -> Query:
 
 
 def _varies(expr: Expr | None) -> bool:
-    """Whether a limit depends on a row of a query further out."""
+    """Whether a limit depends on a row of an outer query."""
     return expr is not None and any(isinstance(each, Column) for each in walk(expr))
 
 
@@ -106,9 +106,9 @@ def _numbering(binder: Binder, name: str, order: Sequence[SortKey]) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """A query without its order and limit, as relation `rel`; its order by columns of that relation.
+    """A query without its order and limit, as relation `rel`, and its order by columns of that relation.
 
-    `columns` are the query's own and then the sort keys that it does not give.
+    `columns` are the query's own, followed by the sort keys that it does not return.
     """
 
     rel: int
@@ -118,7 +118,7 @@ class Ordered:
 
 
 def ordered(binder: Binder, query: Query) -> Ordered:
-    """A query taken apart from its order."""
+    """Separates a query from its order."""
     rel = binder.rel()
     if not isinstance(query, Select):
         keys = tuple(

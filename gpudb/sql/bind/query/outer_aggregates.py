@@ -1,7 +1,7 @@
-"""Aggregates that stand in a subquery but belong to the query around it: `(SELECT max(outer.x))`.
+"""Aggregates of an outer query that are written in its subqueries: `(SELECT max(outer.x))`.
 
-Such a query is taken apart: one below groups and gives its keys and aggregates as columns, the one above does the
-rest, so that a subquery refers to plain columns of a query further out.
+Such a query is split. The inner part groups, and returns its keys and aggregates as columns. The outer part does the
+rest, so that subqueries refer to plain columns of an outer query.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpudb.sql.traverse import children, mapped
 
 
 def grouped_below(binder: Binder, query: Select, lent: Sequence[Expr]) -> Select:
-    """A grouped query as one over a subquery that groups; `lent` are its aggregates within subqueries."""
+    """Splits a grouped query; `lent` are its aggregates within subqueries."""
     rel = binder.rel()
     parts: list[Expr] = list(query.group_by)
 

@@ -1,4 +1,4 @@
-"""The name of an output column without AS, as PostgreSQL derives it from the expression (FigureColname)."""
+"""Names of output columns without AS, as PostgreSQL derives them from expressions (FigureColname)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _NONE: Mapping[int, str] = MappingProxyType({})
 
 
 def output_name(node: Any, subqueries: Mapping[int, str] = _NONE) -> str:
-    """The name for an expression's output; `?column?` where PostgreSQL finds none.
+    """Returns the name of an expression's output; `?column?` if PostgreSQL derives none.
 
-    `subqueries` has the first column's name of each subquery by its location, as it was bound.
+    `subqueries` has the name of the first column of each subquery, by location.
     """
     return _figure(node, subqueries)[0]
 
 
 def _figure(node: Any, subqueries: Mapping[int, str]) -> tuple[str, int]:
-    """The name and how good it is: 0 none, 1 weak (a type's name), 2 strong."""
+    """Returns the name and its strength: 0 none, 1 weak (a type's name), 2 strong."""
     which = kind(node)
     message: Any = inner(node) if which else None
     match which:
@@ -79,6 +79,6 @@ def _sub_link(node: Any, subqueries: Mapping[int, str]) -> tuple[str, int]:
         case "ARRAY_SUBLINK":
             return "array", 2
         case "EXPR_SUBLINK" if node.location in subqueries:
-            # the subquery's column has a name by now, so even "?column?" is a good one
+            # The subquery's column has a name already, so even "?column?" is a strong name
             return subqueries[node.location], 2
     return UNNAMED, 0

@@ -1,6 +1,6 @@
-"""QUALIFY: the rows of a query for which a condition over its window functions holds.
+"""QUALIFY: filters the rows of a query by a condition over its window functions.
 
-The query goes into a subquery that gives the condition as one more column; DISTINCT, ORDER BY and LIMIT stay outside.
+The query becomes a subquery with the condition as one more column; DISTINCT, ORDER BY and LIMIT stay outside.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpudb.sql.parse.qualify import WINDOW
 
 
 def bind_qualify(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> Expr | None:
-    """The condition of a SelectStmt message, if it has one; it sees the outputs by their names too."""
+    """Binds the condition of a SelectStmt message, which also sees outputs by name; None if there is none."""
     for each in map(inner, node.window_clause):
         if each.name == WINDOW:
             scope.clause, scope.outputs = "QUALIFY", tuple(targets)
@@ -32,7 +32,7 @@ def bind_qualify(binder: Binder, scope: Scope, node: Any, targets: Sequence[tupl
 
 
 def qualified(binder: Binder, query: Select, test: Expr, lent: Sequence[Expr]) -> Select:
-    """The query with QUALIFY as a WHERE around it."""
+    """Wraps a query in one whose WHERE is the QUALIFY condition."""
     if lent:
         raise FeatureNotSupported("QUALIFY beside an aggregate within a subquery is not supported")
     on = query.distinct if isinstance(query.distinct, tuple) else ()

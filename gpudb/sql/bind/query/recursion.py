@@ -1,4 +1,4 @@
-"""What WITH RECURSIVE may look like: where a query may name itself, and in which order queries are bound."""
+"""Rules of WITH RECURSIVE: where a query may refer to itself, and the order in which queries are bound."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def refers_to(node: Any, name: str) -> bool:
 
 
 def in_order(binder: Binder, nodes: Sequence[Any]) -> list[Any]:
-    """The queries of WITH RECURSIVE, each after those that it names; 0A000 where two name each other."""
+    """Returns the queries of WITH RECURSIVE, each after those that it refers to; 0A000 for mutual recursion."""
     left, made = list(nodes), list[Any]()
     while left:
         ready = next((n for n in left if not any(o is not n and refers_to(n.ctequery, o.ctename) for o in left)), None)
@@ -35,7 +35,7 @@ def in_order(binder: Binder, nodes: Sequence[Any]) -> list[Any]:
 
 
 def check_recursion(binder: Binder, node: Any, body: Any) -> None:
-    """42P19 for a CommonTableExpr message that recurses as PostgreSQL lets none (checkWellFormedRecursion)."""
+    """Raises 42P19 for a CommonTableExpr message with an invalid recursion (checkWellFormedRecursion)."""
     name = node.ctename
     if body.op != pg.SETOP_UNION:
         message = f'recursive query "{name}" does not have the form non-recursive-term UNION [ALL] recursive-term'
@@ -62,7 +62,7 @@ def check_recursion(binder: Binder, node: Any, body: Any) -> None:
 
 
 def _references(node: Any, name: str, where: str) -> Iterator[tuple[int, str]]:
-    """The places at which a parse tree names a relation, and what stands around each that recursion must not cross."""
+    """Yields the locations of references to a relation, each with the construct that recursion must not cross."""
     kind = node.DESCRIPTOR.name
     if kind == "RangeVar":
         if node.relname == name and not node.schemaname:
@@ -93,7 +93,7 @@ def _crossing(node: Any, kind: str, field: str) -> str:
 
 
 def check_ends(name: str, term: Query) -> None:
-    """0A000 for a recursive query without end within the recursive term of another, where no LIMIT stops it."""
+    """Raises 0A000 for an endless recursive query within the recursive term of another, unless a LIMIT stops it."""
     for node in walk(term):
         for cte in node.ctes if isinstance(node, Select | SetOperation) else ():
             if cte.recursive and isinstance(cte.query, SetOperation) and cte.query.all:
@@ -103,7 +103,7 @@ def check_ends(name: str, term: Query) -> None:
 
 
 def _keeps_all(query: Any, number: int) -> bool:
-    """Whether a query gives a row, or more, for each one of the recursion's last step."""
+    """Whether a query returns at least one row for each row of the recursion's previous step."""
     match query:
         case SetOperation(op="UNION", all=True, limit=None, offset=None):
             return _keeps_all(query.left, number) or _keeps_all(query.right, number)

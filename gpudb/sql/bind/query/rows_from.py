@@ -1,6 +1,6 @@
-"""ROWS FROM (…) and unnest of several arrays: functions side by side, the shorter ones filled up with NULLs.
+"""ROWS FROM (…) and unnest of several arrays: functions side by side, the shorter ones padded with NULLs.
 
-That is what set-returning functions in one select list give, so it becomes a subquery of that form.
+Set-returning functions in one select list return the same, so it becomes a subquery of that form.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpudb.types import INT8
 
 
 def several(node: Any) -> list[tuple[str, list[Any]]] | None:
-    """The functions of a RangeFunction message, each with its arguments' nodes; None for one function alone."""
+    """Returns the functions of a RangeFunction message with their argument nodes; None for a single function."""
     calls: list[tuple[str, list[Any]]] = []
     for each in node.functions:
         items = inner(each).items
@@ -40,7 +40,7 @@ def several(node: Any) -> list[tuple[str, list[Any]]] | None:
 def rows_from(
     binder: Binder, scope: Scope, calls: Sequence[tuple[str, Sequence[Any]]], ordinality: bool
 ) -> tuple[Derived, tuple[OutputColumn, ...]]:
-    """The functions' columns side by side as a subquery that sees what is to its left, and those columns."""
+    """Binds the functions side by side as a lateral subquery; returns it and its columns."""
     columns: list[OutputColumn] = []
     targets: list[Expr] = []
     outer, scope.clause = scope.clause, "FROM"
@@ -69,7 +69,7 @@ def rows_from(
 
 
 def _set(binder: Binder, made: Call) -> SetReturning:
-    """A call as a set; one that gives a value is a set of that."""
+    """Returns a call as a set; a scalar becomes a set of one value."""
     implementation(made.function)
     if made.function.returns_set:
         return SetReturning(made.function, made.args, made.type)

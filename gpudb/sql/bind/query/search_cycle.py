@@ -1,7 +1,7 @@
-"""SEARCH and CYCLE of a recursive WITH query: columns that tell the order of a walk, and whether it came round.
+"""SEARCH and CYCLE of a recursive WITH query: columns with the order of the search, and with a mark of cycles.
 
-Each is made of rows: the path so far as an array of rows, or the depth beside the columns. The first term begins them,
-the second carries them on from the row of the query that it reads (PostgreSQL's rewriteSearchCycle.c).
+Their values are rows: the path so far as an array of rows, or the depth followed by the columns. The first term starts
+them; the second extends those of the row that it reads (PostgreSQL's rewriteSearchCycle.c).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gpudb.types import INT8
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The clauses of query `name`: the columns that they look at, by position, and the names of those that they add."""
+    """The clauses of query `name`: the positions of the columns that they read, and the names of those added."""
 
     binder: Binder
     name: str
@@ -54,7 +54,7 @@ class Walk:
     default: Expr | None = None
 
     def begun(self, first: Query) -> Select:
-        """The first term with the columns that the clauses add."""
+        """Returns the first term with the added columns."""
         if isinstance(first, SetOperation):
             message = "with a SEARCH or CYCLE clause, the left side of the UNION must be a SELECT"
             raise FeatureNotSupported(message, position=0)
@@ -68,7 +68,7 @@ class Walk:
         return self._with(first, rel, columns, extra)
 
     def reaching(self, second: Query, number: int, begun: Query, width: int) -> Select:
-        """The second term beside what the row that it reads has of the added columns; no row that closed a cycle."""
+        """Returns the second term with the added columns of the row that it reads, without rows that closed a cycle."""
         if not isinstance(second, Select):
             message = "with a SEARCH or CYCLE clause, the right side of the UNION must be a SELECT"
             raise SqlError.of("syntax_error", message, position=0)
@@ -92,7 +92,7 @@ class Walk:
         return replace(second, columns=columns, targets=(*second.targets, *held), where=condition)
 
     def carried_on(self, second: Query, width: int) -> Select:
-        """The second term's columns, and the added ones one step further."""
+        """Returns the second term with the added columns extended by one step."""
         rel, all_columns = self._columns(second)
         columns, held = all_columns[:width], list(all_columns[width:])
         extra: list[Expr] = []
@@ -126,7 +126,7 @@ class Walk:
 
 
 def bind_walk(binder: Binder, scope: Scope, node: Any, columns: Sequence[OutputColumn]) -> Walk | None:
-    """The SEARCH and CYCLE clauses of a CommonTableExpr message over the columns of its first term."""
+    """Binds the SEARCH and CYCLE clauses of a CommonTableExpr message over the columns of its first term."""
     if not node.HasField("search_clause") and not node.HasField("cycle_clause"):
         return None
     names = [column.name for column in columns]
@@ -152,7 +152,7 @@ def bind_walk(binder: Binder, scope: Scope, node: Any, columns: Sequence[OutputC
 
 
 def _check_added(binder: Binder, names: Sequence[str], search: Any, cycle: Any) -> None:
-    """42601 for a name of an added column that is there already."""
+    """Raises 42601 if the name of an added column is already in use."""
     sequence, mark, path = search.search_seq_column, cycle.cycle_mark_column, cycle.cycle_path_column
     kinds = {"search sequence column name": sequence, "cycle mark column name": mark, "cycle path column name": path}
     for what, name in kinds.items():
@@ -182,7 +182,7 @@ def _places(binder: Binder, names: Sequence[str], wanted: Sequence[str], what: s
 
 
 def _joined(source: From | None) -> list[From]:
-    """The relations of a FROM, side by side."""
+    """Returns the joined relations of a FROM."""
     if isinstance(source, Join):
         return _joined(source.left) + _joined(source.right)
     return [] if source is None else [source]

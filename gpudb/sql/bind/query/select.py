@@ -48,9 +48,9 @@ Targets = list[tuple[str, Expr]]
 
 
 def bind_query(binder: Binder, node: Any, outer: Scope | None, *, settle: bool = True) -> Query:
-    """A SelectStmt message as a query.
+    """Binds a SelectStmt message.
 
-    Without `settle` an output that is an untyped literal stays one, for whoever gives it a type (`retyped`).
+    Without `settle` an untyped literal stays untyped, so that the caller can convert it.
     """
     binder.depth += 1
     try:
@@ -88,7 +88,7 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
     scope.clause = "GROUP BY"
     keys, sets = bind_group_by(binder, scope, node.group_clause, targets, distinct=node.group_distinct)
     subqueries = subqueries_of(keys)
-    keys = tuple(with_grouped(key, subqueries) for key in keys)  # one may say the same twice
+    keys = tuple(with_grouped(key, subqueries) for key in keys)  # equal subqueries make equal keys
     targets = [(name, with_grouped(expr, subqueries)) for name, expr in targets]
     having = None
     if present(node.having_clause):
@@ -127,7 +127,7 @@ _MOST_TARGETS = 1664
 
 
 def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: bool = True) -> Targets:
-    """The select list, stars expanded; untyped literals have become text where `settle` asks for it."""
+    """Binds the select list with stars expanded; untyped literals become text if `settle` is set."""
     targets: Targets = []
     for each in nodes:
         node = inner(each)
@@ -165,7 +165,7 @@ def _star(binder: Binder, scope: Scope, node: Any) -> Targets:
 
 
 def _owner(scope: Scope, name: str, expr: Expr) -> tuple[str, ...]:
-    """How the one relation is called that a column belongs to; () for a column that a join merged."""
+    """Returns the qualified name of a column's only relation; () for a column that a join merged."""
     owners = [item for item in scope.items if item.alias and (name, expr) in item.columns]
     if len(owners) != 1:
         return ()
@@ -174,7 +174,7 @@ def _owner(scope: Scope, name: str, expr: Expr) -> tuple[str, ...]:
 
 
 def _note_star(binder: Binder, node: Any, columns: list[tuple[tuple[str, ...], str]]) -> None:
-    """Keeps what a star stands for; one whose columns cannot be told apart by name stays a star."""
+    """Records the columns of a star; a star whose columns cannot be told apart by name is not recorded."""
     if binder.stars is not None and len(set(columns)) == len(columns):
         binder.stars[node.location] = tuple((*owner, name) for owner, name in columns)
 
@@ -194,7 +194,7 @@ def _scans(source: From) -> list[Scan]:
 
 
 def _order_by(binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Targets) -> tuple[SortKey, ...]:
-    """ORDER BY items: an output's name or position, or an expression over the input."""
+    """Binds ORDER BY items: an output's name or position, or an expression over the input."""
     keys = []
     for each in nodes:
         node = inner(each)

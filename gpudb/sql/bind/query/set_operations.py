@@ -1,4 +1,4 @@
-"""UNION, INTERSECT, EXCEPT and VALUES: columns whose rows must agree in type."""
+"""UNION, INTERSECT, EXCEPT and VALUES, whose rows must agree in type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpudb.types import UNKNOWN
 
 
 def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
-    """A SelectStmt message that puts two others together."""
+    """Binds a SelectStmt message of a set operation."""
     op = pg.SetOperation.Name(node.op).removeprefix("SETOP_")
     left, right = (binder.bind_query(each, scope, settle=False) for each in (node.larg, node.rarg))
     if len(left.columns) != len(right.columns):
@@ -59,7 +59,7 @@ def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]
 
 
 def _given(query: Query, index: int, column: Column) -> list[Expr]:
-    """What tells a column's type: the column, or without type what is written in its place."""
+    """Returns the expressions that determine a column's type: the column, or the untyped expressions in its place."""
     if column.type.name != "unknown":
         return [column]
     match query:
@@ -98,7 +98,7 @@ def _positions(
 
 
 def check_lengths(binder: Binder, rows: Sequence[Any], lengths: Sequence[int]) -> None:
-    """42601 for rows of VALUES that are not of one length."""
+    """Raises 42601 for rows of VALUES that differ in length."""
     for row, length in zip(rows, lengths, strict=True):
         if length != lengths[0]:
             error = SqlError.of("syntax_error", "VALUES lists must all be the same length")
@@ -106,7 +106,7 @@ def check_lengths(binder: Binder, rows: Sequence[Any], lengths: Sequence[int]) -
 
 
 def bind_values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
-    """A SelectStmt message with VALUES."""
+    """Binds a SelectStmt message with VALUES."""
     scope.clause = "VALUES"
     rows = [[expr for _, expr in bind_list(binder, scope, inner(values).items)] for values in node.values_lists]
     check_lengths(binder, node.values_lists, [len(row) for row in rows])

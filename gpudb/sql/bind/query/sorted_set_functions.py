@@ -1,4 +1,4 @@
-"""ORDER BY of a set-returning function that is not selected: the query below gives it, the one around puts in order."""
+"""ORDER BY a set-returning function that is not selected: a subquery computes the sets, the outer query sorts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpudb.sql.traverse import walk
 
 
 def with_sorted_sets(binder: Binder, query: Query) -> Query:
-    """The query itself where no sort key makes rows of its own."""
+    """Wraps a query with such a sort key; returns any other query as it is."""
     if not isinstance(query, Select) or query.distinct:
         return query
     unseen = [key.expr for key in query.order_by if key.expr not in query.targets]

@@ -21,7 +21,7 @@ SYSTEM_SCHEMAS = ("pg_catalog", "information_schema")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A FROM item: its relation, the aliases it brings, and its columns in the order of `*`."""
+    """A FROM item: its relation, its aliases, and its columns in the order of `*`."""
 
     relation: From
     items: tuple[Item, ...]
@@ -30,7 +30,7 @@ class Source:
 
 
 def entries(source: Source, relation: str | None) -> list[Entry]:
-    """What is kept of a FROM item for the errors of names; `relation` is its own name, be it under an alias."""
+    """Returns the entries of a FROM item for name errors; `relation` is its own name, which an alias may hide."""
     return [Entry(item.alias, tuple(name for name, _ in item.columns), relation) for item in source.items]
 
 
@@ -44,7 +44,7 @@ def named(
     schema: str | None = None,
     row: SqlType | None = None,
 ) -> Source:
-    """A relation under an alias, with the column aliases that an Alias message gives; `row` is its rows' own type."""
+    """Returns a relation under an alias, with the column aliases of an Alias message; `row` is its named row type."""
     names = [column.name for column in columns]
     if node is not None:
         alias = node.aliasname
@@ -62,12 +62,12 @@ def named(
 
 
 def table_columns(table: Table) -> tuple[OutputColumn, ...]:
-    """A table's columns as a query gives them."""
+    """Returns a table's columns as output columns."""
     return tuple(OutputColumn(c.name, c.type, table.oid, n) for n, c in enumerate(table.columns, 1))
 
 
 def system_relation(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
-    """A relation of the system; its OID and a row's transaction are no part of its columns."""
+    """Returns a system relation; OID and transaction of its rows are hidden columns."""
     schema, _, relation = name.partition(".")
     width = len(columns)
     if tuple(column.name for column in columns[-len(_HIDDEN) :]) == _HIDDEN:
@@ -78,13 +78,13 @@ def system_relation(binder: Binder, rel: int, name: str, columns: tuple[OutputCo
 
 
 def with_hidden(source: Source, rel: int, width: int, columns: Sequence[OutputColumn]) -> Source:
-    """A relation of `width` columns with more behind them that are no part of `*`."""
+    """Returns a relation of `width` columns with hidden ones behind them."""
     hidden = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, width))
     return replace(source, items=tuple(replace(item, hidden=hidden) for item in source.items))
 
 
 def find_relation(binder: Binder, schema: str, name: str) -> Relation:
-    """A table, view or sequence by name; 42P01."""
+    """Returns a table, view or sequence by name; 42P01."""
     path = (schema,) if schema else binder.search_path
     if schema == "pg_temp":
         path = tuple(each for each in binder.search_path if each.startswith("pg_temp_"))

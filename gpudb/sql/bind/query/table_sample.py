@@ -1,6 +1,6 @@
-"""TABLESAMPLE: a condition on chance, or with REPEATABLE on a hash of where a row stands.
+"""TABLESAMPLE: a condition over random numbers, or with REPEATABLE over a hash of a row's file position.
 
-BERNOULLI decides for each row, SYSTEM for runs of rows that stand together in a file.
+BERNOULLI samples single rows, SYSTEM blocks of consecutive rows of a file.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from gpudb.sql.parse.parser import inner, present, strings
 from gpudb.types import FLOAT8, INT4, INT8, TEXT
 
 BLOCK = 256
-"""Rows that SYSTEM takes or leaves together."""
+"""Rows of a block of SYSTEM."""
 
 
 def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
-    """A RangeTableSample message; 42704 for another method, 0A000 for a view, 2202H and 2202G for wrong numbers."""
+    """Binds a RangeTableSample message; 42704 for an unknown method, 0A000 for a view, 2202H and 2202G for numbers."""
     relation = inner(node.relation)
     table = find_relation(binder, relation.schemaname, relation.relname)
     hidden = not relation.schemaname and (scope.cte(relation.relname) is not None or relation.relname in binder.frames)
@@ -75,7 +75,7 @@ def _chance(binder: Binder, percent: float) -> Expr:
 
 
 def _hashed(binder: Binder, rel: int, width: int, percent: float, seed: float, block: int) -> Expr:
-    """Whether the first 32 bits of a digest of file, row and seed are below the share that is wanted."""
+    """Returns whether the first 32 bits of a digest of file, row and seed are below the sampled share."""
     row = apply_operator(binder, "/", Column(rel, width + 1, INT8, "row"), Constant(block, INT8))
     place = apply_operator(binder, "||", Column(rel, width, TEXT, "file"), Constant(f" {seed} ", TEXT))
     digest = plain(binder, "md5", (apply_operator(binder, "||", place, coerce(binder, row, TEXT, "e")),))

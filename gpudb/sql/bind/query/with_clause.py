@@ -1,4 +1,4 @@
-"""WITH: its queries by name, the recursive ones bound term by term."""
+"""WITH: queries by name; recursive ones are bound term by term."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact
 
 
 def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
-    """The definitions of a WithClause message; the scope knows them from then on."""
+    """Binds the queries of a WithClause message and adds them to the scope."""
     nodes = [inner(each) for each in clause.ctes]
     check_names(binder, nodes)
     if clause.recursive:
@@ -39,7 +39,7 @@ def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
 
 
 def check_names(binder: Binder, nodes: Sequence[Any]) -> None:
-    """42712 for a name that two queries of a WITH have."""
+    """Raises 42712 for a name that two queries of a WITH share."""
     seen: set[str] = set()
     for node in nodes:
         if node.ctename in seen:
@@ -49,7 +49,7 @@ def check_names(binder: Binder, nodes: Sequence[Any]) -> None:
 
 
 def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> tuple[Cte, ...]:
-    """A CommonTableExpr message over a SELECT, behind the WITH queries of its own that a recursive one has."""
+    """Binds a CommonTableExpr message over a SELECT; the queries of a recursive one's own WITH precede it."""
     number = binder.cte()
     recursive = recursive and refers_to(node.ctequery, node.ctename)
     names = strings(node.aliascolnames)
@@ -73,7 +73,7 @@ def _bound(binder: Binder, node: Any, scope: Scope, *, settle: bool = True) -> Q
 
 
 def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequence[str]) -> Query:
-    """The first term gives the columns, the second sees them under the query's own name."""
+    """Binds a recursive query: the first term determines the columns, the second sees them under the query's name."""
     body = inner(node.ctequery)
     check_recursion(binder, node, body)
     first = renamed(_bound(binder, body.larg, scope), names, node.ctename)
@@ -109,7 +109,7 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
 
 
 def _check_aggregates(binder: Binder, query: Query, number: int) -> None:
-    """42P19 for an aggregate over the recursive query itself."""
+    """Raises 42P19 for an aggregate over the recursive query itself."""
     for select in walk(query):
         if isinstance(select, Select) and select.grouped and select.source is not None:
             scans = [each for each in walk(select.source) if isinstance(each, CteScan) and each.cte == number]
@@ -120,7 +120,7 @@ def _check_aggregates(binder: Binder, query: Query, number: int) -> None:
 
 
 def _open(item: SqlType) -> SqlType:
-    """A column's type in a recursive query, whose values, in arrays and rows too, may gain digits from term to term."""
+    """Returns a column's type in a recursive query, whose values, nested ones too, may gain digits in each term."""
     if item.fields:
         return replace(item, fields=tuple((name, _open(kind)) for name, kind in item.fields))
     if item.element is not None:
@@ -131,7 +131,7 @@ def _open(item: SqlType) -> SqlType:
 
 
 def renamed(query: Query, names: Sequence[str], what: str) -> Query:
-    """A query whose first columns take other names; 42P10 for too many."""
+    """Renames the first columns of a query; 42P10 for too many names."""
     if len(names) > len(query.columns):
         message = f'WITH query "{what}" has {len(query.columns)} columns available but {len(names)} columns specified'
         raise SqlError.of("invalid_column_reference", message)

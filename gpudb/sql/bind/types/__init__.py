@@ -1,3 +1,3 @@
-"""Types: names as written, conversions, domains."""
+"""Types: literals, type names, and conversions of scalars, arrays, rows and domains."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conversions that a place asks for: arguments, assignments, branches that must agree, conditions."""
+"""Conversions that a context demands: of arguments, assignments, branches that must agree, and outputs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from gpudb.types import INT8, TEXT, UNKNOWN, SqlType
 
 _INTEGERS = {"int2", "int4", "int8"}
 _OF_LENGTH = {"varchar", "bpchar", "bit", "varbit"}
-# Types whose values have known digits as numerics.
+# Types whose values have a known number of digits as numerics
 _EXACT = _INTEGERS | {"money"}
 
 
 def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
-    """`expr` as a value of `target`: context i (implicit), a (assignment), e (explicit cast).
+    """Converts `expr` to `target`; `context` is i (implicit), a (assignment) or e (explicit cast).
 
-    A target without modifier leaves an expression of the same type as it is, digits and all; the modifier that a cast
-    leaves out is declared no more. 42846 where there is no cast (42804 in an assignment; `what` then names the column).
+    A target without modifier keeps an expression of the same type, digits included; an explicit cast drops its declared
+    modifier. 42846 if there is no cast; 42804 in an assignment, where `what` names the column.
     """
     if target.domain is not None and expr.type.domain != target.domain:
         return to_domain(binder, expr, target, context, what)
@@ -42,7 +42,7 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         return settled if target.modifier == -1 else Cast(settled, target, context == "e")
     if isinstance(expr, Constant):
         if context == "e" and expr.type == TEXT and target.element is not None:
-            expr = replace(expr, type=UNKNOWN)  # only its text tells the dimensions
+            expr = replace(expr, type=UNKNOWN)  # only the text of the literal has its dimensions
         if expr.type == UNKNOWN and expr.value is not None and target.element is not None and _cuts(target, context):
             return coerce(binder, coerce(binder, expr, target.plain, context), target, context)
         if expr.type.name == "unknown" and target.name in _MOMENTS and str(expr.value).strip().lower() in _CURRENT:
@@ -51,7 +51,7 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
             made = typed(expr, target, binder.timezone) if _folds(expr, target, context) else None
         except GpudbError as error:
             if expr.type.name != "unknown":
-                # PostgreSQL converts what has a type while it runs, where there are no places
+                # PostgreSQL converts typed constants at run time, where errors have no position
                 error.position = error.position or 0
             raise binder.locate_expr(error, expr) from None
         if made is not None and made.type.name == "numeric" and target.digits not in {None, made.type.digits}:
@@ -74,30 +74,30 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     if not coercible(source, target, context):
         refused = refusal(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
-    # only what is declared of a type tells an explicit cast from any other: without it the two are one expression
+    # Explicit and implicit casts differ only by a declared modifier; without one they must be the same expression
     return Cast(expr, _held(source, target), context == "e" and target.modifier != -1)
 
 
 def undeclared(expr: Expr) -> Expr:
-    """`expr` as its type without modifier, its value as it is."""
+    """Returns `expr` with its type's declared modifier dropped and its value unchanged."""
     return _relabelled(expr, expr.type)
 
 
 def _relabelled(expr: Expr, target: SqlType) -> Expr:
-    """`expr` as its type without modifier, of the domain that `target` is of, if any; its value as it is."""
+    """Returns `expr` with its declared modifier dropped, in the domain of `target`, its value unchanged."""
     made = replace(expr.type, domain=target.domain).undeclared
     if made == expr.type:
         return expr
     return Constant(expr.value, made) if isinstance(expr, Constant) else Cast(expr, made, True)
 
 
-# Words whose value depends on when a statement runs: no plan may keep it.
+# Words whose value depends on when a statement runs, so that no plan may hold it
 _MOMENTS = frozenset({"date", "time", "timetz", "timestamp", "timestamptz"})
 _CURRENT = frozenset({"now", "today", "tomorrow", "yesterday"})
 
 
 def _current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
-    """A moment by its word: `now` is the transaction's start."""
+    """Returns the date or time of such a word; `now` is the start of the transaction."""
     binder.stable = False
     if str(expr.value).strip().lower() == "now":
         now = resolve.function("now", ()).target
@@ -109,10 +109,10 @@ def _current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
 
 
 def _of_dimensions(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
-    """An array in the place of one of other dimensions: PostgreSQL's are of any, but what is held here has its own."""
+    """Converts an array to other dimensions: PostgreSQL's arrays have any number, gpudb's columns a fixed one."""
     source = expr.type
     if isinstance(expr, Parameter) and what is not None:
-        # a client tells the type, its value the dimensions
+        # The client declares the type; its value has the dimensions
         return coerce(binder, Parameter(expr.number, replace(source, dims=target.dims)), target, context, what)
     if isinstance(expr, Constant) and not expr.value:
         return coerce(binder, Constant(expr.value, replace(source, dims=target.dims)), target, context, what)
@@ -123,7 +123,7 @@ def _of_dimensions(binder: Binder, expr: Expr, target: SqlType, context: str, wh
 
 
 def array_item(binder: Binder, item: Expr, wanted: SqlType, context: str = "i", what: str | None = None) -> Expr:
-    """An item of ARRAY[…], held as the array holds it."""
+    """Converts an item of ARRAY[…] to the representation of the array's elements."""
     made = coerce(binder, item, wanted, context, what)
     if made.type.duckdb == wanted.duckdb:
         return made
@@ -134,14 +134,14 @@ def array_item(binder: Binder, item: Expr, wanted: SqlType, context: str = "i", 
 
 def _folds(expr: Constant, target: SqlType, context: str) -> bool:
     if expr.value is None and not (same_text(expr.type, target) or can_coerce(expr.type.plain, target.plain, context)):
-        return False  # a NULL has a type, and where there is no cast it has none either
+        return False  # an untyped NULL needs no cast, a typed one does
     if expr.type.name == "unknown" or expr.value is None:
         return not _cuts(target, context)
     return True
 
 
 def _cuts(target: SqlType, context: str) -> bool:
-    """Whether a cast cuts values to a length, where an assignment would refuse longer ones."""
+    """Whether a cast truncates values to a length, where an assignment would reject longer ones."""
     return target.name.lstrip("_") in _OF_LENGTH and target.modifier != -1 and context == "e"
 
 
@@ -153,14 +153,14 @@ def _same_holding(source: SqlType, target: SqlType) -> bool:
 
 
 def _held(source: SqlType, target: SqlType) -> SqlType:
-    """The target with the digits that the source needs, where the target leaves them open."""
+    """Returns the target with the digits that the source needs, if the target leaves them open."""
     if target.name == "numeric" and target.modifier == -1 and target.digits is None and source.name in _EXACT:
         return as_numeric(source)
     return target
 
 
 def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
-    """`expr` as a column stores it: of the column's type, held exactly as the column holds it."""
+    """Converts `expr` to a column's type and exact representation."""
     made = coerce(binder, expr, target, "a", f'column "{column}"')
     if made.type == target:
         return made
@@ -168,7 +168,7 @@ def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
 
 
 def _check_committed(binder: Binder, expr: Expr, made: Constant) -> None:
-    """55P04 for an enum's label that this transaction has added."""
+    """Raises 55P04 for an enum label that this transaction added."""
     for label in made.type.labels or ():
         if label.name == made.value and label.oid in binder.fresh_labels:
             message = f'unsafe use of new value "{made.value}" of enum type {made.type.user}'
@@ -177,22 +177,22 @@ def _check_committed(binder: Binder, expr: Expr, made: Constant) -> None:
 
 
 def fails_when_used(error: SqlError) -> bool:
-    """Whether a declared expression's constant is beyond its column: PostgreSQL converts it where it is used.
+    """Whether PostgreSQL raises an error of a declared expression's constant only when the expression is used.
 
-    What cannot be read at all, `value "70000" is out of range`, it finds in the declaration.
+    It detects values that cannot be read at all, `value "70000" is out of range`, in the declaration.
     """
     too_long = error.sqlstate in {"22001", "22026"}
     return too_long or (error.sqlstate == "22003" and not error.message.startswith('value "'))
 
 
 def exactly(binder: Binder, expr: Expr, target: SqlType) -> Expr:
-    """`expr` as an assignment makes it of the type, held as values of exactly that type are: its digits are known."""
+    """Converts `expr` by assignment to exactly the target type, digits included."""
     made = coerce(binder, expr, target, "a")
     return made if made.type == target else Cast(made, target)
 
 
 def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple[tuple[Expr, ...], SqlType]:
-    """Expressions that must share a type (CASE, UNION, VALUES, COALESCE, ARRAY), converted to it, and that type."""
+    """Converts expressions that must share a type (CASE, UNION, VALUES, COALESCE, ARRAY) to that type."""
     try:
         target = branch_type(exprs, context)
     except GpudbError as error:
@@ -201,7 +201,7 @@ def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple
 
 
 def as_branch(binder: Binder, expr: Expr, target: SqlType, context: str = "i") -> Expr:
-    """`expr` as a value of the type that it shares with others; 0A000 for an array of other dimensions than theirs."""
+    """Converts `expr` to the type that it shares with others; 0A000 for an array of other dimensions."""
     made = coerce(binder, expr, target, context)
     if made.type.dims != target.dims:
         message = f"an array of {made.type.dims} dimensions beside one of {target.dims} is not supported"
@@ -210,7 +210,7 @@ def as_branch(binder: Binder, expr: Expr, target: SqlType, context: str = "i") -
 
 
 def _odd_one(exprs: Sequence[Expr], context: str) -> Expr:
-    """The first expression that has no type in common with those before it."""
+    """Returns the first expression that has no common type with those before it."""
     for count in range(2, len(exprs)):
         try:
             branch_type(exprs[:count], context)
@@ -220,9 +220,9 @@ def _odd_one(exprs: Sequence[Expr], context: str) -> Expr:
 
 
 def branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
-    """The type that expressions of several types share; 42804 if there is none.
+    """Returns the common type of expressions; 42804 if there is none.
 
-    It has the modifier that all of them have: an untyped literal has none.
+    It has the modifier that all of them have; an untyped literal has none.
     """
     numeric = any(expr.type.name == "numeric" for expr in exprs)
     types = [small_integer(expr).type if numeric and isinstance(expr, Constant) else expr.type for expr in exprs]
@@ -231,7 +231,7 @@ def branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
 
 
 def untyped_as(expr: Expr, kind: SqlType) -> SqlType:
-    """The type that an untyped expression has as a value of `kind`: one that is written has digits of its own."""
+    """Returns the type of an untyped expression as a value of `kind`; a literal has its own number of digits."""
     if kind.domain is not None and kind.domain.base == kind.name:
         kind = replace(kind, domain=None)
     if kind.name.lstrip("_") not in {"numeric", "bpchar"} or (isinstance(expr, Constant) and expr.value is None):
@@ -239,20 +239,20 @@ def untyped_as(expr: Expr, kind: SqlType) -> SqlType:
     try:
         made = typed(expr, kind.plain, "UTC") if isinstance(expr, Constant) else None
     except GpudbError:
-        made = None  # told where it is converted
+        made = None  # raised again by the conversion
     return kind.plain if made is None or made.type.dims != kind.dims else made.type
 
 
 def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
-    """`expr` as the bigint of LIMIT or OFFSET; 42804 otherwise."""
+    """Converts `expr` to the bigint of LIMIT or OFFSET; 42804 for other types."""
     if not can_coerce(expr.type.plain, INT8, "a"):
         error = DatatypeMismatch(f"argument of {clause} must be type bigint, not type {expr.type}")
         raise binder.locate_expr(error, expr)
     if isinstance(expr, Parameter) and expr.type.name in _INTEGERS:
-        return Parameter(expr.number, INT8)  # as wide as its value: a cast would hide that it is known
+        return Parameter(expr.number, INT8)  # as wide as its value; a cast would hide that its value is known
     return coerce(binder, expr, INT8, "a")
 
 
 def settled(binder: Binder, expr: Expr) -> Expr:
-    """An output expression: an untyped literal or parameter becomes text."""
+    """Returns an output expression; an untyped literal or parameter becomes text."""
     return coerce(binder, expr, TEXT) if expr.type.name == "unknown" else expr

@@ -1,4 +1,4 @@
-"""A projection around a query: to convert its columns, or to rename them."""
+"""Conversion of a query's columns, in its select list or by a projection around it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudb.types import SqlType
 
 
 def projected(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str = "i") -> Query:
-    """`query` with the columns at some positions converted to other types."""
+    """Returns a projection of `query` that converts the columns at some positions to other types."""
     rel = binder.rel()
     columns, targets = [], []
     for index, column in enumerate(query.columns):
@@ -26,7 +26,7 @@ def projected(binder: Binder, query: Query, types: Mapping[int, SqlType], contex
 
 
 def retyped(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str = "i") -> Query:
-    """`query` with columns converted: untyped literals where they stand, the others by a projection around it."""
+    """Returns `query` with columns converted: untyped literals in place, others by a projection around it."""
     literal = {index: item for index, item in types.items() if query.columns[index].type.name == "unknown"}
     if literal:
         query = _typed_literals(binder, query, literal, context)

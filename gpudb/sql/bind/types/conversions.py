@@ -1,4 +1,4 @@
-"""Which conversions PostgreSQL has, the errors for those that it lacks, and the conditions that clauses take."""
+"""The conversions that PostgreSQL has, the errors for those that it lacks, and the conditions that clauses take."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudb.types import BOOL, SqlType
 
 
 def coercible(source: SqlType, target: SqlType, context: str) -> bool:
-    """Whether there is a conversion, be it only of one form of text to another."""
+    """Whether a conversion exists, including those between text types."""
     return can_coerce(source.plain, target.plain, context) or same_text(source, target)
 
 
@@ -21,7 +21,7 @@ def same_text(source: SqlType, target: SqlType) -> bool:
 
 
 def refusal(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
-    """The error of a conversion that there is not; `what` is the column that an assignment names."""
+    """Returns the error of a missing conversion; `what` is the column of an assignment."""
     if what is not None:
         return DatatypeMismatch(
             f"{what} is of type {spoken(target)} but expression is of type {spoken(source)}",
@@ -31,12 +31,12 @@ def refusal(source: SqlType, target: SqlType, context: str, what: str | None) ->
 
 
 def spoken(item: SqlType) -> SqlType:
-    """A type as messages name it: without modifier, a domain as itself."""
+    """Returns a type as messages name it: without modifier, a domain by its own name."""
     return item if item.domain is not None else item.plain
 
 
 def condition(binder: Binder, expr: Expr, clause: str) -> Expr:
-    """`expr` as the boolean that a clause takes; 42804 otherwise."""
+    """Converts `expr` to the boolean that a clause takes; 42804 for other types."""
     if expr.type != BOOL and expr.type.name != "unknown":
         error = DatatypeMismatch(f"argument of {clause} must be type boolean, not type {expr.type}")
         raise binder.locate_expr(error, expr)
@@ -44,7 +44,7 @@ def condition(binder: Binder, expr: Expr, clause: str) -> Expr:
 
 
 def check_equality(types: Iterable[SqlType]) -> None:
-    """42883 for a type whose values PostgreSQL cannot tell apart: json."""
+    """Raises 42883 for a type without an equality operator: json."""
     for item in types:
         if item.name in {"json", "_json"}:
             raise UndefinedFunction(f"could not identify an equality operator for type {item}")

@@ -1,4 +1,4 @@
-"""Domains: a value made one of them is checked, and what their constraints say is bound here."""
+"""Domains: conversion of values with the checks of the domain, and binding of those checks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gpudb.types import SqlType
 
 
 def to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
-    """`expr` as a value of a domain, or as an array of such values; `what` names a column that is assigned to."""
+    """Converts `expr` to a domain, or to an array of a domain; `what` names the column of an assignment."""
     assert target.domain is not None
     if target.domain.base != target.name:
         return _to_array(binder, expr, target, context, what)
@@ -40,13 +40,13 @@ def to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, what: s
         refused = refusal(expr.type, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
     made = binder.coerce(expr, plain, context, what)
-    # a numeric keeps the digits that it is held with
+    # A numeric keeps the digits of its representation
     held = replace(made.type, domain=None)
     checks: tuple[tuple[str, Expr], ...] = ()
     not_null = False
     definition: TypeDefinition | None = definition_of(binder, target)
     while definition is not None:
-        # what a domain is over comes first
+        # Checks of the base domain come first
         checks = tuple((each.name, bind_check(binder, each.expression, held)) for each in definition.checks) + checks
         not_null = not_null or definition.not_null
         definition = definition_at(binder, definition.parent)
@@ -57,12 +57,12 @@ def to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, what: s
 
 
 def below_type(target: SqlType) -> SqlType:
-    """The base type of a domain."""
+    """Returns the base type of a domain."""
     return replace(target, domain=None)
 
 
 def definition_of(binder: Binder, item: SqlType) -> TypeDefinition:
-    """The definition of a domain."""
+    """Returns the definition of a domain."""
     assert item.domain is not None
     found = definition_at(binder, item.domain.oid)
     assert found is not None
@@ -70,12 +70,12 @@ def definition_of(binder: Binder, item: SqlType) -> TypeDefinition:
 
 
 def definition_at(binder: Binder, oid: int) -> TypeDefinition | None:
-    """The definition of that OID; None for 0."""
+    """Returns the definition of an OID; None for 0."""
     return next((each for each in binder.catalog.types.values() if each.oid == oid), None) if oid else None
 
 
 def domain_default(binder: Binder, item: SqlType) -> str | None:
-    """The default that a column of a domain has without one of its own."""
+    """Returns the default of a column of a domain that declares none itself."""
     if item.domain is None or item.domain.base != item.name:
         return None
     return definition_of(binder, item).default
@@ -97,7 +97,7 @@ def _to_array(binder: Binder, expr: Expr, target: SqlType, context: str, what: s
 
 
 def bind_check(binder: Binder, text: str, item: SqlType) -> Expr:
-    """A condition over VALUE, which is of type `item`; what no CHECK may hold is refused."""
+    """Binds a condition over VALUE, which is of type `item`; raises for expressions that no CHECK may contain."""
     outer, binder.text = binder.text, f"SELECT {text}"
     try:
         value = DomainValue(item)

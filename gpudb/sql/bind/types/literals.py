@@ -1,4 +1,4 @@
-"""Literals, and untyped text taken as a value of the type that its place asks for."""
+"""Literals, and untyped text as a value of the type that its context demands."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import restricted_interval
 from gpudb.values.text import parse_text
 
-_MOST_CHARACTERS = 4_000  # Python reads no more digits into an int
+_MOST_CHARACTERS = 4_000  # Python's limit on digits of an int
 _MOST_DIGITS = 131_072
-"""Of a numeric before its point in PostgreSQL, which reads a literal whether anything needs it or not."""
+"""PostgreSQL's limit on digits of a numeric before the point; it reads a literal even if nothing needs the value."""
 _RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
 
 
 def literal(node: Any) -> Constant:
-    """An A_Const message as a constant: integers as narrow as PostgreSQL types them, decimals exact."""
+    """Binds an A_Const message: integers as narrow as PostgreSQL types them, decimals exact."""
     if node.isnull:
         return Constant(None, UNKNOWN)
     match node.WhichOneof("val"):
@@ -40,7 +40,7 @@ def literal(node: Any) -> Constant:
 
 
 def number(text: str) -> Constant:
-    """A number too large for the parser's int4, or with a point or an exponent."""
+    """Returns a number that is too large for the parser's int4, or has a point or an exponent."""
     digits = text.replace("_", "")
     if len(digits) > _MOST_CHARACTERS:
         raise NumericOutOfRange("value overflows numeric format")
@@ -58,7 +58,7 @@ def number(text: str) -> Constant:
 
 
 def decimal(value: Decimal) -> Constant:
-    """A numeric constant of exactly its digits. One beyond 38 may still become a float; as numeric it raises 22003."""
+    """Returns a numeric constant of exactly its digits; more than 38 raise 22003 unless it becomes a float."""
     value = value or abs(value)  # numeric has no negative zero
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
@@ -74,7 +74,7 @@ def decimal(value: Decimal) -> Constant:
 
 
 def typed(constant: Constant, target: SqlType, timezone: str) -> Constant | None:
-    """A literal as a value of `target`, where that is known without the engine; None where it is not.
+    """Converts a literal to `target` without an engine; None if that is not possible.
 
     22P02, 22007, 22008 or 22003 for text that is no such value.
     """
@@ -101,7 +101,7 @@ def typed(constant: Constant, target: SqlType, timezone: str) -> Constant | None
 
 
 def system_object(text: str, kind: str) -> int | None:
-    """The OID that text names as a `kind` (regclass …), where it is a number or an object of PostgreSQL's own."""
+    """Returns the OID that text denotes as a `kind` (regclass …), for a number or one of PostgreSQL's own objects."""
     if text.isascii() and text.isdigit():
         return int(text)
     name = text.removeprefix("pg_catalog.")
@@ -138,7 +138,7 @@ def _from_text(text: str, target: SqlType, timezone: str) -> Constant | None:
 
 
 def small_integer(constant: Constant) -> Constant:
-    """An integer literal as numeric of its own digits, so that it widens no decimal beside it."""
+    """Returns an integer literal as a numeric of its own digits, so that it does not widen the decimal beside it."""
     if constant.type in (INT2, INT4, INT8) and isinstance(constant.value, int):
         return decimal(Decimal(constant.value))
     return constant

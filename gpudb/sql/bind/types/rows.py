@@ -13,12 +13,12 @@ from gpudb.types import SqlType
 
 
 def is_row(item: SqlType) -> bool:
-    """Whether values of a type are rows, be it of a named type."""
+    """Whether values of a type are rows, named composite types included."""
     return item.name == "record" or (item.category == "C" and item.user is not None)
 
 
 def to_row(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
-    """`expr` as a row of `target`, whose fields may be left open (record)."""
+    """Converts `expr` to a row of `target`, which may be a record without declared fields."""
     source = expr.type
     if source.name == "unknown" and isinstance(expr, Constant):
         return _from_literal(binder, expr, target)
@@ -32,7 +32,7 @@ def to_row(binder: Binder, expr: Expr, target: SqlType, context: str, what: str 
     if isinstance(expr, Row) and target.user is not source.user:
         return _converted(binder, expr, target)
     if isinstance(expr, Column) and source.name == "record" != target.name:
-        # PostgreSQL converts a row that is written out, not one that comes from elsewhere
+        # PostgreSQL converts only rows that are written out
         message = f"cannot cast type record to {target}"
         raise binder.locate_expr(SqlError.of("cannot_coerce", message), expr)
     if is_row(source):
@@ -56,7 +56,7 @@ def _converted(binder: Binder, expr: Row, target: SqlType) -> Expr:
 
 
 def held(binder: Binder, made: Expr, wanted: SqlType) -> Expr:
-    """A field's value held exactly as the row's type says."""
+    """Converts a field's value to the exact representation of the row's type."""
     if made.type == wanted:
         return made
     return Constant(None, wanted) if isinstance(made, Constant) and made.value is None else Cast(made, wanted)

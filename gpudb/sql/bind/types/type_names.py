@@ -1,4 +1,4 @@
-"""A type as written (`numeric(10,2)`, `timestamp(3)[]`) → SqlType."""
+"""Type names as written (`numeric(10,2)`, `timestamp(3)[]`)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ALIASES = {
     "string": "text",
     "character": "bpchar",
 }
-# The domains of information_schema are shown as what they are made of; cardinal_number is the one that is left.
+# information_schema's domains appear as their base types; only cardinal_number is not listed here
 _DOMAINS = {
     "sql_identifier": "name", "character_data": "varchar", "yes_or_no": "varchar", "time_stamp": "timestamptz",
 }  # fmt: skip
 _SERIAL = {"serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"}
-# What a value of a result or of the system catalog may be, beyond the types of columns.
+# Types of results and of the system catalog, beyond those of columns
 _KNOWN = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz interval"
     " uuid json jsonb jsonpath name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace"
@@ -45,7 +45,7 @@ _MOST_CHARACTERS = 10_485_760
 
 
 def value_type(node: Any, binder: Binder) -> SqlType:
-    """The type of a value in an expression: `type_name`, or that of a relation's rows."""
+    """Returns the type of a value in an expression: `type_name`, or the row type of a relation."""
     try:
         return type_name(node, binder)
     except UndefinedObject:
@@ -58,7 +58,7 @@ def value_type(node: Any, binder: Binder) -> SqlType:
 
 
 def type_name(node: Any, binder: Binder) -> SqlType:
-    """The type that a TypeName message names; 42704 if there is none such, 0A000 if gpudb lacks it."""
+    """Returns the type that a TypeName message names; 42704 if there is none, 0A000 if gpudb lacks it."""
     names = strings(node.names)
     name = names[-1]
     if (made := _made_by_user(names, binder)) is not None:
@@ -94,7 +94,7 @@ def type_name(node: Any, binder: Binder) -> SqlType:
 
 
 def _made_by_user(names: tuple[str, ...], binder: Binder) -> SqlType | None:
-    """A type that a user made; PostgreSQL's own of the same name come first where no schema is given."""
+    """Returns a user-defined type; PostgreSQL's own type of an unqualified name comes first."""
     if len(names) == 1 and (exists(_ALIASES.get(names[0], names[0])) or not binder.catalog.types):
         return None
     path = names[-2:-1] or binder.search_path
@@ -113,7 +113,7 @@ def _integer(node: Any) -> int:
 
 
 def _length(shown: str, length: int, most: int) -> int:
-    """A declared length; 22023 for none, or one beyond the `most`."""
+    """Returns a declared length; 22023 if it is below one or above `most`."""
     if 1 <= length <= most:
         return length
     wrong = "must be at least 1" if length < 1 else f"cannot exceed {most}"
@@ -136,7 +136,7 @@ def _modified(name: str, modifiers: list[int]) -> SqlType:
     if name in {"time", "timetz", "timestamp", "timestamptz"}:
         return SqlType(name, min(modifiers[0], 6))
     if name == "interval":
-        # Fields and precision restrict what is kept; full ones (32767) restrict nothing.
+        # Fields and precision restrict the value; full ones (32767) restrict nothing
         if modifiers == [0x7FFF]:
             return SqlType(name)
         return SqlType(name, (modifiers[0] << 16) | (min(modifiers[1], 6) if len(modifiers) > 1 else 0xFFFF))

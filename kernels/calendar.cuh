@@ -1,4 +1,4 @@
-// Fields of days since 1970 in the proleptic Gregorian calendar, in 32 bits; gpudb's calendar.py is the same in NumPy.
+// Fields of days since 1970 in the proleptic Gregorian calendar, in 32 bits; numpy_backend/calendar.py does the same.
 // Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (2013).
 #pragma once
 #include "columns.cuh"

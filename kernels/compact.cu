@@ -1,7 +1,7 @@
-// The groups that rows have made, one after the other: of each the numbers of its keys, then its words.
+// Compacts the groups that exist: writes the key words of each, then its accumulator words.
 //
-// `keys` are those of a hash table's slots, KEYS arrays of them; without, a slot's own number is its one key, and it is
-// a group's if its first word, which counts rows, is not 0. `cursor` counts groups; those beyond `room` are not written.
+// `keys` holds `key_words` arrays of a hash table's slots. Without it a slot's index is its one key, and the slot is a
+// group if its first word, which counts rows, is not 0. `cursor` counts groups; those beyond `room` are not written.
 #include "groups.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) compact(

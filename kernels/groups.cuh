@@ -1,8 +1,8 @@
-// Groups' words: sums, least and greatest values; in registers, shared memory, or the GPU's memory.
+// Groups' words: sums, minima and maxima; in registers, shared memory, or global memory.
 #pragma once
 #include "lookup.cuh"
 
-// A 64-bit sum in shared memory by two 32-bit atomics, which the hardware has; the second one is rare for small values.
+// Adds to a 64-bit sum in shared memory with two 32-bit atomics, which the hardware has; small values seldom need both.
 __device__ __forceinline__ void shared_add(u32* low, u32* high, i64 value) {
     const u32 part = (u32)value;
     const u32 before = atomicAdd(low, part);
@@ -10,14 +10,14 @@ __device__ __forceinline__ void shared_add(u32* low, u32* high, i64 value) {
     if (rest) atomicAdd(high, rest);
 }
 
-// A group's key: WORDS numbers below 2^62.
+// A group's key: WORDS integers below 2^62.
 template <int WORDS>
 struct GroupKey {
     i64 word[WORDS];
 };
 
-// The slot of a group in a hash table, made if it is new; -1 where the table is too full. Of several words the first is
-// written last: until then it is -2, and who finds that waits.
+// Finds or inserts a group's slot in a hash table; -1 where the table is too full. The first of several words is
+// written last: until then it is -2, and other threads that read it wait.
 template <int WORDS>
 __device__ __noinline__ i64 group_slot(i64* keys, i64 mask, GroupKey<WORDS> key) {
     u64 hash = mixed((u64)key.word[0]);
@@ -53,8 +53,8 @@ __device__ __noinline__ i64 group_slot(i64* keys, i64 mask, GroupKey<WORDS> key)
     return -1;
 }
 
-// The sum of the lanes that are in `same`, for all of them. The hardware adds 32 bits: 16 of 32 lanes' values do not
-// overflow, the upper ones wrap as they should.
+// The sum over the lanes in `same`, returned to all of them. The hardware adds 32 bits: 16-bit parts of 32 lanes do not
+// overflow, and the upper half wraps as intended.
 static __device__ __noinline__ u64 warp_sum(u64 x, u32 same) {
     const u64 low = __reduce_add_sync(same, (u32)x & 0xFFFF);
     const u64 middle = __reduce_add_sync(same, (u32)(x >> 16) & 0xFFFF);
@@ -68,8 +68,8 @@ static __device__ __noinline__ double warp_sum(double x, u32 same) {
     return sum;
 }
 
-// Each way to accumulate: of two values, into the GPU's memory, and there for all lanes of a warp that have one slot
-// (`same`): one atomic for them, so that a slot which nearly all rows have is no bottleneck.
+// Accumulation operators: of two values, into global memory, and into it for all lanes of a warp that share a slot
+// (`same`), with one atomic, so that a slot of nearly all rows is no bottleneck.
 struct Add {
     typedef u64 type;
     static __device__ __forceinline__ u64 of(u64 a, u64 b) { return a + b; }
@@ -117,8 +117,8 @@ __device__ __forceinline__ void fill(T* at, u32 count, T value) {
     for (u32 k = threadIdx.x; k < count; k += blockDim.x) at[k] = value;
 }
 
-// Cells of shared memory: what they are before the first row, how a value is put into one, and what several cells of a
-// group make together. A sum's upper halves lie behind the lower ones of all cells.
+// Cells in shared memory: their initial value, the accumulation of a value, and the combination of a group's cells. The
+// upper halves of sums follow the lower halves of all cells.
 struct Counts {
     typedef u32 cell;
     typedef u64 word;
@@ -143,7 +143,7 @@ struct Reals {
     static __device__ __forceinline__ void put(double* at, double x) { atomicAdd(at, x); }
     static __device__ __forceinline__ void clear(double* at, u32 cells) { fill(at, cells, 0.0); }
 };
-// Few rows change what is the least or the most so far: they are asked before.
+// Few rows change a minimum or maximum: a read precedes the atomic.
 template <class T, bool MOST>
 struct Extremes {
     typedef T cell;
@@ -168,7 +168,7 @@ typedef Extremes<int, true> Mosts32;
 typedef Extremes<i64, false> Leasts64;
 typedef Extremes<i64, true> Mosts64;
 
-// What a block has in its cells goes to the GPU's memory: each thread puts together the copies of some groups.
+// Transfers a block's cells to global memory: each thread combines the copies of some groups.
 template <class Cells, class Op>
 __device__ __forceinline__ void gather(const typename Cells::cell* at, u32 slots, u32 copies, u64* words) {
 #pragma unroll 1
@@ -180,10 +180,9 @@ __device__ __forceinline__ void gather(const typename Cells::cell* at, u32 slots
     }
 }
 
-// Sums of values by their distances from a least one, which are below 2^32. By one half, nothing is carried: the kernel's
-// blocks have so few rows that no cell overflows. By two, whoever makes the lower one wrap learns it, and adds 1 to the
-// upper one after all rows of its thread, so that no row waits for another. What the values are more than their distances
-// is added at last, by how many they are.
+// Sums of distances from a least value, which are below 2^32. With one half there is no carry: the kernel's blocks have
+// so few rows that no cell overflows. With two halves, the thread that makes the lower one wrap adds 1 to the upper one
+// after all its rows, so that no row waits for another. The least value times the number of values is added at the end.
 template <int HALVES>
 struct Distances {
     typedef u32 cell;
@@ -206,7 +205,7 @@ struct Distances {
     }
 };
 
-// One word of all threads of a block, added to the GPU's memory by one of them. `room` holds a value a warp.
+// Reduces a word over all threads of a block; one of them adds it to global memory. `room` holds one value per warp.
 template <class Op>
 __device__ __forceinline__ void block_put(u64* at, typename Op::type x, typename Op::type start, u64* room) {
     typedef typename Op::type T;
@@ -224,11 +223,11 @@ __device__ __forceinline__ void block_put(u64* at, typename Op::type x, typename
     __syncthreads();
 }
 
-// The lanes of this warp that are here with one number.
+// The active lanes of this warp with the same number.
 template <class T>
 __device__ __forceinline__ u32 lanes_with(T number) { return __match_any_sync(__activemask(), number); }
 
-// A group's slot for all lanes that have it: one of them looks.
+// Finds a group's slot for all lanes that share it: one of them probes.
 template <int WORDS>
 __device__ __forceinline__ i64 group_slot_together(i64* keys, i64 mask, GroupKey<WORDS> key) {
     const u32 here = __activemask();
@@ -241,7 +240,7 @@ __device__ __forceinline__ i64 group_slot_together(i64* keys, i64 mask, GroupKey
     return __shfl_sync(same, slot, leader);
 }
 
-// A place in an output for each lane that is here.
+// The next output index for each active lane.
 __device__ __forceinline__ u64 next_place(u64* cursor) {
     const u32 here = __activemask(), lane = threadIdx.x & 31, leader = __ffs(here) - 1;
     u64 first = 0;

@@ -1,9 +1,9 @@
-// Packed columns out of decoded ones: `survey_` and `steps_` find what values there are, `pack_` writes them as bytes of
-// their range, `repack` those of a part as the whole has them, `bits` which are there.
+// Packs decoded columns: `survey_` finds each zone's value range, `steps_` the common units, `pack_` writes the packed
+// values, `repack` converts a part's packed values to the encoding of the whole, `bits` copies validity bits.
 //
-// A value is there if its bit of `mask` is set, whose first is bit `skip`; without a mask all are. Of each ZONE rows
-// `found` has the least value and, `zones` words later, the greatest, after a first word for all: bit u of it is set if
-// values are no whole number of UNITS[u] from where they are counted, bit WIDE if one needs more than 64 bits.
+// A value is valid if its bit of `mask` is set, where the first row has bit `skip`; without a mask all are. `found`
+// begins with a word of flags: bit u is set if not all values are whole numbers of UNITS[u] from their base, bit WIDE
+// if a value needs more than 64 bits. Each zone's least value follows and, `zones` words later, its greatest.
 #include "columns.cuh"
 
 static const int BLOCK = 256, TURNS = 64, ZONE_BITS = 20, COUNT = 7, WIDE = 8;
@@ -24,7 +24,7 @@ __device__ __forceinline__ u64 together(u64 x) {
     return x;
 }
 
-// A block has BLOCK * TURNS rows, all of one zone.
+// A block reads BLOCK * TURNS rows, all of one zone.
 template <class T>
 __device__ __forceinline__ void survey(const T* values, const u8* mask, i64 skip, i64 rows, i64* found, i64 zones) {
     const i64 start = (i64)blockIdx.x * BLOCK * TURNS;
@@ -32,7 +32,7 @@ __device__ __forceinline__ void survey(const T* values, const u8* mask, i64 skip
     bool wide = false;
 #pragma unroll 1
     for (int turn = 0; turn < TURNS; turn += 8) {
-        // All loads first, that they overlap.
+        // All loads come first, so that they overlap.
         T value[8];
         bool there[8];
 #pragma unroll
@@ -55,7 +55,7 @@ __device__ __forceinline__ void survey(const T* values, const u8* mask, i64 skip
     atomicMin(zone, low), atomicMax(zone + zones, high);
 }
 
-// Whether values are whole numbers of steps from a midnight or, for the shorter ones, from the least value.
+// Whether values are whole numbers of units from a midnight or, for the shorter units, from the least value.
 template <int U>
 __device__ __forceinline__ void step(i64 value, u64 above, u32& off) {
     constexpr u64 UNITS[] = {DAY, 3600000000ull, 60000000ull, 1000000ull, 1000ull, 100ull, 10ull};
@@ -105,7 +105,7 @@ __device__ __forceinline__ u64 got(const u8* from, i64 row, int width) {
     }
 }
 
-// A thread has one of `padded` rows; what is not there, and what is beyond the rows, is 0.
+// A thread writes one of `padded` rows; NULLs, and padding beyond the rows, are 0.
 template <class T>
 __device__ __forceinline__ void pack(const T* values, const u8* mask, i64 skip, i64 rows, i64 padded, i64 base,
                                      u64 unit, int width, u8* to) {
@@ -134,7 +134,7 @@ typedef signed char i8;
 typedef short i16;
 typedef int i32;
 
-// A part's packed rows among those of the whole, where its first is row `start`. Its `bits` say which are there.
+// Writes a part's packed rows into the whole, where its first is row `start`. `bits` is the part's validity.
 extern "C" __global__ void __launch_bounds__(256) repack(
     const u8* from, const u8* bits, i64 rows, int from_width, i64 from_base, u64 from_unit,
     u8* to, i64 start, int width, i64 base, u64 unit) {
@@ -148,8 +148,7 @@ extern "C" __global__ void __launch_bounds__(256) repack(
     put(to, start + row, width, stored);
 }
 
-// Which rows are there, by a mask that begins with bit `skip`, as bits of `to` from `start` on, which are 0 before; a
-// thread has one of the words of those.
+// Copies validity bits from bit `skip` of a mask to bit `start` of `to`, which is zeroed; a thread writes one word.
 extern "C" __global__ void __launch_bounds__(256) bits(const u8* mask, i64 skip, i64 rows, u32* to, i64 start) {
     const i64 word = (start >> 5) + (i64)blockIdx.x * BLOCK + threadIdx.x;
     if (32 * word >= start + rows) return;

@@ -1,11 +1,11 @@
-// Texts as they are: LIKE over UTF-8 bytes; gpudb's like.py is the same on the host.
+// LIKE over the UTF-8 bytes of raw text; numpy_backend/like.py does the same on the host.
 #pragma once
 #include "columns.cuh"
 
-// In a pattern, bytes that no UTF-8 has: one character, and any number of them.
+// Wildcards for one character, and for any number of them: bytes that UTF-8 never uses.
 constexpr u32 LIKE_ONE = 0xFE, LIKE_ANY = 0xFF;
 
-// A text by words of eight bytes, which lie aligned; with FOLD ASCII in lower case.
+// Reads a text by aligned words of eight bytes; with FOLD it lowercases ASCII.
 template <bool FOLD>
 struct Bytes {
     const u8* text;
@@ -27,7 +27,7 @@ struct Bytes {
         fetch(address & ~7ull);
         return (u32)(word >> (address & 7) * 8) & 0xFF;
     }
-    // The first place from `place` on that has a byte; the length where none has.
+    // The first position from `place` on with a byte; the length if there is none.
     __device__ __forceinline__ u32 find(u32 wanted, u32 place, u32 length) {
         const u64 every = wanted * 0x0101010101010101ull;
         while (place < length) {
@@ -44,7 +44,7 @@ struct Bytes {
         }
         return length;
     }
-    // Where the character after that of a place begins.
+    // The start of the character after the one at a position.
     __device__ __forceinline__ u32 after(u32 place, u32 length) {
         const u32 lead = at(place);
         place += lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -52,8 +52,8 @@ struct Bytes {
     }
 };
 
-// Whether `length` bytes are like a pattern of `count`. What follows the last LIKE_ANY that was met is tried from one
-// place after the other; once the text has ended under it no later place can do.
+// Whether `length` bytes match a pattern of `count` bytes. The part after the last LIKE_ANY is tried at one position
+// after the other; once the text ends within it, no later position can match.
 template <bool FOLD>
 __device__ __noinline__ bool like(const u8* text, u32 length, const u8* pattern, int count) {
     Bytes<FOLD> bytes = {text, ~0ull, 0};

@@ -1,18 +1,18 @@
-// Numbers as PostgreSQL orders and rounds them.
+// Order and rounding of numbers as in PostgreSQL.
 #pragma once
 #include "columns.cuh"
 
-// NaN equals itself and is above all.
+// NaN equals itself and is greater than all.
 __device__ __forceinline__ bool real_less(double a, double b) { return a < b || (a == a && b != b); }
 __device__ __forceinline__ bool real_same(double a, double b) { return a == b || (a != a && b != b); }
 
-// A float as an integer that orders as it does, and back on the host.
+// An integer that sorts as the float does; the host decodes it.
 __device__ __forceinline__ i64 ordered(double x) {
     i64 bits = x != x ? 0x7FF8000000000000LL : __double_as_longlong(x);
     return bits < 0 ? bits ^ 0x7FFFFFFFFFFFFFFFLL : bits;
 }
 
-// To the nearest, half away from zero.
+// Rounds to nearest, half away from zero.
 template <class T>
 __device__ __forceinline__ T round_div(T a, T b) {
     return a < 0 ? -((-a + b / 2) / b) : (a + b / 2) / b;

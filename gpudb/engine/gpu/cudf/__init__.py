@@ -1,4 +1,4 @@
-"""Stages on a GPU: frames computed by cudf-polars where they lie, tables read from Parquet into the GPU's memory.
+"""Stages on a GPU: frames computed by cudf-polars in GPU memory, tables read from Parquet into GPU memory.
 
-The only package of the engine that imports CUDA; a worker imports it once it is told that it has a GPU.
+The only package of the engine that imports RAPIDS; a worker imports it once it is assigned a GPU.
 """

@@ -1,4 +1,4 @@
-"""libcudf's columns as CuPy's arrays, where they lie; what is made of them is on the calling thread's stream."""
+"""Views libcudf columns as CuPy arrays without a copy; derived arrays are on the calling thread's stream."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KINDS: dict[Any, Any] = {
 
 
 def values_of(column: Any) -> Any:
-    """A column's values."""
+    """Returns a column's values."""
     kind = np.dtype(KINDS[column.type().id()])
     return _from(column.offset(), column, kind.itemsize).view(kind)
 
 
 def valid_of(column: Any) -> Any | None:
-    """Which values are there; None for all."""
+    """Returns a column's validity mask; None if all values are valid."""
     if not column.null_count():
         return None
     first, last = column.offset(), column.offset() + column.size()
@@ -41,19 +41,19 @@ def valid_of(column: Any) -> Any | None:
 
 
 def bits_of(column: Any) -> Bits | None:
-    """The same as bits, where they lie."""
+    """Returns a column's validity bitmap without a copy; None if all values are valid."""
     if not column.null_count():
         return None
     return Bits(view_of(column.null_mask(), (column.offset() + column.size() + 7) // 8, column), column.offset())
 
 
 def halves_of(column: Any) -> Any:
-    """128-bit integers as two of 64 bits a row, the low one first."""
+    """Returns 128-bit integers as two of 64 bits per row, the low one first."""
     return _from(column.offset(), column, 16).view(np.int64).reshape(-1, 2)
 
 
 def narrowed(column: Any, valid: Any | None) -> Any | None:
-    """128-bit integers as 64-bit ones; None where one does not fit."""
+    """Narrows 128-bit integers to 64 bits; None where one does not fit."""
     halves = halves_of(column)
     return cupy.ascontiguousarray(halves[:, 0]) if _fit(halves, valid) else None
 
@@ -69,27 +69,26 @@ def _fit(halves: Any, valid: Any | None) -> bool:
 
 
 def coded(column: Any) -> tuple[Any, Any | None, pl.Series]:
-    """Texts as the places of each among those that differ (a NULL's is any), which are there (None: all), and those
-    that differ, on the host."""
+    """Dictionary-encodes texts: codes (any for NULL), validity (None: all valid), and distinct texts on the host."""
     places, texts = coded_places(column)
     return cupy.minimum(places, max(len(texts) - 1, 0)).astype(np.int64), valid_of(column), texts
 
 
 def coded_places(column: Any) -> tuple[Any, pl.Series]:
-    """Texts as places (int32; a NULL's is after the last), and those that differ; see `coded`."""
+    """Returns texts as int32 codes (after the last for NULL), and the distinct texts; see `coded`."""
     keys, places = plc.transform.encode(plc.Table([column]), stream=current())
     texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow(stream=current()))).cast(pl.String).drop_nulls()
     return values_of(places), texts
 
 
 def _from(first: int, column: Any, width: int) -> Any:
-    """The bytes of a column's values, which may be some of another column's, from its `first` one on."""
+    """Returns the bytes of a column's values from the `first` on; the column may be a slice of another."""
     size = column.size()
     return view_of(column.data(), (first + size) * width if size else 0, column)[first * width if size else 0 :]
 
 
 def view_of(span: Any, size: int, owner: Any) -> Any:
-    """Bytes of the GPU's memory as an array, which keeps their owner."""
+    """Views GPU memory as a byte array that keeps its owner alive."""
     if not size:
         return cupy.empty(0, np.uint8)
     memory = cupy.cuda.UnownedMemory(span.ptr, size, (span, owner))

@@ -1,8 +1,9 @@
-"""Lazy frames computed by cudf-polars, on one GPU, from frames that lie there and into frames that stay there.
+"""Evaluates lazy frames with cudf-polars on one GPU; inputs and results stay in GPU memory.
 
-A lazy frame that cudf-polars or libcudf refuses is computed by Polars on the host, from copies of what it reads, and
-so is one for which the GPU's memory is too small even without the columns that can be read again, once the statement's
-chunks can be no smaller; why is kept for EXPLAIN ANALYZE. What does not fit before, or there either, raises 53200.
+Polars evaluates on the host, from copies of its inputs, a lazy frame that cudf-polars or libcudf rejects. The same
+holds for a frame that does not fit into GPU memory even after cached columns are evicted, once the statement's chunks
+cannot be smaller. EXPLAIN ANALYZE reports the reason. A frame that does not fit before that, or on the host either,
+raises 53200.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ from gpudb.errors import OutOfMemory
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
 _REFUSED = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
-"""What libcudf says of types and sizes that an operation of it does not take, once it gets to see them."""
+"""Errors that libcudf raises, at run time, for types and sizes that an operation does not support."""
 _FULL = "the GPU's memory is full"
 _FEW_PARTS = 8
 _T = TypeVar("_T")
 _TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
-"""Polars' optimiser makes of a filtered cross join a join that libcudf may lack: then the filter stays where it was."""
+"""Polars' optimizer turns a filtered cross join into a join that libcudf may lack: the second try keeps the filter."""
 
 
 _PLACE, _SMALL = plc.DataType(plc.TypeId.INT64), plc.DataType(plc.TypeId.INT32)
@@ -72,22 +73,22 @@ class CudfHeld:
 
     @cached_property
     def lazy(self) -> pl.LazyFrame:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         schema = {column.name: column.dtype.polars_type for column in self.table.columns}
         return register_io_source(_Source(self.table, self._frames), schema=schema, is_pure=True)
 
     @property
     def rows(self) -> int:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         return int(self.table.num_rows)
 
     @property
     def bytes(self) -> int:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         return sum(own_bytes(column) for column in self.table.table.columns())
 
     def frame(self) -> pl.DataFrame:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         return to_host(self.table)
 
     @cached_property
@@ -95,11 +96,11 @@ class CudfHeld:
         return self.frame()
 
     def column(self, name: str) -> pl.Series:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         return self._few[name] if self.rows <= FEW else to_host(self.table.select([name]))[name]
 
     def arrays(self, name: str) -> DeviceColumn | None:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         if self.rows <= FEW:
             return None
         held = self.table.column_map[name].obj
@@ -112,13 +113,13 @@ class CudfHeld:
         return None
 
     def coded(self, name: str) -> DictionaryColumn | None:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         if self.rows <= FEW:
             return None
         return coded(self.table.column_map[name].obj)
 
     def distinct(self, name: str) -> int:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         if self.rows <= FEW:
             return self._few[name].n_unique()
         column = self.table.column_map[name].obj
@@ -126,7 +127,7 @@ class CudfHeld:
         return int(plc.reduce.distinct_count(column, nulls, nans, stream=current()))
 
     def beside(self, columns: pl.DataFrame | ComputedFrame) -> CudfHeld:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         if isinstance(columns, CudfHeld):
             more = columns.table
         else:
@@ -137,11 +138,11 @@ class CudfHeld:
         return CudfHeld(made, self._frames)
 
     def largest(self, name: str) -> int | None:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         return self._reduced(name, plc.aggregation.max())
 
     def least(self, name: str) -> int | None:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         return self._reduced(name, plc.aggregation.min())
 
     def _reduced(self, name: str, how: Any) -> int | None:
@@ -152,7 +153,7 @@ class CudfHeld:
         return None if found is None else int(found)
 
     def narrow(self, name: str) -> bool:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         if not self.rows:
             return True
         column = self.table.column_map[name].obj
@@ -162,12 +163,12 @@ class CudfHeld:
         return are_narrow(column)
 
     def nulls(self, name: str) -> int:
-        """See `frames.Held`."""
+        """See `ComputedFrame`."""
         return int(self.table.column_map[name].obj.null_count())
 
 
 class _Source:
-    """A frame on the GPU as a source of lazy frames: as it is for cudf-polars, copied for Polars."""
+    """A frame on the GPU as a source of lazy frames: read in place by cudf-polars, copied for Polars."""
 
     def __init__(self, table: Any, frames: CudfFrames) -> None:
         self._table = table
@@ -188,29 +189,29 @@ class _Source:
 
 
 class CudfFrames:
-    """Frames on this process's GPU, complete when they are given: any thread may read them."""
+    """The backend on this process's GPU; frames are complete when returned, so that any thread may read them."""
 
     compares = False
 
     def __init__(self, blocks: BufferPool | None = None) -> None:
-        """With `blocks` of page-locked memory of the host for rows that are put away."""
+        """`blocks` is the pool of page-locked host memory to which rows are offloaded."""
         dialect.install()
         self._told = _Told()
         self._blocks = blocks
         self.shrink: Callable[[], None] = lambda: None
-        """Lets go of what can be read again."""
+        """Evicts what can be read again."""
 
     def enter(self, lane: Priority) -> None:
-        """See `frames.Frames`: it gets a stream of its own."""
+        """See `Backend`: each priority has its own stream."""
         enter(lane)
 
     @property
     def evaluates(self) -> bool:
-        """Whether the calling thread has cudf-polars evaluate a frame: sources are read as they lie then."""
+        """Whether the calling thread is evaluating a frame with cudf-polars: then sources are read in place."""
         return self._told.evaluates
 
     def held(self, lazy: pl.LazyFrame) -> CudfHeld:
-        """See `frames.Frames`; 53200 where the GPU's memory does not hold it."""
+        """See `Backend`; raises 53200 where GPU memory is too small."""
         refused: list[str] = []
         for flags in _TRIES:
             node, refused = _translated(lazy, flags)
@@ -233,36 +234,36 @@ class CudfFrames:
             raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
 
     def _evaluated(self, node: Any) -> CudfHeld:
-        """A node's rows; MemoryError where the GPU has no room for them, nor has it once room was made."""
+        """Evaluates a node; raises MemoryError where GPU memory is too small even after room was made."""
         return CudfHeld(self.with_room(lambda: self._rows_of(node)), self)
 
     def _rows_of(self, node: Any) -> Any:
-        """What a node gives, of the types that it declares."""
+        """Returns a node's result in the types that it declares."""
         self._told.evaluates = True
         try:
             made = node.evaluate(cache={}, timer=None, context=IRExecutionContext(get_cuda_stream=current))
             return apart(declared(made, node.schema))
         finally:
             self._told.evaluates = False
-            complete()  # what failed, too: its sources may be let go now
+            complete()  # after a failure, too: its sources may be freed now
 
     def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         self._told.reasons.append(why)
         return self.held(lazy).frame()
 
     def given(self, frame: pl.DataFrame) -> CudfHeld:
-        """See `frames.Frames`; MemoryError where the GPU has no room for them, nor has it once room was made."""
+        """See `Backend`; raises MemoryError where GPU memory is too small even after room was made."""
         return CudfHeld(self.with_room(lambda: to_device(frame)), self)
 
     def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
-        """See `frames.Frames`: a GPU sorts all of them in less time than it takes to ask it twice."""
+        """See `Backend`: a GPU sorts all rows in less time than two requests to it take."""
         return lazy
 
     def split(
         self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False
     ) -> list[ComputedFrame]:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         if count == 1:
             return [self.held(lazy)]
         named = [key.alias(f"key{number}") for number, key in enumerate(keys)]
@@ -273,7 +274,7 @@ class CudfFrames:
         return self._parts(table.columns[:width], moved.columns()[:width], [*starts[:count], table.num_rows], away)
 
     def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[ComputedFrame]:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         table = self.held(lazy).table
         places = _cast(table.column_map[place].obj, _SMALL)
         return self._by_place(table, places, [place], count, away)
@@ -288,7 +289,7 @@ class CudfFrames:
         spread: bool = False,
         away: bool = False,
     ) -> list[ComputedFrame]:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         table, names = self.held(lazy).table, ends.columns
         edges = plc.Table([each.obj for each in to_device(ends).columns])
         keys = plc.Table([table.column_map[name].obj for name in names])
@@ -305,7 +306,7 @@ class CudfFrames:
         return self._by_place(table, places, names, count, away)
 
     def _by_place(self, table: Any, places: Any, without: Sequence[str], count: int, away: bool) -> list[ComputedFrame]:
-        """A table's rows by the numbers of their parts, and `without` some columns."""
+        """Partitions a table's rows by their part numbers, and drops the columns in `without`."""
         kept = [each for each in table.columns if each.name not in without]
         rows = plc.Table([each.obj for each in kept])
         moved, starts = plc.partitioning.partition(rows, places, count, stream=current())
@@ -314,8 +315,10 @@ class CudfFrames:
     def _parts(
         self, like: Sequence[Any], moved: Sequence[Any], edges: Sequence[int], away: bool
     ) -> list[ComputedFrame]:
-        """Columns as those they are `like`, cut at the edges. What goes to the host goes by one copy of all, not by one
-        of each, as do many parts of a few bytes, which would go there one by one."""
+        """Splits columns at edges; names and types are those of `like`.
+
+        Parts that go to the host are copied there at once, not one by one; so are many parts of a few bytes.
+        """
         names, kinds = [each.name for each in like], [each.dtype for each in like]
         runs = list(itertools.pairwise(edges))
         complete()
@@ -328,7 +331,7 @@ class CudfFrames:
         return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in cut]
 
     def repeated(self, rows: ComputedFrame, times: str, number: str) -> CudfHeld:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         assert isinstance(rows, CudfHeld)
         table = rows.table
         counts = _cast(table.column_map[times].obj, _PLACE)
@@ -344,11 +347,11 @@ class CudfFrames:
 
     @property
     def puts_away(self) -> bool:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         return self._blocks is not None and self._blocks.room > 0
 
     def put_away(self, rows: ComputedFrame) -> Offloaded | None:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         blocks = self._blocks
         if blocks is None or not isinstance(rows, CudfHeld) or not rows.rows or rows.bytes > blocks.room:
             return None
@@ -358,7 +361,7 @@ class CudfFrames:
             return None
 
     def back(self, parts: Sequence[ComputedFrame | Offloaded]) -> CudfHeld | None:
-        """See `frames.Frames`; None too for what has to be put together on the host."""
+        """See `Backend`; None as well for what must be concatenated on the host."""
         if not any(isinstance(each, Locked) for each in parts):
             return None
 
@@ -375,19 +378,19 @@ class CudfFrames:
             return None
 
     def make_room(self) -> None:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         self.shrink()
         self._settle()
 
     def with_room(self, work: Callable[[], _T]) -> _T:
-        """See `frames.Frames`: what lanes have let go of is free once they are through."""
+        """See `Backend`: memory that other threads have freed is available once their streams are complete."""
         for wait in (self._settle, self.make_room):
             try:
                 return work()
             except (MemoryError, RuntimeError) as error:
                 if not is_full(error):
                     raise
-            # Here nothing holds what the try held.
+            # Here the attempt's references are released.
             wait()
         try:
             return work()
@@ -401,17 +404,17 @@ class CudfFrames:
         complete_all()
 
     def last(self, last: bool) -> None:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         self._told.last = last
 
     def on_host(self) -> tuple[str, ...]:
-        """See `frames.Frames`."""
+        """See `Backend`."""
         told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
         return told
 
 
 def _there(parts: Sequence[ComputedFrame | Offloaded]) -> Iterator[Any]:
-    """Tables in the GPU's memory, one after the other; those that the host has beside each other as one."""
+    """Yields tables in GPU memory in order; consecutive host parts are concatenated first."""
     for _, some in itertools.groupby(parts, lambda each: isinstance(each, Locked)):
         together = list(some)
         away = [each for each in together if isinstance(each, Locked)]
@@ -419,7 +422,7 @@ def _there(parts: Sequence[ComputedFrame | Offloaded]) -> Iterator[Any]:
 
 
 def _joined(tables: Sequence[Any]) -> Any:
-    """The rows of tables, of which there are some; TypeError where they have other types."""
+    """Concatenates at least one table; raises TypeError where types differ."""
     first, *more = tables
     if not more:
         return first
@@ -429,7 +432,7 @@ def _joined(tables: Sequence[Any]) -> Any:
 
 
 def _of(left: Any, right: Any, operator: Any) -> Any:
-    """A column of places, of two of them or of one and a scalar."""
+    """Applies an operator to two int64 columns, or to a column and a scalar."""
     return plc.binaryop.binary_operation(left, right, operator, _PLACE, stream=current())
 
 
@@ -442,8 +445,7 @@ def _place(value: int) -> Any:
 
 
 class _Told(threading.local):
-    """What ran on the host for a thread's statement; `last` is of its chunks (see `frames.Frames.last`), and whether
-    it `evaluates` a frame."""
+    """A thread's statement: why it ran on the host, `last` (see `Backend.last`), and whether it `evaluates`."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
@@ -452,14 +454,14 @@ class _Told(threading.local):
 
 
 def _translated(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:
-    """A lazy frame, optimised by Polars, as cudf-polars' node; and what it refuses."""
+    """Translates a lazy frame, optimized by Polars, to a cudf-polars node; returns the translator's errors, too."""
     found: list[tuple[Any, list[str]]] = []
 
     def after(plan: Any, duration: int | None) -> None:
         translator = Translator(plan, _ENGINE)
         node = translator.translate_ir()
         found.append((node, list(dict.fromkeys(f"{error}"[:200] for error in translator.errors))))
-        # Polars has nothing left to compute.
+        # Polars itself computes nothing.
         plan.set_udf(lambda *_: pl.DataFrame())
 
     try:

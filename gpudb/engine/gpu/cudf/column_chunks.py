@@ -1,4 +1,4 @@
-"""Pieces of tables' columns for fused kernels: decoded by libcudf into the GPU's memory, as CuPy's arrays."""
+"""Chunks of table columns for fused kernels: libcudf decodes them into GPU memory, as CuPy arrays."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _OTHERS = {plc.TypeId.STRING, plc.TypeId.DECIMAL128}
 
 
 class CudfPieces:
-    """Reads pieces into the memory of this process's GPU, and packs them there; what it gives is complete."""
+    """Reads chunks into the memory of this process's GPU and packs them there; results are complete."""
 
     def __init__(self) -> None:
         kernels = _Kernels()
         self._packing = Packing(cupy, kernels)
-        # What a process compiles first takes a second; then it lies on the disk.
+        # The first compilation takes a second; later processes load the result from disk.
         Thread(target=kernels.compile, name="packing").start()
 
     def packed(self, pieces: Sequence[Piece]) -> list[PackedColumn | NotFused]:
@@ -86,7 +86,7 @@ def _piece(column: Column, made: Any, *more: Any) -> Piece:
 
 
 class _Kernels:
-    """The kernels that pack, compiled and loaded when one is first started; any thread may start one."""
+    """The packing kernels, compiled and loaded when one is first started; thread-safe."""
 
     def __init__(self) -> None:
         self._architecture = f"sm_{cupy.cuda.Device().compute_capability}"
@@ -99,7 +99,7 @@ class _Kernels:
         function((blocks,), (BLOCK,), tuple(given))
 
     def compile(self) -> None:
-        """Has all of them compiled, that no statement waits for one."""
+        """Compiles all kernels in advance, so that no statement waits for one."""
         for kind in (*VALUES, "texts"):
             nvrtc.compiled(source(kind), headers(), self._architecture)
 

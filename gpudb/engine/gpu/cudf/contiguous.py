@@ -1,4 +1,4 @@
-"""Frames of the GPU's memory as one buffer each, as libcudf packs tables, for their way to another GPU."""
+"""Packs frames in GPU memory into one buffer each, as libcudf packs tables, to send them to another GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpudb.engine.gpu.cudf.streams import complete
 
 
 class Contiguous:
-    """See `transfers.Packer`."""
+    """See `BufferPacker`."""
 
     def __init__(self, frames: CudfFrames) -> None:
         self._frames = frames
@@ -24,11 +24,11 @@ class Contiguous:
         self.place, self.copied, self.let_go = mapped.place, mapped.copied, mapped.let_go
 
     def enter(self) -> None:
-        """See `transfers.Packer`: UCX looks for the context that is current in its thread."""
+        """See `BufferPacker`: UCX uses the CUDA context that is current in its thread."""
         runtime.cudaSetDevice(0)
 
     def packed(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
-        """See `transfers.Packer`; MemoryError where the copy has no room."""
+        """See `BufferPacker`; raises MemoryError where memory is too small for the copy."""
         if not isinstance(held, CudfHeld) or held.bytes < limits.FEW_BYTES:
             return None
         layout, buffer = Layout.packed(held.table)
@@ -36,6 +36,6 @@ class Contiguous:
         return pickle.dumps(layout), buffer
 
     def unpacked(self, facts: bytes, buffer: Any) -> CudfHeld:
-        """See `transfers.Packer`."""
+        """See `BufferPacker`."""
         layout: Layout = pickle.loads(facts)
         return CudfHeld(layout.frame(buffer), self._frames)

@@ -1,6 +1,6 @@
-"""Frames between the host and a GPU. 128-bit integers cross as decimals without decimals, bytes as libcudf's strings.
+"""Converts frames between host and GPU. 128-bit integers are decimals of scale 0 there, bytes are libcudf strings.
 
-libcudf looks into no string's encoding where it compares, hashes, sorts or moves it: bytes are as good as text there.
+libcudf does not inspect a string's encoding when it compares, hashes, sorts or moves it: bytes behave as text does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WIDE = pl.Decimal(38, 0)
 
 
 def to_device(frame: pl.DataFrame) -> Any:
-    """A Polars frame's rows in the GPU's memory; NotCarried for types that have no columns there."""
+    """Copies a Polars frame to GPU memory; raises NotCarried for types without a column type there."""
     kinds = [data_type(kind) for kind in frame.schema.values()]
     wide = [name for name, kind in frame.schema.items() if kind == pl.Int128]
     given: Any = frame.with_columns(pl.col(name).cast(_WIDE) for name in wide)
@@ -35,20 +35,20 @@ def to_device(frame: pl.DataFrame) -> Any:
 
 
 def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """Bytes under the name of text, whatever they are."""
+    """Relabels bytes as text, without validation."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     whole = whole.cast(pa.large_binary())
     return pa.Array.from_buffers(pa.large_string(), len(whole), whole.buffers(), offset=whole.offset)
 
 
 def of(columns: Sequence[Any], names: Sequence[str], kinds: Sequence[Any], rows: int) -> Any:
-    """A frame of columns that lie on the GPU."""
+    """Builds a frame of columns that are on the GPU."""
     named = [Column(each, name=name, dtype=kind) for each, name, kind in zip(columns, names, kinds, strict=True)]
     return DataFrame(named, stream=current(), num_rows=rows)
 
 
 def to_host(frame: Any) -> pl.DataFrame:
-    """A frame of the GPU's memory as a Polars frame."""
+    """Copies a frame in GPU memory to a Polars frame."""
     made: pl.DataFrame = taken(frame).to_polars()
     made = made.with_columns(pl.col(c.name).cast(pl.Binary) for c in frame.columns if c.dtype.polars_type == pl.Binary)
     wide = [column.name for column in frame.columns if isinstance(column.dtype.polars_type, pl.Int128)]
@@ -56,7 +56,7 @@ def to_host(frame: Any) -> pl.DataFrame:
 
 
 def data_type(kind: pl.DataType) -> Any:
-    """A lane's type in both worlds."""
+    """Returns the cudf-polars type of a physical column."""
     if isinstance(kind, pl.List | pl.Struct) and _holds_bytes(kind):
         raise NotCarried(f"a column of {kind} on a GPU")
     try:

@@ -1,8 +1,8 @@
-"""Columns of the types that their node of the plan declares.
+"""Casts columns to the types that their plan node declares.
 
-cudf-polars keeps the list's type for the values of an exploded list, and libcudf's results have now and then another
-type than the node says: groups of no rows that of their values, the greatest of small integers that were conditions a
-condition's. Whoever puts them beside another worker's rows, or casts them, would be misled.
+cudf-polars keeps the list type for the values of an exploded list, and libcudf's results sometimes have another type
+than the node declares: groups of no rows have their values' type, the maximum of small integers that were booleans is
+boolean. Concatenation with another worker's rows, or a cast, would then go wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpudb.engine.gpu.cudf.convert import to_device
 
 
 def install() -> None:
-    """Has the values of exploded lists bear their own type."""
+    """Patches cudf-polars so that the values of exploded lists have their own type."""
     known = ir.MapFunction.do_evaluate
 
     def mapped(cls: Any, schema: Any, name: str, options: Any, frame: Any, *, context: Any) -> Any:
@@ -29,7 +29,7 @@ def install() -> None:
 
 
 def declared(frame: Any, schema: Any) -> Any:
-    """A frame whose columns have the types that a node's `schema` names."""
+    """Returns a frame whose columns have the types in a node's `schema`."""
     if not schema:
         return frame
     if not frame.num_rows:
@@ -43,7 +43,7 @@ def declared(frame: Any, schema: Any) -> Any:
 def _as(column: Any, kind: Any, stream: Any) -> Any:
     held, wanted = column.obj, kind.plc_type
     if held.type().id() != wanted.id():
-        # Dates are bits of integers in places: see `dialect`.
+        # Some integers hold the bits of dates: see `dialect`.
         if not (plc.traits.is_numeric(held.type()) and plc.traits.is_numeric(wanted)):
             return column
         held = plc.unary.cast(held, wanted, stream=stream)

@@ -1,4 +1,4 @@
-"""A worker's GPU: opened once, with one resource of memory for tables, frames and kernels."""
+"""A worker's GPU: opened once, with one memory resource for tables, frames and kernels."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from gpudb.errors import OutOfMemory, SqlError
 
 SHARE = 0.5
-"""Of a GPU's memory, what resident columns may take where nothing else is said; the rest is for statements."""
+"""Default share of a GPU's memory for resident columns; the rest is for statements."""
 POOL = 0.9
-"""Of the memory that is free, what is taken at once where other processes' GPUs read from it."""
+"""Share of free memory that is allocated at once where other processes' GPUs read from it."""
 LEAST = 0.1
-"""What of it has to be free when a worker opens it."""
+"""Share of memory that must be free when a worker opens the GPU."""
 FREE_SECONDS = 15.0
-"""How long that is waited for: a process that was killed gives its memory back a little later."""
+"""How long a worker waits for that: the memory of a killed process is freed a little later."""
 
 READERS = 16
-"""Threads that bring files' bytes to the GPU, at most: one copies some GB/s out of the page cache."""
+"""Maximum threads that copy file bytes to the GPU: one copies some GB/s out of the page cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A GPU that is open: its name, its identifier, and the memory that it has for this process, in bytes.
+    """An open GPU: its name, its identifier, and the bytes of memory available to this process.
 
     `resource` lives as long as the process.
     """
@@ -36,11 +36,10 @@ class Device:
 
 
 def open_device(*, peers: bool = False, bound: int = 0) -> Device:
-    """Opens this process's GPU, of whose memory it takes `bound` bytes at most, or all that is free for 0; 58000 where
-    there is none, or its driver does not fit, 53200 where it is full.
+    """Opens this process's GPU and limits its memory to `bound` bytes (0: all that is free).
 
-    With `peers` other processes' GPUs can read its memory, as they cannot what the driver's own pools give. A GPU that
-    this process has open stays as it is.
+    Raises 58000 where there is no GPU, or its driver is incompatible, and 53200 where it is full. With `peers`, other
+    processes' GPUs can read its memory, which the driver's own pools do not allow. A GPU that is open stays unchanged.
     """
     global _opened
     _opened = _opened or _open(peers, bound)
@@ -51,7 +50,7 @@ _opened: Device | None = None
 
 
 def _open(peers: bool, bound: int) -> Device:
-    # libcudf reads files with four threads where nothing else is said, and looks when it first reads one.
+    # libcudf reads files with four threads by default, and reads the setting at its first read.
     os.environ.setdefault("KVIKIO_NTHREADS", str(min(READERS, len(os.sched_getaffinity(0)))))
     try:
         import rmm
@@ -83,8 +82,11 @@ def _open(peers: bool, bound: int) -> Device:
 
 
 def _driver_pool(total: int) -> Any:
-    """A pool of the driver's, which keeps what it has been given, and has no stream wait for memory that another one
-    lets go of later: it takes other memory meanwhile. RuntimeError where the driver makes none."""
+    """Creates a driver memory pool that keeps freed memory.
+
+    It never makes a stream wait for memory that another stream frees later, but allocates other memory. Raises
+    RuntimeError where the driver cannot create one.
+    """
     from cuda.bindings import driver, runtime
 
     wanted = runtime.cudaMemPoolProps()
@@ -104,18 +106,18 @@ def _driver_pool(total: int) -> Any:
 
 
 def failure() -> str | None:
-    """What has broken this process's use of its GPU for good, such as an illegal access; None while it works."""
+    """Returns the error that has broken this process's CUDA context, such as an illegal access; None while it works."""
     from cuda.bindings import runtime
 
-    # Nothing is begun on a thread's own stream: nobody is waited for.
+    # No work is queued on the per-thread stream, so nothing is waited for.
     mine = runtime.cudaStream_t(runtime.cudaStreamPerThread)
     (first,), (second,) = runtime.cudaStreamSynchronize(mine), runtime.cudaStreamSynchronize(mine)
-    # What a single call has met is told once; what has broken the context is told for ever.
+    # An error of a single call is reported once; a broken context reports its error for ever.
     return None if int(second) == 0 else str(first.name)
 
 
 def is_full(error: Exception) -> bool:
-    """Whether there was no memory: libcudf says so, or CUDA by its name for that."""
+    """Whether an error of libcudf or CUDA means that memory is exhausted."""
     return isinstance(error, MemoryError) or "cudaErrorMemoryAllocation" in str(error)
 
 
@@ -127,7 +129,7 @@ def _share_with_cupy() -> None:
 
 
 def device_facts() -> tuple[tuple[str, str, str], ...]:
-    """What this process's GPU is, as pgstrom_device_info() tells it: attribute, value, meaning."""
+    """Returns facts about this process's GPU for pgstrom_device_info(): attribute, value, meaning."""
     import rmm
     from cuda.bindings import runtime
 

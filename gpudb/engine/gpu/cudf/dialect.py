@@ -1,20 +1,20 @@
-"""What stages need of cudf-polars and its translator lacks.
+"""Extends cudf-polars and its translator by what stages need.
 
 128 bits     libcudf's only 128-bit integers are decimals: Polars' Int128 is DECIMAL128 of scale 0 there
-bytes        are libcudf's strings, whose encoding it does not look at
-dates        are days of 32 bits: cudf-polars takes integers for them as if they had 64
-floats       NaN equals itself and is above all numbers, as in Polars and PostgreSQL; libcudf compares as IEEE does
-months       moving by a constant number of them is libcudf's `add_calendrical_months`
+bytes        are libcudf strings, whose encoding it does not inspect
+dates        are 32-bit days: cudf-polars treats integers cast to dates as if they had 64 bits
+floats       NaN equals itself and is greater than all, as in Polars and PostgreSQL; libcudf compares as IEEE does
+months       adding a constant number of months is libcudf's `add_calendrical_months`
 LIKE         a regular expression of LIKE's shape (`lower.text`) is libcudf's `like`
-slices       a mask is taken for that of a column which begins where it does (see `masks`)
-distinct     rows, in no order, are not known to be in one (see `orders`)
-explode      values have their own type, not their list's (see `declared`)
+slices       a mask is read as that of a column which begins where the mask does (see `masks`)
+distinct     unordered distinct rows lose their sortedness (see `sortedness`)
+explode      values have their own type, not their list's (see `declared_types`)
 scalars      are waited for without the interpreter's lock (see `scalars`)
-gather       NULL for the places that are NULL, if all are, and of nested types
-int_range    rows numbered from a start
+gather       returns NULL at NULL indexes, even if all are NULL, and for nested types
+int_range    numbers rows from a start
 LIMIT        a row limit that Polars has pushed into a source is a slice after it
 
-Everything is registered in cudf-polars' own tables, once a process.
+Everything is registered in cudf-polars' own tables, once per process.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _BOOLEAN = pl.Boolean()
 
 @cache
 def install() -> None:
-    """Adds all of it."""
-    ir.get_cuda_stream = current  # where a join's condition is made for libcudf, without a context
+    """Installs all extensions."""
+    ir.get_cuda_stream = current  # used where a join condition is built for libcudf, without a context
     known = datatype._from_polars
 
     def held(kind: pl.DataType) -> Any:
@@ -64,7 +64,7 @@ def install() -> None:
             return Column(plc.Column.from_arrow(text, stream=frame.stream), dtype=self.dtype)
         return evaluated(self, frame, **context)
 
-    # A literal keeps its Python integer: casts and hashes of it are Polars' own.
+    # A literal keeps its Python integer: Polars itself casts and hashes it.
     expr.Literal.do_evaluate = literal
     cast = Column.astype
 
@@ -78,7 +78,7 @@ def install() -> None:
     masked = Column.mask_nans
     Column.mask_nans = lambda self, stream: masked(owned(self, stream), stream=stream)
     expr.Gather.do_evaluate = _gathered
-    # Frames that a plan holds come by the same way as ours.
+    # Frames inside a plan are converted as ours are.
     DataFrame.from_polars = classmethod(lambda cls, frame, stream: to_device(frame))
     sortedness.install()
     declared_types.install()
@@ -126,7 +126,7 @@ def _expressions() -> None:
 
 
 _WIDE = {_OPERATOR.FloorDivide: _BINARY.DIV}
-"""Of decimals libcudf has the quotient that is cut towards zero; `lower` divides sizes, for which both are one."""
+"""libcudf truncates quotients of decimals; `lower` divides magnitudes, for which floor and truncation agree."""
 _COMPARISONS = {_OPERATOR.Eq, _OPERATOR.NotEq, _OPERATOR.Lt, _OPERATOR.LtEq, _OPERATOR.Gt, _OPERATOR.GtEq}
 
 
@@ -135,7 +135,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _compared(op: Any, left: Any, right: Any) -> Any:
-    """Two floats compared: by IEEE's rules, then what NaN changes; constants that are none leave their part out."""
+    """Compares two floats by IEEE rules, corrected for NaN; constants other than NaN need no correction."""
     kind = DataType(_BOOLEAN)
 
     def is_nan(value: Any) -> Any | None:
@@ -193,7 +193,7 @@ class Like(expr.Expr):  # type: ignore[misc]
 
 
 class Numbers(expr.Expr):  # type: ignore[misc]
-    """The integers from a start up to an end, which is not among them."""
+    """The integers from a start up to an exclusive end."""
 
     _non_child = ("dtype",)
 
@@ -214,7 +214,7 @@ class Numbers(expr.Expr):  # type: ignore[misc]
 
 
 def _gathered(self: Any, frame: Any, **context: Any) -> Any:
-    """The values at some places."""
+    """Returns the values at some indexes."""
     values, places = (each.evaluate(frame, **context) for each in self.children)
     if not places.size:
         return Column(plc.copying.empty_like(values.obj, stream=frame.stream), dtype=self.dtype)
@@ -232,7 +232,7 @@ _MONTHS = re.compile(r"(-?\d+)mo")
 
 
 class Moved(expr.Expr):  # type: ignore[misc]
-    """A moment so many months later; the month's last day where the day is beyond it."""
+    """Adds months to a timestamp or date; clamps to the month's last day."""
 
     _non_child = ("dtype", "months")
 
@@ -254,7 +254,7 @@ _PIECE = re.compile(r"\.\*|\\(.)|(.)", re.S)
 
 
 def _like_of(pattern: object) -> str | None:
-    """The LIKE pattern that a regular expression was made of; None if it is another one."""
+    """Returns the LIKE pattern that a regular expression was built from; None if it is another one."""
     if not isinstance(pattern, str) or not pattern.startswith("(?s)^") or not pattern.endswith("$"):
         return None
     made = []
@@ -295,7 +295,7 @@ def _sources() -> None:
 
 
 class _Unlimited:
-    """A scan's node without its row limit."""
+    """A scan node without its row limit."""
 
     def __init__(self, options: tuple[Any, ...]) -> None:
         self.options = options

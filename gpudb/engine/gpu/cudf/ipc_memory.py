@@ -1,6 +1,6 @@
-"""Memory of other processes' GPUs on this host, mapped here by CUDA's interprocess handles: rows are copied out of it.
+"""Maps memory of other processes' GPUs on this host with CUDA IPC handles, and copies rows out of it.
 
-A process that has ended leaves its memory to those that have it mapped, as it was. It is free once they let go of it.
+After a process ends, its memory stays unchanged for processes that have it mapped, until they unmap it.
 """
 
 from __future__ import annotations
@@ -23,33 +23,35 @@ _HANDLE_BYTES = 64
 
 @dataclass(slots=True)
 class _Peer:
-    """What is mapped of one process: where, by the handles of its allocations; and how many copy from there now."""
+    """A peer process: its mapped allocations by handle, and the number of running copies from them."""
 
     bases: dict[bytes, int] = field(default_factory=dict)
     readers: int = 0
 
 
 class Mapped:
-    """Any thread's."""
+    """The mapped memory of peer processes; thread-safe."""
 
     def __init__(self) -> None:
         self._changed = Condition()
         self._peers: dict[str, _Peer] = {}
 
     def place(self, buffer: Any) -> IpcHandle | None:
-        """Where other processes find a buffer of this one's; None for memory that the driver shares with none."""
+        """Returns a handle to a buffer of this process; None for memory that the driver cannot share."""
         failed, base, _ = driver.cuMemGetAddressRange(driver.CUdeviceptr(buffer.ptr))
         if failed:
             return None
         failed, handle = runtime.cudaIpcGetMemHandle(int(base))
         if failed:
-            runtime.cudaGetLastError()  # libraries would take it for theirs
+            runtime.cudaGetLastError()  # otherwise libraries would report it as theirs
             return None
         return IpcHandle(ctypes.string_at(handle.getPtr(), _HANDLE_BYTES), buffer.ptr - int(base), buffer.size)
 
     def copied(self, peer: str, place: IpcHandle) -> Any:
-        """A copy of what lies there in this process's memory, complete. OSError where it cannot be mapped, MemoryError
-        where there is no room."""
+        """Copies a peer's buffer into this process's memory, and waits for the copy.
+
+        Raises OSError where it cannot be mapped, MemoryError where memory is too small.
+        """
         made = rmm.DeviceBuffer(size=place.size, stream=current())
         kind, stream = runtime.cudaMemcpyKind.cudaMemcpyDefault, current().__cuda_stream__()[1]
         with self._read(peer, place.handle) as base:
@@ -63,7 +65,7 @@ class Mapped:
 
     @contextmanager
     def _read(self, peer: str, handle: bytes) -> Iterator[int]:
-        """Where memory of a peer begins here, which is not let go of meanwhile."""
+        """Yields the address of a peer's mapped allocation, which is not unmapped meanwhile."""
         with self._changed:
             found = self._peers.setdefault(peer, _Peer())
             if handle not in found.bases:
@@ -77,7 +79,7 @@ class Mapped:
                 self._changed.notify_all()
 
     def let_go(self, peers: Collection[str]) -> None:
-        """Lets go of some processes' memory; copies from there end before."""
+        """Unmaps the memory of some peers, after copies from it have ended."""
         with self._changed:
             gone = [self._peers.pop(each) for each in peers if each in self._peers]
             self._changed.wait_for(lambda: not any(each.readers for each in gone))
@@ -87,11 +89,11 @@ class Mapped:
 
 
 def _mapped(handle: bytes) -> int:
-    """Where memory of another process begins here."""
+    """Maps memory of another process and returns its address."""
     given = runtime.cudaIpcMemHandle_t()
     ctypes.memmove(given.getPtr(), handle, len(handle))
     failed, base = runtime.cudaIpcOpenMemHandle(given, runtime.cudaIpcMemLazyEnablePeerAccess)
     if failed:
-        runtime.cudaGetLastError()  # libraries would take it for theirs
+        runtime.cudaGetLastError()  # otherwise libraries would report it as theirs
         raise OSError(failed.name)
     return int(base)

@@ -1,4 +1,4 @@
-"""What a kernel left on the GPU as a frame that lies there."""
+"""Converts result columns that a kernel left on the GPU to a frame there."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.lru import ByIdentity, LruCache
 
 _KEPT = 16
-"""So many dictionaries' texts are kept on the GPU."""
+"""Maximum dictionaries whose texts are cached on the GPU."""
 _MASK = 64
-"""Bytes that a bitmap's length is a multiple of."""
+"""A bitmap's length is a multiple of this many bytes."""
 
 
 class Laid:
-    """Makes frames of columns that lie on the GPU; None where one is of a form that has to go by the host."""
+    """Converts columns on the GPU to frames; None where a column's form must pass through the host."""
 
     def __init__(self, frames: CudfFrames) -> None:
         self._frames = frames
         self._texts: LruCache[ByIdentity[Dictionary], Any] = LruCache(_KEPT)
 
     def __call__(self, lanes: Sequence[Lane]) -> CudfHeld | None:
-        """The frame."""
+        """Returns the frame."""
         made = []
         for lane in lanes:
             column = self._text(lane, lane.dictionary) if lane.dictionary is not None else _column(lane)
@@ -44,7 +44,7 @@ class Laid:
         return CudfHeld(of(made, [lane.name for lane in lanes], kinds, lanes[0].rows), self._frames)
 
     def _text(self, lane: Lane, dictionary: Dictionary) -> Any:
-        """The texts of codes."""
+        """Decodes dictionary codes."""
         key = ByIdentity(dictionary)
         texts = self._texts.get(key)
         if texts is None:
@@ -55,7 +55,7 @@ class Laid:
         bounds = plc.copying.OutOfBoundsPolicy
         policy = bounds.DONT_CHECK if lane.valid is None else bounds.NULLIFY
         made = plc.copying.gather(texts, places, policy, stream=current()).columns()[0]
-        complete()  # another thread may let go of the texts
+        complete()  # another thread may evict the texts
         return made
 
 
@@ -71,7 +71,7 @@ def _column(lane: Lane) -> Any | None:
 
 
 def _wide(lane: Lane) -> Any:
-    """128-bit integers: of 64 bits, or of a word of 32 bits and all above it."""
+    """Assembles 128-bit integers from one 64-bit word, or from a 32-bit limb and one with all higher bits."""
     low = lane.parts[0].view(np.uint64)
     halves = cupy.empty((lane.rows, 2), np.uint64)
     if len(lane.parts) == 1:
@@ -79,7 +79,7 @@ def _wide(lane: Lane) -> Any:
     else:
         above = lane.parts[1].view(np.int64)
         total = low + (above << 32).view(np.uint64)
-        # The lower word's own bits are no negative number: what it carries over is at most one.
+        # The low limb's sum is not negative, so the carry is at most one.
         carried = (total < low).astype(np.int64)
         halves[:, 0], halves[:, 1] = total, ((above >> 32) + carried).view(np.uint64)
     return _made(plc.DataType(plc.TypeId.DECIMAL128, scale=0), lane.rows, halves, lane.valid)

@@ -1,4 +1,4 @@
-"""How a frame's columns lie in one buffer, as libcudf packs tables."""
+"""The layout of a frame's columns in one buffer, as libcudf packs tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudb.engine.gpu.cudf.streams import current
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Its columns' names and types, its rows, and where libcudf has put what of them."""
+    """Names and types of the columns, the number of rows, and libcudf's metadata of their offsets."""
 
     schema: tuple[tuple[str, pl.DataType], ...]
     rows: int
@@ -22,14 +22,16 @@ class Layout:
 
     @classmethod
     def packed(cls, frame: Any) -> tuple[Layout, Any]:
-        """A frame's, and the buffer of the GPU's memory to which its columns are being copied. MemoryError where there
-        is no room."""
+        """Packs a frame; returns its layout, and the GPU buffer to which its columns are being copied.
+
+        Raises MemoryError where memory is too small.
+        """
         places, data = plc.contiguous_split.pack(frame.table, stream=current()).release()
         schema = tuple((each.name, each.dtype.polars_type) for each in frame.columns)
         return cls(schema, frame.num_rows, bytes(places)), data.obj
 
     def frame(self, buffer: Any) -> Any:
-        """The frame of such a buffer in the GPU's memory, in which it lies."""
+        """Returns the frame that a packed GPU buffer contains, without a copy."""
         span = plc.gpumemoryview(buffer)
         table = plc.contiguous_split.unpack_from_memoryviews(memoryview(self.places), span, current())
         names, kinds = [name for name, _ in self.schema], [data_type(kind) for _, kind in self.schema]

@@ -1,7 +1,7 @@
-"""Null masks of columns that begin inside another's memory, as slices of frames do.
+"""Null masks of columns with an offset into shared memory, such as slices of frames.
 
-cudf-polars gives some results the mask of the column they are made of, or a column a new mask, as if both began where
-the mask does: of a slice it would be other rows' NULLs. Such operations get columns in memory of their own.
+cudf-polars reuses an argument's mask for some results, or sets a new mask, as if column and mask had the same offset:
+for a slice that would be other rows' NULLs. Such operations get copied columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BORROWING = {
     expr.BooleanFunction: {_TESTS.IsNan, _TESTS.IsNotNan, _TESTS.IsFinite, _TESTS.IsInfinite},
     expr.StringFunction: {_TEXTS.Head, _TEXTS.Tail},
 }
-"""What takes its argument's mask as it lies."""
+"""Operations that reuse their argument's mask unchanged."""
 
 
 class Own(expr.Expr):  # type: ignore[misc]
@@ -37,14 +37,14 @@ class Own(expr.Expr):  # type: ignore[misc]
 
 
 def owned(column: Any, stream: Any) -> Any:
-    """A column in memory of its own; itself if it begins where its memory does."""
+    """Copies a column to memory of its own; returns it unchanged if it has no offset."""
     if not column.obj.offset():
         return column
     return Column(column.obj.copy(stream=stream), dtype=column.dtype, name=column.name).sorted_like(column)
 
 
 def safe(made: Any) -> Any:
-    """An operation of cudf-polars with an argument that it can take the mask of."""
+    """Wraps the argument of an operation that reuses its mask."""
     borrowing = _BORROWING.get(type(made))
     if borrowing is None or made.name not in borrowing:
         return made

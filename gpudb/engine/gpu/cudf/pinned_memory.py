@@ -1,4 +1,4 @@
-"""Rows of the GPU's in page-locked memory of the host, packed as libcudf packs tables: no other memory is as near."""
+"""Rows offloaded from the GPU to page-locked host memory, the fastest to copy to, packed as libcudf packs tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpudb.engine.gpu.exchange.buffers import encode_frame
 
 
 def locked(limit: int) -> BufferPool:
-    """Blocks of such memory, of up to `limit` bytes."""
+    """Returns a pool of page-locked blocks of up to `limit` bytes."""
 
     def made(size: int) -> tuple[int, Any]:
         import cupy
@@ -32,7 +32,7 @@ def locked(limit: int) -> BufferPool:
 
 
 class Locked(Offloaded):
-    """A packed frame in blocks, one after the other, which are others' once nobody holds it."""
+    """A packed frame in consecutive blocks, which return to the pool once it is no longer referenced."""
 
     def __init__(self, blocks: BufferPool, found: Sequence[int], size: int, layout: Layout) -> None:
         self._blocks, self._found, self._layout = blocks, found, layout
@@ -42,8 +42,10 @@ class Locked(Offloaded):
         self._blocks.give(self._found)
 
     def copy(self, buffer: int, *, back: bool = False) -> None:
-        """Starts to copy between it and a buffer of its size on the GPU, in the calling thread's stream: until that is
-        through both are to be held."""
+        """Starts to copy between the blocks and a GPU buffer of the same size, on the calling thread's stream.
+
+        The caller keeps both alive until the stream is complete.
+        """
         kind, stream = runtime.cudaMemcpyKind.cudaMemcpyDefault, current().__cuda_stream__()[1]
         for place, block in enumerate(self._found):
             start = place * BLOCK_BYTES
@@ -53,21 +55,21 @@ class Locked(Offloaded):
                 raise RuntimeError(failed.name)
 
     def frame(self) -> Any:
-        """The frame in the GPU's memory, once the calling thread's stream is through: until then this is to be held."""
+        """Starts to copy the frame to GPU memory; the caller keeps this alive until its thread's stream is complete."""
         buffer = rmm.DeviceBuffer(size=self.size, stream=current())
         self.copy(buffer.ptr, back=True)
         return self._layout.frame(buffer)
 
     def data(self) -> bytes:
-        """See `frames.Away`: by way of the GPU, which alone can read them."""
+        """See `Offloaded`: through the GPU, which alone can unpack the frame."""
         frame = self.frame()
         complete()
         return encode_frame(to_host(frame))
 
 
 def put(frame: Any, blocks: BufferPool) -> Locked | None:
-    """A frame in blocks; None where there are not enough of them. MemoryError where the GPU has no room to pack it."""
-    # Not piece by piece, for which libcudf gives the parts of lists the counts of NULLs that the whole column has.
+    """Offloads a frame to blocks; None where there are too few. Raises MemoryError where the GPU cannot pack it."""
+    # Not in chunks: libcudf gives chunks of lists the null counts of the whole column.
     layout, buffer = Layout.packed(frame)
     found = blocks.take(-(-buffer.size // BLOCK_BYTES))
     if found is None:

@@ -1,7 +1,7 @@
-"""Columns of Parquet files as lanes in the GPU's memory: decoded there by libcudf where a lane is what the file has.
+"""Reads columns of Parquet files into GPU memory; libcudf decodes those whose stored type is the physical type.
 
-What a file has in another form (intervals, numerics of varying scale, uuids, times) is read on the host as the twin
-does, and copied.
+Columns that are stored in another form (intervals, numerics of varying scale, uuids, times) are read on the host, as
+on CPU workers, and copied.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpudb.engine.gpu.cache.host_columns import read_lanes
 from gpudb.engine.gpu.cudf.convert import data_type, to_device
 from gpudb.engine.gpu.cudf.device_memory import is_full
 from gpudb.engine.gpu.cudf.streams import complete, current
-from gpudb.engine.gpu.lower.values import lanes
+from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.errors import SqlError
 from gpudb.storage.iceberg.column_layout import names_by_id
 
@@ -39,10 +39,10 @@ _DECIMALS = {
 
 
 def read(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[list[Any]]:
-    """Rows `first` to `last` of a file's columns: of each a libcudf column a lane; NULLs where it came after the file.
-    They are complete.
+    """Reads rows `first` to `last` of a file's columns; returns a libcudf column per physical column, complete.
 
-    What libcudf decodes it decodes at once: the columns of a row group lie side by side in the file.
+    Columns that were added after the file was written are NULL. libcudf decodes its columns in one call: the columns of
+    a row group are adjacent in the file.
     """
     if first == last:
         return [nothing(column) for column in columns]
@@ -56,7 +56,7 @@ def read(file: DataFile, columns: Sequence[Column], first: int, last: int) -> li
     made: list[list[Any]] = []
     for column in columns:
         if column.field_id in direct:
-            ((_, kind),) = lanes(column.type).items()
+            ((_, kind),) = physical_columns(column.type).items()
             made.append([_as_lane(found[direct[column.field_id]], data_type(kind).plc_type)])
         else:
             (held,) = read_lanes(file, [column], first, last)
@@ -82,12 +82,12 @@ def _decoded(path: str, names: list[str], first: int, last: int) -> dict[str, An
 
 
 def nothing(column: Column) -> list[Any]:
-    """No rows of a column, a libcudf column a lane."""
-    return [each.obj for each in to_device(pl.DataFrame(schema=lanes(column.type))).columns]
+    """Returns empty libcudf columns of a column's physical types."""
+    return [each.obj for each in to_device(pl.DataFrame(schema=physical_columns(column.type))).columns]
 
 
 def _names(path: str) -> Mapping[int, str]:
-    """The names in a file of columns by their field ids."""
+    """Returns the names of a file's columns by field id."""
     try:
         return _names_at(path, Path(path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException) as error:
@@ -96,10 +96,10 @@ def _names(path: str) -> Mapping[int, str]:
 
 @lru_cache(64)
 def footer(path: str, changed: int) -> list[Any]:
-    """What a file says of its row groups, as libcudf reads it: a file that is read piece by piece has it read once.
+    """Reads a file's metadata as libcudf takes it; cached, so that reading a file in chunks parses it once.
 
-    Without the indexes of its pages: each read would copy those of the whole file, which take longer than to decode a
-    few row groups; pages have headers.
+    Without page indexes: each read would copy those of the whole file, which takes longer than decoding a few row
+    groups; pages have headers.
     """
     with Path(path).open("rb") as file:
         file.seek(-_END, os.SEEK_END)
@@ -115,7 +115,7 @@ def _names_at(path: str, changed: int) -> Mapping[int, str]:
 
 
 def _as_lane(found: Any, kind: Any) -> Any:
-    """A column as the file has it in the lane's type: decimals without their point, integers in another width."""
+    """Converts a stored column to the physical type: decimals to integers, integers to another width."""
     plain = _DECIMALS.get(found.type().id())
     if plain is not None:
         found = plc.Column(

@@ -1,8 +1,7 @@
-"""A worker's share of tables in its GPU's memory, as cudf-polars reads them: the least recently used columns go first.
+"""A worker's share of tables in its GPU's memory, as cudf-polars reads them; evicted by least recent use.
 
-A column is one run of rows over the files that have been read of it, in the table's order. A new snapshot adds the
-rows of its new files; a scan that reads some of the files gets their slices. Of a statement that goes through its share
-chunk by chunk nothing is kept.
+A column has the rows of all files that have been read of it, in the table's order. A new snapshot adds the rows of its
+new files; a scan of some of the files gets slices. A statement that reads its share in chunks caches nothing.
 """
 
 from __future__ import annotations
@@ -25,24 +24,23 @@ from gpudb.engine.gpu.cudf.streams import complete, current
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.packed_cache.read_batches import AHEAD
 from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
-from gpudb.engine.gpu.lower.values import lanes
+from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.tree.nodes import Scan
 from gpudb.types import SqlType
 
 _Key = tuple[int, int, SqlType, Partition]
-"""A table's oid, a column's field id and type (which may widen, or have its labels renamed), and whose share."""
+"""A table's oid, a column's field id and type (which may widen, or have its labels renamed), and the share."""
 
 
 _WIDTH = 16
-"""About the bytes of a value, texts among them."""
+"""Assumed bytes of a value, texts included."""
 _Rows = tuple[int, int]
-"""Of a file: the first row, and the one after the last."""
+"""A file's first row, and the row after the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Resident:
-    """A column's lanes over the shares of some files, by path in their order, of which a newer snapshot may lack
-    some."""
+    """A column over the shares of some files, by path in order; a newer snapshot may lack some of them."""
 
     files: Mapping[str, _Rows]
     lanes: tuple[Any, ...]
@@ -50,7 +48,7 @@ class _Resident:
 
 
 class CudfTables:
-    """The columns that a worker's GPU holds; `budget` bounds them, in bytes, together with what lies `beside` them."""
+    """Caches columns in a worker's GPU memory; `budget` limits their bytes together with those of `beside`."""
 
     def __init__(self, budget: int, frames: CudfFrames, beside: PackedTables | None = None) -> None:
         self._budget = budget
@@ -60,11 +58,11 @@ class CudfTables:
 
     @property
     def bytes(self) -> int:
-        """The size of what is held."""
+        """Bytes of the cached columns."""
         return self.columns.bytes
 
     def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
-        """A scan's columns over this worker's share of the table's files, those left out that its filter excludes."""
+        """Returns a scan's columns over this worker's share of the files that its filter does not exclude."""
         share = scan_partition(scan, share)
         wanted = share.rows(scan.table)
         files = tuple(file for file in pruned_files(scan, parameters) if _length(wanted[file.path]))
@@ -76,7 +74,7 @@ class CudfTables:
         found = self._whole if share.chunks == 1 else self._chunk
         every = found(scan, columns, files, share, wanted)
         for place, (column, parts) in enumerate(zip(columns, every, strict=True)):
-            for (suffix, kind), array in zip(lanes(column.type).items(), parts, strict=True):
+            for (suffix, kind), array in zip(physical_columns(column.type).items(), parts, strict=True):
                 names.append(f"c{place}{suffix}")
                 kinds.append(data_type(kind))
                 arrays.append(array)
@@ -95,7 +93,7 @@ class CudfTables:
         share: Partition,
         wanted: Mapping[str, _Rows],
     ) -> list[list[Any]]:
-        """Columns' lanes over a share of some files of their table; they are kept."""
+        """Returns columns over a share of some files of their table, and caches them."""
         self._load(scan, columns, files, share)
         return [self._lanes(scan, column, files, share, wanted) for column in columns]
 
@@ -107,7 +105,7 @@ class CudfTables:
         share: Partition,
         wanted: Mapping[str, _Rows],
     ) -> list[list[Any]]:
-        """The same over a chunk of a share: what is not kept is read for it alone, all columns at once."""
+        """Returns columns over a chunk of a share; columns that are not cached are read together, and not cached."""
         whole = cached_partition(scan.table, share)
         kept = [self.columns.get((scan.table.oid, column.field_id, column.type, whole)) for column in columns]
         kept = [held if held and all(file.path in held.files for file in files) else None for held in kept]
@@ -116,7 +114,7 @@ class CudfTables:
         return [next(fresh) if held is None else _cut(held, files, wanted) for held in kept]
 
     def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Partition) -> None:
-        """Reads columns of which nothing is there, some side by side, if there is room for as much once more."""
+        """Reads missing columns concurrently, if there is room for twice their size."""
         whole = cached_partition(scan.table, share)
         owned = whole.rows(scan.table)
         missing = [
@@ -133,7 +131,7 @@ class CudfTables:
     def _lanes(
         self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Partition, wanted: Mapping[str, _Rows]
     ) -> list[Any]:
-        """A column's lanes over a share of some files of its table."""
+        """Returns a column over a share of some files of its table."""
         table, whole = scan.table, cached_partition(scan.table, share)
         owned = whole.rows(table)
         key = (scan.table.oid, column.field_id, column.type, whole)
@@ -153,7 +151,7 @@ class CudfTables:
         files: tuple[DataFile, ...],
         owned: Mapping[str, _Rows],
     ) -> _Resident:
-        """The column with the rows of files that it lacks; those that have left the table go."""
+        """Extends a cached column by the files that it lacks; drops those that have left the table."""
         wanted = {file.path for file in files} | set(held.files if held else ())
         order = tuple(file for file in scan.table.files if file.path in wanted)
         old: dict[str, list[list[Any]]] = {}
@@ -180,7 +178,7 @@ def _length(rows: _Rows) -> int:
 
 
 def _cut(held: _Resident, files: Sequence[DataFile], wanted: Mapping[str, _Rows]) -> list[Any]:
-    """The wanted rows of some files, of a column that has them all."""
+    """Returns the wanted rows of some files from a cached column that has them all."""
     edges: dict[str, tuple[int, int]] = {}
     start = 0
     for path, (skipped, end) in held.files.items():
@@ -202,7 +200,7 @@ def _read(
     files: Sequence[tuple[DataFile, _Rows]],
     old: Mapping[str, list[list[Any]]] | None = None,
 ) -> list[list[Any]]:
-    """Columns' lanes over rows of files, of which some may have been read before."""
+    """Reads columns over rows of files, some of which may have been read before."""
     known = old or {}
     if not columns:
         return []
@@ -219,7 +217,7 @@ def _read(
 
 
 def _joined(parts: Sequence[Any], like: Any) -> Any:
-    """Columns one after the other, complete."""
+    """Concatenates columns, and waits for the result."""
     if not parts:
         return plc.copying.empty_like(like, stream=current())
     if len(parts) == 1:

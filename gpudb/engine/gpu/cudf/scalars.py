@@ -1,8 +1,8 @@
-"""Scalars of cudf-polars: what they wait for on the GPU is waited for without the interpreter's lock.
+"""Makes cudf-polars wait for scalars without holding the interpreter's lock.
 
-pylibcudf keeps the lock while it makes a scalar of a Python value and while it reads one, and both take until the GPU
-has computed all that was begun before: meanwhile no thread would run, in whatever lane. So it is asked for neither
-before the stream is through.
+pylibcudf holds the lock while it creates a scalar from a Python value and while it reads one, and both block until the
+GPU has completed all queued work: meanwhile no thread would run, whatever its priority. So both are called only after
+the stream is complete.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _libcudf = plc.Scalar
 
 
 class _Kind(type):
-    """Whatever is a scalar of libcudf's is one of these."""
+    """Treats every libcudf scalar as an instance."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, _libcudf)
 
 
 class _Scalar(_libcudf, metaclass=_Kind):  # type: ignore[misc,valid-type]
-    """Makes libcudf's."""
+    """Creates libcudf scalars."""
 
     @classmethod
     def from_py(cls, *given: Any, **options: Any) -> Any:
@@ -42,14 +42,14 @@ class _Scalar(_libcudf, metaclass=_Kind):  # type: ignore[misc,valid-type]
 
 
 def install() -> None:
-    """Has those wait that make scalars."""
+    """Patches pylibcudf's constructors of scalars."""
     plc.Scalar = plc.scalar.Scalar = _Scalar
     for module, name in ((plc.reduce, "reduce"), (plc.reduce, "minmax"), (plc.copying, "get_element")):
         setattr(module, name, _complete(getattr(module, name)))
 
 
 def _complete(make: Callable[..., Any]) -> Callable[..., Any]:
-    """What gives scalars that are read next."""
+    """Wraps a function whose scalar is read next."""
 
     @wraps(make)
     def made(*given: Any, **options: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Columns that are a part of larger ones, in whose memory they lie: their own bytes, and copies of the small ones.
+"""Columns that are slices of larger ones: their own bytes, and copies of small slices.
 
-The first rows of an order, and the parts of rows that are spread over workers, are such parts. The larger ones would
-live as long as they do, and their bytes be told as theirs.
+Slices come from the first rows of an order, and from rows that are distributed over workers. They would keep the larger
+columns alive, and be charged their bytes.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import pylibcudf as plc
 from cudf_polars.containers import Column, DataFrame
 
 SMALL = 1 << 24
-"""Bytes of parts that are copied, where most of what they lie in is none of theirs."""
+"""Maximum bytes of slices that are copied, where they are the smaller part of the memory that they keep alive."""
 
 
 def own_bytes(column: Any) -> int:
-    """The bytes of a libcudf column's own rows; about, of texts and lists."""
+    """Returns the bytes of a libcudf column's own rows; estimated for texts and lists."""
     held, rows = int(column.device_buffer_size()), _rows_there(column)
     return held * column.size() // rows if column.size() < rows else held
 
 
 def apart(frame: Any) -> Any:
-    """A frame of the GPU's memory that keeps no much larger ones alive."""
+    """Returns a frame that does not keep much larger columns alive."""
     held = sum(int(column.obj.device_buffer_size()) for column in frame.columns)
     own = sum(own_bytes(column.obj) for column in frame.columns)
     if own > SMALL or held - own <= own:
@@ -42,12 +42,12 @@ def apart(frame: Any) -> Any:
 
 
 def _rows_there(column: Any) -> int:
-    """How many rows the memory holds that a column lies in."""
+    """Returns the number of rows in the memory that a column is a slice of."""
     kind, data = column.type(), column.data()
     if plc.traits.is_fixed_width(kind):
         return data.nbytes // plc.types.size_of(kind) if data is not None else 0
     if not column.num_children():
         return int(column.size())
-    # Of texts and lists where each ends, of structs their first field.
+    # The first child of texts and lists is their offsets, that of structs their first field.
     rows = int(column.child(0).size())
     return rows if kind.id() == plc.TypeId.STRUCT else rows - 1

@@ -1,6 +1,6 @@
-"""What is known of the order of cudf-polars' rows, from which it takes equal keys to lie side by side.
+"""Corrects the sortedness that cudf-polars records, from which it infers that equal keys are adjacent.
 
-Distinct rows come in the order of a hash table, where nothing else is asked for, but keep what was known of theirs.
+Unordered distinct rows come in a hash table's order, but keep their input's sortedness.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from cudf_polars.dsl import ir
 
 
 def install() -> None:
-    """Has distinct rows forget their order unless they keep it."""
+    """Patches cudf-polars so that distinct rows lose their sortedness unless their order is stable."""
     known = ir.Distinct.do_evaluate
 
     def distinct(cls: Any, keep: Any, subset: Any, zlice: Any, stable: bool, frame: Any, *, context: Any) -> Any:
@@ -23,6 +23,6 @@ def install() -> None:
 
 
 def forgotten(frame: Any) -> Any:
-    """A frame of whose order nothing is known."""
+    """Returns a frame without sortedness."""
     columns = [Column(each.obj, name=each.name, dtype=each.dtype) for each in frame.columns]
     return DataFrame(columns, stream=frame.stream, num_rows=frame.num_rows)

@@ -1,10 +1,10 @@
-"""The streams of this process's GPU: each lane has one, so that what is short does not queue behind what is long.
+"""The CUDA streams of this process: one per priority, so that short work does not queue behind long work.
 
-What a thread computes goes to its lane's stream, or for a thread of none to one of those that read and move rows.
-Memory is free again in the order of the stream that it was taken on, whoever reads it. So what other threads are to
-read is complete before they get it, and what a thread reads of others is kept until it is through with it.
+A thread queues work on its priority's stream, or without a priority on one of those that read and move rows. Freed
+memory becomes available in the order of the stream that it was allocated on, whichever stream reads it. So work is
+complete before other threads get its result, and a thread keeps others' data until its own work on them is complete.
 
-The driver's default stream waits for all of these, and they wait for it: what a library does there is in order too.
+The default stream waits for all of these, and they wait for it: work that a library queues there is ordered, too.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from rmm.pylibrmm.stream import Stream
 from gpudb.engine.gpu.backend.priority import URGENCY, Priority
 
 _MOVING = 4
-"""So many streams read and move rows."""
+"""Number of streams that read and move rows."""
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    """A stream, as CuPy and as libcudf know it. It lives as long as the process: memory that was taken on it does."""
+    """A stream as CuPy and as libcudf see it. It lives as long as the process, as memory allocated on it may."""
 
     cupy: Any
     libcudf: Any
 
 
 class _Streams(threading.local):
-    """The calling thread's."""
+    """The calling thread's stream."""
 
     mine: _Stream | None = None
 
@@ -48,7 +48,7 @@ _making = threading.Lock()
 
 
 def enter(lane: Priority) -> None:
-    """From now on the calling thread computes in a lane."""
+    """Sets the calling thread's priority."""
     with _making:
         if lane not in _lanes:
             _lanes[lane] = _made(URGENCY[lane])
@@ -56,7 +56,7 @@ def enter(lane: Priority) -> None:
 
 
 def current() -> Any:
-    """The calling thread's stream, as libcudf takes it; CuPy's current one from now on."""
+    """Returns the calling thread's stream for libcudf, and makes it CuPy's current one."""
     mine = _streams.mine
     if mine is None:
         with _making:
@@ -67,12 +67,12 @@ def current() -> Any:
 
 
 def complete() -> None:
-    """Until all that the calling thread has begun is done: any thread may read it then, and let go of what it read."""
+    """Waits for all work of the calling thread: then any thread may read its results, and its inputs may be freed."""
     (_streams.mine.cupy if _streams.mine is not None else cupy.cuda.Stream.null).synchronize()
 
 
 def complete_all() -> None:
-    """Until all that any thread has begun is done: memory that was let go of can be taken on any stream then."""
+    """Waits for all work of all threads: then freed memory can be allocated on any stream."""
     with _making:
         every = [*_lanes.values(), *_moving]
     for each in every:
@@ -80,7 +80,7 @@ def complete_all() -> None:
 
 
 def completed(work: Callable[..., _T], *given: Any) -> _T:
-    """What some work gives, complete; nothing goes on if it fails."""
+    """Runs a function and waits for its work on the GPU, even if it fails."""
     current()
     try:
         return work(*given)
@@ -89,7 +89,7 @@ def completed(work: Callable[..., _T], *given: Any) -> _T:
 
 
 def taken(frame: Any) -> Any:
-    """A frame that is complete, for what this thread computes of it: cudf-polars goes on in its frames' streams."""
+    """Returns a complete frame on this thread's stream: cudf-polars continues on its inputs' streams."""
     return DataFrame(frame.columns, stream=current(), num_rows=frame.num_rows)
 
 
@@ -101,6 +101,6 @@ def _use(stream: _Stream) -> _Stream:
 
 
 def _made(urgency: int) -> _Stream:
-    # Less is more urgent to CUDA.
+    # To CUDA a lower number is more urgent.
     made = cupy.cuda.Stream(priority=-urgency)
     return _Stream(made, Stream(made))

@@ -1,4 +1,4 @@
-"""What exists: schemas, tables, views and roles as immutable values, and PostgreSQL's view of them in `postgres/`.
+"""The catalog: schemas, tables, views and roles as immutable values, and PostgreSQL's view of them in `postgres/`.
 
-Nothing here reads or writes a file: `gpudb.storage` keeps a catalog durable. Imports errors, types and functions.
+This room reads and writes no files: `gpudb.storage` persists the catalog. It imports errors, types and functions.
 """

@@ -1,4 +1,4 @@
-"""The catalog as one immutable value: statements bind against it, transactions make the next one from it."""
+"""The catalog as one immutable value: statements bind against it, transactions derive the next one from it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FIRST_USER_OID = 16384
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table or view. `field_id` is Iceberg's, stable over renames; `default` is SQL text.
+    """A column of a table or view. `field_id` is Iceberg's and stable over renames; `default` is SQL text.
 
-    `field_id` 0 asks storage for a fresh one. `initial` is the value of rows that were written before the
-    column existed, as text that DuckDB casts to the stored type (`storage.iceberg.column_layout.initial_text`); None
-    is NULL. `identity` is `a` (GENERATED ALWAYS AS IDENTITY), `d` (BY DEFAULT) or empty; its `default` draws from
-    its sequence. `generated` is a stored generated column's expression. Sequences stand in texts by their OIDs, as
+    With `field_id` 0 storage assigns a new one. `initial` is the value of rows that were written before the column
+    existed, as text that DuckDB casts to the stored type (`storage.iceberg.column_layout.initial_text`); None is NULL.
+    `identity` is `a` (GENERATED ALWAYS AS IDENTITY), `d` (BY DEFAULT) or empty; the `default` then draws from the
+    column's sequence. `generated` is the expression of a stored generated column. Texts name sequences by OID:
     `nextval('16390'::regclass)`.
     """
 
@@ -35,13 +35,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """One immutable Parquet file of a table; statistics are by field id, and a missing one says nothing.
+    """One immutable Parquet file of a table. Statistics are by field id; a missing one means unknown.
 
-    `minimums` and `maximums` hold bool, int, float, Decimal, str and bytes; dates are days and times of
-    every kind microseconds (since 1970 in UTC, or since midnight) as int, uuids their canonical text. A
-    float's maximum is there only if no value is NaN. Strings compare by code point; long ones are cut, so
-    bounds need not be values. Struct columns of a field id above `last_field_id` came after the file. `bucket` is
-    that of all its rows (`catalog.distribution`), None where they are of several.
+    `minimums` and `maximums` are bool, int, float, Decimal, str and bytes; dates are days and times of every kind
+    microseconds (since 1970 in UTC, or since midnight) as int, uuids their canonical text. A float has a maximum only
+    if no value is NaN. Strings compare by code point; long ones are truncated, so bounds need not be values. Struct
+    columns with a field id above `last_field_id` were added after the file was written. `bucket` is the bucket of all
+    its rows (`catalog.distribution`), None if they belong to several.
     """
 
     path: str
@@ -56,8 +56,9 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """What ANALYZE found of the column of a field id: among `rows` so many `nulls`, and about `distinct` other values
-    of `width` bytes on average. `distinct` is 0 for a type whose values have no equality."""
+    """ANALYZE's statistics of the column with a field id: among `rows` rows, `nulls` NULLs and about `distinct` other
+    values of `width` bytes on average. `distinct` is 0 for a type without equality.
+    """
 
     field_id: int
     rows: int
@@ -66,14 +67,17 @@ class ColumnStatistics:
     width: int
 
     def distinct_of(self, rows: int) -> float:
-        """How many values a table has by now: as many, or as large a share of its rows where that was above a tenth,
-        as PostgreSQL counts on."""
+        """Returns the estimated number of distinct values in a table of `rows` rows: constant, or proportional to the
+        rows if it was above a tenth of them, as in PostgreSQL.
+        """
         return self.distinct * (rows / self.rows if self.distinct > self.rows / 10 else 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How rows are spread over workers: `kind` is hash, replication or roundrobin; `columns` is hash's one column."""
+    """How rows are distributed over workers: `kind` is hash, replication or roundrobin; `columns` is hash's one
+    column.
+    """
 
     kind: str
     columns: tuple[str, ...] = ()
@@ -83,7 +87,7 @@ class Distribution:
 class Check:
     """A CHECK constraint of a table or a domain: `expression` is SQL text over the columns, or VALUE.
 
-    `columns` are the table's that it names. One that is not `validated` (NOT VALID) holds for new rows alone.
+    `columns` are the table's columns that it names. If it is not `validated` (NOT VALID) it applies to new rows only.
     """
 
     oid: int
@@ -96,9 +100,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """A UNIQUE constraint, or what CREATE UNIQUE INDEX made (`index`): no two rows have the same `columns`.
+    """A UNIQUE constraint, or a unique index (`index`): no two rows have the same `columns`.
 
-    NULLs are different from each other unless `nulls_distinct` is off.
+    NULLs are distinct unless `nulls_distinct` is false.
     """
 
     oid: int
@@ -111,7 +115,7 @@ class Unique:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index that is no more than a declaration; `method` and `options` (pg_index.indoption, a column) are shown."""
+    """An index that is only declared; `method` and `options` (pg_index.indoption, one a column) are shown."""
 
     oid: int
     name: str
@@ -123,11 +127,12 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """A FOREIGN KEY: for a row without NULL in `columns`, table `table` (an OID) has one with the same `referenced`.
+    """A FOREIGN KEY: each row without NULL in `columns` has a row in table `table` (an OID) with equal `referenced`.
 
-    `on_delete` and `on_update` are pg_constraint's letters: a (no action), r (restrict), c (cascade), n (set null),
-    d (set default); the last two set `delete_columns` on deletion, if there are any. With `match_full` all columns are
-    NULL or none. A `deferrable` one may be looked at when the transaction ends, a `deferred` one is unless told else.
+    `on_delete` and `on_update` are pg_constraint's letters: a (no action), r (restrict), c (cascade), n (set null), d
+    (set default); the last two set `delete_columns` on deletion, if there are any. With `match_full` either all columns
+    are NULL or none. A `deferrable` constraint can be checked at the end of the transaction; a `deferred` one is by
+    default.
     """
 
     oid: int
@@ -150,7 +155,7 @@ Constraint = Check | Unique | Index | ForeignKey
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Columns of which no two rows of a table may have the same values, and the constraint that says so."""
+    """Columns whose values are unique in a table, and the name of the constraint."""
 
     name: str
     columns: tuple[str, ...]
@@ -159,10 +164,10 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table and the files that are its rows in this snapshot.
+    """A table and the files of its rows in this snapshot.
 
-    A materialized view is one of kind `m`: its rows are those of `query`, once it is `populated`.
-    `on_commit` is what COMMIT does to a temporary one: `drop`, `delete rows` or nothing.
+    A materialized view has kind `m`: its rows are those of `query`, once it is `populated`.
+    `on_commit` is a temporary table's action at COMMIT: `drop`, `delete rows` or empty.
     """
 
     oid: int
@@ -187,19 +192,19 @@ class Table:
 
     @property
     def rows(self) -> int:
-        """How many rows the snapshot has."""
+        """The number of rows in the snapshot."""
         return sum(file.rows for file in self.files)
 
     @property
     def hashed_by(self) -> Column | None:
-        """The column by whose buckets rows are written; None for a table that is not distributed by hash."""
+        """The column whose buckets partition the rows; None for a table that is not distributed by hash."""
         if self.distribution is None or self.distribution.kind != "hash":
             return None
         return next(column for column in self.columns if column.name == self.distribution.columns[0])
 
     @property
     def bucketed(self) -> bool:
-        """Whether equal values of that column lie on one worker: every file is of one bucket."""
+        """Whether equal values of that column are on one worker: every file belongs to one bucket."""
         return self.hashed_by is not None and all(file.bucket is not None for file in self.files)
 
     @property
@@ -214,14 +219,14 @@ class Table:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """What is unique in the table: the primary key first, then constraints as they were made."""
+        """The table's keys: the primary key first, then unique constraints in order of creation."""
         first = (Key(self.key_name, self.primary_key),) if self.primary_key else ()
         rest = (Key(c.name, c.columns, c.nulls_distinct) for c in self.constraints if isinstance(c, Unique))
         return (*first, *rest)
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """The CHECK constraints in the order in which PostgreSQL tests them: by name."""
+        """The CHECK constraints in the order in which PostgreSQL evaluates them: by name."""
         return tuple(sorted((c for c in self.constraints if isinstance(c, Check)), key=lambda c: c.name))
 
     @property
@@ -231,14 +236,14 @@ class Table:
 
     @property
     def index_names(self) -> tuple[str, ...]:
-        """The names of its indexes, which are names of relations."""
+        """The names of its indexes, which share the namespace of relations."""
         others = (c.name for c in self.constraints if isinstance(c, Unique | Index))
         return (*((self.key_name,) if self.primary_key else ()), *others)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: `query` is its SELECT as SQL text, deparsed from what was typed."""
+    """A view: `query` is its SELECT as deparsed SQL text."""
 
     oid: int
     schema: str
@@ -251,7 +256,7 @@ class View:
 
 
 def stored_query(relation: Relation) -> str | None:
-    """The query of a view or materialized view; None for any other relation."""
+    """Returns the query of a view or materialized view; None for other relations."""
     return None if isinstance(relation, Sequence) else relation.query
 
 
@@ -260,11 +265,11 @@ _STATE = (Column("last_value", INT8), Column("log_cnt", INT8), Column("is_called
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A sequence. Where it stands is not transactional and kept by the store, under `file`.
+    """A sequence. Its position is not transactional; the store keeps it under `file`.
 
-    ALTER SEQUENCE … RESTART takes a new `file`: one that has drawn nothing yet stands at `first`, which has been
-    drawn already if `called`. `owned_by` is the OID of a table and the name of its column with which the sequence
-    goes; `identity` says that it is the column's own.
+    ALTER SEQUENCE … RESTART assigns a new `file`. Before anything is drawn from it the position is `first`, which
+    counts as drawn if `called`. The sequence is dropped with its owner `owned_by`, the OID of a table and the name of a
+    column; with `identity` it belongs to an identity column.
     """
 
     oid: int
@@ -289,7 +294,7 @@ class Sequence:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What SELECT from a sequence shows."""
+        """The columns of SELECT from a sequence."""
         return _STATE
 
 
@@ -298,10 +303,10 @@ Relation = Table | View | Sequence
 
 @dataclass(frozen=True, slots=True)
 class TypeDefinition:
-    """A type that a user made. `type` is what its columns have; a composite's fields are in it.
+    """A user-defined type. `type` is the type of its columns, with the fields of a composite.
 
-    `default`, `not_null` and `checks` are a domain's, whose base type `type` is, modifier and all; `parent` is the OID
-    of the domain that it is over, or 0.
+    For a domain `type` is the base type with its modifier, and `default`, `not_null` and `checks` are the domain's;
+    `parent` is the OID of the domain that it is based on, or 0.
     """
 
     oid: int
@@ -317,19 +322,19 @@ class TypeDefinition:
 
     @property
     def user(self) -> UserType:
-        """Its name, kind and OIDs."""
+        """The type's name, kind and OIDs."""
         found = self.type.domain or self.type.user
         assert found is not None
         return found
 
     @property
     def key(self) -> str:
-        """Its schema and name, as the catalog finds it."""
+        """The key in `Catalog.types`."""
         return type_key(self.schema, self.name)
 
 
 def type_key(schema: str, name: str) -> str:
-    """A type's place in `Catalog.types`: both names quoted, so that a point in one is no seam."""
+    """Returns a type's key in `Catalog.types`: both names quoted, so that dots in names are not ambiguous."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
 
 
@@ -348,9 +353,10 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """How an aggregate computes: functions by their OIDs, 0 for none; `initial` as text of the type `state`.
+    """An aggregate's functions by OID, 0 for none; `initial` is text of the type `state`.
 
-    `combine` would put two states together; `final_extra` has `final` take the arguments' types too, as NULLs.
+    `combine` merges two states. With `final_extra` the final function also takes arguments of the aggregate's argument
+    types, as NULLs.
     """
 
     transition: int
@@ -362,7 +368,7 @@ class Aggregation:
 
     @property
     def functions(self) -> tuple[int, ...]:
-        """The functions that it needs."""
+        """The OIDs of the functions that it uses."""
         return tuple(each for each in (self.transition, self.final, self.combine) if each)
 
 
@@ -370,9 +376,9 @@ class Aggregation:
 class Routine:
     """A function (`kind` f), procedure (p) or aggregate (a). `body` is its statements as SQL text.
 
-    A `standard` body was parsed when it was defined (RETURN, BEGIN ATOMIC); the text of another is read at each call.
-    `volatility` is v, s or i; `parallel`, `cost`, `rows` and `leakproof` are kept for pg_proc alone.
-    `rows_of` is the OID of the table whose rows it returns, whose columns are among the arguments then.
+    A `standard` body was parsed when it was defined (RETURN, BEGIN ATOMIC); any other text is parsed at each call.
+    `volatility` is v, s or i; `parallel`, `cost`, `rows` and `leakproof` are kept for pg_proc only.
+    `rows_of` is the OID of the table whose rows it returns; the arguments then include that table's columns.
     """
 
     oid: int
@@ -397,33 +403,33 @@ class Routine:
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """The parameters that a call gives."""
+        """The parameters that a call passes."""
         return tuple(each for each in self.arguments if each.mode in {"i", "b", "v"} or (self.kind == "p"))
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """The parameters that a call gets back."""
+        """The parameters that a call returns."""
         return tuple(each for each in self.arguments if each.mode in {"o", "b", "t"})
 
     @property
     def signature(self) -> str:
-        """As messages name it: `add(integer, integer)`."""
+        """The signature in messages: `add(integer, integer)`."""
         types = ", ".join(str(each.type) for each in self.inputs)
         return f"{self.name}({types or ('*' if self.kind == 'a' else '')})"
 
     @property
     def identity(self) -> str:
-        """As messages about what depends on what name it: `add(integer,integer)`."""
+        """The signature in messages about dependencies: `add(integer,integer)`."""
         return self.signature.replace(", ", ",")
 
     @property
     def noun(self) -> str:
-        """What it is, as messages name it: `function`, `procedure` or `aggregate`."""
+        """The kind in messages: `function`, `procedure` or `aggregate`."""
         return {"p": "procedure", "a": "aggregate"}.get(self.kind, "function")
 
     @property
     def key(self) -> str:
-        """Its schema, name and argument types, as the catalog finds it."""
+        """The key in the catalog: schema, name and argument types."""
         return f"{type_key(self.schema, self.name)}({','.join(str(each.type.declared_oid) for each in self.inputs)})"
 
 
@@ -439,7 +445,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role. `verifier` is its SCRAM-SHA-256 secret in PostgreSQL's text form, or None: no password."""
+    """A role. `verifier` is its SCRAM-SHA-256 secret in PostgreSQL's text form, None without a password."""
 
     oid: int
     name: str
@@ -453,8 +459,10 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A name that CREATE NODE gave to a member of the cluster: a `datanode` is worker `worker`, a `coordinator` a
-    server. `host` and `port` are as they were given."""
+    """A name from CREATE NODE for a member of the cluster: a `datanode` is worker `worker`, a `coordinator` a server.
+
+    `host` and `port` are kept as declared.
+    """
 
     oid: int
     name: str
@@ -468,10 +476,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Everything that exists at one moment.
+    """All objects of a database at one moment.
 
-    Equal `version`s mean equal definitions (files apart), uncommitted ones included; later ones are larger.
-    `oids` draws OIDs for all transactions at once, where a store stands behind the catalog.
+    Equal `version`s mean equal definitions (not files), uncommitted ones included; later versions are larger.
+    `oids` draws OIDs for all transactions of a store; without a store the catalog counts itself.
     """
 
     version: int
@@ -486,47 +494,47 @@ class Catalog:
     oids: Callable[[], int] | None = field(default=None, compare=False, repr=False)
 
     def relation(self, schema: str, name: str) -> Relation | None:
-        """The relation of that schema and name."""
+        """Returns the relation with a schema and name."""
         return self.relations.get((schema, name))
 
     def find(self, name: str, search_path: tuple[str, ...]) -> Relation | None:
-        """The first relation of that name on the search path."""
+        """Returns the first relation with a name on the search path."""
         for schema in search_path:
             if (found := self.relations.get((schema, name))) is not None:
                 return found
         return None
 
     def by_oid(self, oid: int) -> Relation | None:
-        """The relation of an OID."""
+        """Returns the relation with an OID."""
         return next((relation for relation in self.relations.values() if relation.oid == oid), None)
 
     def tables(self) -> Iterator[Table]:
-        """Every table."""
+        """All tables."""
         return (relation for relation in self.relations.values() if isinstance(relation, Table))
 
     def sequences(self) -> Iterator[Sequence]:
-        """Every sequence."""
+        """All sequences."""
         return (relation for relation in self.relations.values() if isinstance(relation, Sequence))
 
     def with_relation(self, relation: Relation) -> Catalog:
-        """This catalog with a relation added, or replaced where schema and name are taken."""
+        """Returns a catalog with a relation added, or replaced if schema and name exist."""
         relations = {**self.relations, (relation.schema, relation.name): relation}
         return replace(self, relations=MappingProxyType(relations))
 
     def without_relation(self, schema: str, name: str) -> Catalog:
-        """This catalog without one relation."""
+        """Returns a catalog without one relation."""
         relations = {key: value for key, value in self.relations.items() if key != (schema, name)}
         return replace(self, relations=MappingProxyType(relations))
 
     def find_type(self, name: str, search_path: tuple[str, ...]) -> TypeDefinition | None:
-        """The first type that a user made of that name on the search path."""
+        """Returns the first user-defined type with a name on the search path."""
         for schema in search_path if self.types else ():
             if (found := self.types.get(type_key(schema, name))) is not None:
                 return found
         return None
 
     def type_by_oid(self, oid: int) -> SqlType | None:
-        """The type of an OID that a user made, or of its arrays; a domain as its base type is declared."""
+        """Returns the user-defined type with an OID, or the type of its arrays; for a domain its declared base type."""
         for each in self.types.values():
             if each.oid == oid:
                 return each.type
@@ -535,15 +543,15 @@ class Catalog:
         return None
 
     def with_type(self, made: TypeDefinition) -> Catalog:
-        """This catalog with a type added or replaced."""
+        """Returns a catalog with a type added or replaced."""
         return replace(self, types=MappingProxyType({**self.types, made.key: made}))
 
     def without_type(self, key: str) -> Catalog:
-        """This catalog without a type."""
+        """Returns a catalog without a type."""
         return replace(self, types=MappingProxyType({k: v for k, v in self.types.items() if k != key}))
 
     def find_routines(self, name: str, search_path: tuple[str, ...]) -> tuple[Routine, ...]:
-        """The routines of that name on the search path; of those with the same argument types the first."""
+        """Returns the routines with a name on the search path; of those with the same argument types only the first."""
         found: dict[tuple[SqlType, ...], Routine] = {}
         for schema in search_path if self.routines else ():
             for each in self.routines.values():
@@ -552,49 +560,49 @@ class Catalog:
         return tuple(found.values())
 
     def with_routine(self, made: Routine) -> Catalog:
-        """This catalog with a routine added or replaced."""
+        """Returns a catalog with a routine added or replaced."""
         return replace(self, routines=MappingProxyType({**self.routines, made.key: made}))
 
     def without_routine(self, key: str) -> Catalog:
-        """This catalog without a routine."""
+        """Returns a catalog without a routine."""
         return replace(self, routines=MappingProxyType({k: v for k, v in self.routines.items() if k != key}))
 
     def with_schema(self, schema: Schema) -> Catalog:
-        """This catalog with a schema added or replaced."""
+        """Returns a catalog with a schema added or replaced."""
         return replace(self, schemas=MappingProxyType({**self.schemas, schema.name: schema}))
 
     def without_schema(self, name: str) -> Catalog:
-        """This catalog without a schema; its relations must be gone already."""
+        """Returns a catalog without a schema, which must be empty."""
         return replace(self, schemas=MappingProxyType({k: v for k, v in self.schemas.items() if k != name}))
 
     def with_role(self, role: Role) -> Catalog:
-        """This catalog with a role added or replaced."""
+        """Returns a catalog with a role added or replaced."""
         return replace(self, roles=MappingProxyType({**self.roles, role.name: role}))
 
     def without_role(self, name: str) -> Catalog:
-        """This catalog without a role."""
+        """Returns a catalog without a role."""
         return replace(self, roles=MappingProxyType({k: v for k, v in self.roles.items() if k != name}))
 
     def with_node(self, node: Node) -> Catalog:
-        """This catalog with a node added or replaced."""
+        """Returns a catalog with a node added or replaced."""
         return replace(self, nodes=MappingProxyType({**self.nodes, node.name: node}))
 
     def without_node(self, name: str) -> Catalog:
-        """This catalog without a node."""
+        """Returns a catalog without a node."""
         return replace(self, nodes=MappingProxyType({k: v for k, v in self.nodes.items() if k != name}))
 
     def allocate_oid(self) -> tuple[int, Catalog]:
-        """A fresh OID, and the catalog that knows it is taken."""
+        """Returns a new OID, and the catalog in which it is taken."""
         oid = self.next_oid if self.oids is None else self.oids()
         return oid, replace(self, next_oid=max(self.next_oid, oid + 1))
 
     def changed(self) -> Catalog:
-        """This catalog under a new version: plans and pg_catalog made from the old one no longer hold."""
+        """Returns this catalog under a new version, which invalidates plans and the rows of pg_catalog."""
         return replace(self, version=self.version + 1)
 
 
 def initial() -> Catalog:
-    """A new database: schema public, and the superuser gpudb without a password."""
+    """Returns the catalog of a new database: schema public, and the superuser gpudb without a password."""
     return Catalog(
         version=1,
         next_oid=FIRST_USER_OID,

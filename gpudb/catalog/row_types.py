@@ -1,4 +1,4 @@
-"""The composite type that every table and view has: the type of its rows."""
+"""Row types: the composite type of every table and view."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpudb.types import SqlType, UserType
 
 
 def row_type(relation: Relation) -> SqlType:
-    """The type of a relation's rows, a field a column."""
+    """Returns the type of a relation's rows, with one field a column."""
     oid = oids.row_type(relation.oid)
     user = UserType(oid, oids.array_type(relation.oid), relation.schema, relation.name, "c")
     return SqlType(f".{oid}", fields=tuple((c.name, c.type) for c in relation.columns), user=user)
 
 
 def as_of_now(catalog: Catalog, routine: Routine) -> Routine:
-    """A routine whose parameters of rows have the columns that their relations have by now."""
+    """Returns a routine whose row-typed parameters have their relations' current columns."""
     if not any(each.type.user is not None and each.type.user.kind == "c" for each in routine.arguments):
         return routine
     return replace(routine, arguments=tuple(_argument(catalog, each) for each in routine.arguments))

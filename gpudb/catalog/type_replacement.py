@@ -1,4 +1,4 @@
-"""A changed type everywhere it is used: columns, other types and views hold what they know of it themselves."""
+"""Replacement of a type's definition in the columns, types and views that contain a copy of it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpudb.types import SqlType, UserType
 
 
 def mentions(item: SqlType, user: UserType) -> bool:
-    """Whether a type is another one, or has it inside."""
+    """Whether a type is another one, or contains it."""
     own = any(each is not None and each.oid == user.oid for each in (item.user, item.domain))
     return own or any(mentions(field, user) for _, field in item.fields)
 
 
 def with_changed_type(catalog: Catalog, made: TypeDefinition) -> Catalog:
-    """The catalog with a type's definition replaced, and what columns and types know of it."""
+    """Returns a catalog in which a type's definition is replaced, also in columns and types that contain it."""
     old = next(key for key, each in catalog.types.items() if each.oid == made.oid)
     catalog = catalog.without_type(old).with_type(made)
     types = {key: replace(each, type=_changed(each.type, made)) for key, each in catalog.types.items()}

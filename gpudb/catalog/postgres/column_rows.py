@@ -1,4 +1,4 @@
-"""Columns of tables, views and indexes as rows of pg_attribute and pg_attrdef."""
+"""Rows of pg_attribute and pg_attrdef for columns of tables, views and indexes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudb.catalog.postgres.deparse import default_text, operation_text
 from gpudb.catalog.postgres.row_builder import Rows
 from gpudb.types import SqlType
 
-# The columns that PostgreSQL gives every table beside its own: name, type, number, length, by value, alignment.
+# System columns of every PostgreSQL table: name, type, number, length, by value, alignment.
 _HIDDEN = (
     ("ctid", 27, -1, 6, False, "s"),
     ("xmin", 28, -2, 4, True, "i"),
@@ -29,14 +29,14 @@ def _type_facts() -> Mapping[str, dict[str, str]]:
 
 
 def type_facts(item: SqlType) -> Mapping[str, str]:
-    """pg_type's columns about how a type is kept; of one that a user made those of its kind."""
+    """Returns pg_type's storage columns of a type; for a user-defined type those of its kind."""
     if item.user is None:
         return _type_facts()[item.name]
     return _type_facts()["_int4" if item.element is not None else "anyenum" if item.user.kind == "e" else "record"]
 
 
 def add_column(rows: Rows, relation: int, number: int, column: Column, *, nullable: bool) -> None:
-    """One column; `nullable` ones may be NULL whatever they say."""
+    """Adds the rows of one column; a `nullable` one may be NULL in spite of its declaration."""
     facts = type_facts(column.type)
     array = column.type.element is not None
     rows.add(
@@ -66,7 +66,7 @@ def add_column(rows: Rows, relation: int, number: int, column: Column, *, nullab
 
 
 def add_hidden_columns(rows: Rows, relation: int) -> None:
-    """The columns of a table or sequence that `*` passes over."""
+    """Adds the system columns of a table or sequence, which `*` excludes."""
     for name, type_oid, number, length, by_value, alignment in _HIDDEN:
         rows.add(
             "pg_attribute", attrelid=relation, attname=name, atttypid=type_oid, attnum=number, attlen=length,
@@ -75,7 +75,9 @@ def add_hidden_columns(rows: Rows, relation: int) -> None:
 
 
 def _expression(column: Column) -> str | None:
-    """What pg_attrdef has of a column: its default, or what it is generated from; an identity column has none."""
+    """Returns pg_attrdef's expression of a column: its default, or its generation expression; None for an identity
+    column.
+    """
     if column.generated is not None:
         return operation_text(column.generated)
     return None if column.default is None or column.identity else default_text(column.default, column.type)

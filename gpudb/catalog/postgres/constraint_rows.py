@@ -1,4 +1,4 @@
-"""A table's keys, checks and indexes as rows of pg_class, pg_index, pg_constraint and what tells their definitions."""
+"""Rows of pg_class, pg_index, pg_constraint and their definitions for a table's keys, checks and indexes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPTIONS = ("", " DESC NULLS LAST", " NULLS FIRST", " DESC")
 
 
 class IndexFacts(NamedTuple):
-    """An index: its OID and that of the constraint that it stands behind, 0 for none."""
+    """An index: its OID and that of its constraint, 0 for none."""
 
     oid: int
     name: str
@@ -35,7 +35,7 @@ class IndexFacts(NamedTuple):
 
 
 def indexes(table: Table) -> Iterator[IndexFacts]:
-    """Every index of a table, the primary key's first."""
+    """Returns all indexes of a table, the primary key's first."""
     if table.primary_key:
         index, constraint = oids.index(table.oid), oids.constraint(table.oid)
         yield IndexFacts(index, table.key_name, table.primary_key, constraint, primary=True)
@@ -53,7 +53,7 @@ def indexes(table: Table) -> Iterator[IndexFacts]:
 
 
 def add_constraints(rows: Rows, catalog: Catalog, table: Table, namespace: int, owner: int) -> None:
-    """The rows of a table's constraints and indexes."""
+    """Adds the rows of a table's constraints and indexes."""
     comments = {each.oid: each.comment for each in table.constraints}
     for index in indexes(table):
         _add_index(rows, table, index, namespace, owner)

@@ -1,4 +1,4 @@
-"""Names and defaults as PostgreSQL's deparser writes them."""
+"""Names and defaults in the spelling of PostgreSQL's deparser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpudb.values.interval import restricted_interval
 from gpudb.values.text import format_text, parse_text
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
-# What a literal of these means a session says, or the moment.
+# Types whose literals depend on the session or the time.
 _OF_SESSION = {"timestamptz", "timetz"}
 _CURRENT = {"now", "today", "tomorrow", "yesterday"}
 
@@ -30,20 +30,20 @@ def _reserved() -> frozenset[str]:
 
 
 def quoted_name(name: str) -> str:
-    """An identifier, quoted where PostgreSQL's quote_identifier does."""
+    """Returns an identifier, quoted if PostgreSQL's quote_identifier quotes it."""
     if _PLAIN.fullmatch(name) and name not in _reserved():
         return name
     return '"' + name.replace('"', '""') + '"'
 
 
 def operation_text(text: str) -> str:
-    """An expression as pg_get_expr shows it: an operation stands in parentheses."""
+    """Returns an expression as pg_get_expr shows it, with operations in parentheses."""
     node = postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val
     return f"({text})" if node.WhichOneof("node") in {"a_expr", "bool_expr", "null_test", "boolean_test"} else text
 
 
 def default_text(text: str, item: SqlType) -> str:
-    """A column's default as pg_get_expr shows it: a literal has been made one of the column's type."""
+    """Returns a column's default as pg_get_expr shows it: a literal has the column's type."""
     try:
         tree = postgast.parse(f"SELECT {text}")
     except postgast.PgQueryError:
@@ -63,7 +63,7 @@ def _written(node: pg.Node, item: SqlType) -> str | None:
 
 
 def _number(text: str) -> str:
-    """A number beyond int4: a whole one is a bigint as long as it fits, any other a numeric."""
+    """Returns the type of a number beyond int4: bigint for a whole number that fits, else numeric."""
     if text.lstrip("-").isdigit() and -(2**63) <= int(text) < 2**63:
         return f"'{text}'::bigint"
     return text if text[0] != "-" else f"'{text}'::numeric"
@@ -98,7 +98,7 @@ _DECIMAL = re.compile(r"\d+\.\d+")
 
 
 def _as_value(text: str, kind: SqlType) -> str:
-    """A literal's text as values of its type are written; as it is where that is not known, or it is no value."""
+    """Returns a literal's text in the type's output form; unchanged if that is unknown or the text is invalid."""
     if kind.name in _OF_SESSION or text.strip().lower() in _CURRENT:
         return text
     try:

@@ -1,6 +1,6 @@
-"""Expressions as PostgreSQL's deparser shows them: each operation in parentheses, rows compared column by column.
+"""Expressions as PostgreSQL's deparser shows them: operations in parentheses, rows compared column by column.
 
-What only types would tell is left as it is written: literals, LIKE, lists behind IN.
+What depends on types stays as written: literals, LIKE, lists behind IN.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PLAIN_CALL = {"funcname", "args", "funcformat", "location"}
 
 
 def spelled_out(text: str) -> str:
-    """An expression as pg_get_constraintdef shows it, where it is not to be pretty."""
+    """Returns an expression as pg_get_constraintdef shows it, not pretty-printed."""
     return _shown(postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val)
 
 
@@ -73,7 +73,7 @@ def _operation(node: Any) -> str:
 
 
 def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]]:
-    """The fields of two rows that are compared; none where these are no rows."""
+    """Returns the fields of two compared rows; none if they are not rows."""
     if left.WhichOneof("node") != "row_expr" or right.WhichOneof("node") != "row_expr":
         return []
     return list(zip(left.row_expr.args, right.row_expr.args, strict=True))

@@ -1,4 +1,4 @@
-"""What a view reads: the relations that its query names."""
+"""Dependencies of views: the relations that their queries name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudb.catalog.model import Catalog, Relation, stored_query
 
 
 def referenced(view: Relation, catalog: Catalog) -> list[int]:
-    """The OIDs of the tables and views that a view's query names, each once."""
+    """Returns the OIDs of the tables and views that a view's query names, without duplicates."""
     found: dict[int, None] = {}
     for schema, name in _names(stored_query(view) or ""):
         relation = catalog.find(name, (schema,) if schema else (view.schema, "public"))

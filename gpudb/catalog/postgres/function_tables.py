@@ -1,7 +1,7 @@
-"""The functions whose rows come from the server's state and not from the catalog: settings, sessions, cursors, locks.
+"""Functions whose rows describe the server's state, not the catalog: settings, sessions, cursors, locks.
 
-They stand in FROM, mostly inside PostgreSQL's own views; here each is a relation with the columns that PostgreSQL
-declares. Rows come from the session (`Settings.system`); a function that it does not know has none.
+They occur in FROM, mostly inside PostgreSQL's own views; each is a relation with the columns that PostgreSQL declares.
+The session supplies the rows (`Settings.system`); a function that it does not know has none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ NAMES = frozenset(
 )  # fmt: skip
 
 SEQUENCE_STATES = "gpudb_sequence_states"
-"""Where each sequence stands: no function of PostgreSQL's, but what SELECT from a sequence and pg_sequences read."""
+"""Position of each sequence: not a PostgreSQL function, but the source of SELECT from a sequence and of
+pg_sequences.
+"""
 
 _NAME, _INT4, _CLASS = SqlType("name"), SqlType("int4"), SqlType("regclass")
 _OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
@@ -53,7 +55,7 @@ RELATIONS = frozenset({"pgxc_node", "pgxc_class", "gpudb_resident", "gpudb_devic
 
 @cache
 def function_columns(name: str) -> tuple[tuple[str, SqlType], ...] | None:
-    """The columns of a function's rows; None for a function of another kind."""
+    """Returns the columns of a function's rows; None for other functions."""
     if name in _OWN:
         return _OWN[name]
     if name not in NAMES:

@@ -1,7 +1,7 @@
-"""How relations, types and indexes are written where a search path is in force: with their schema if it hides them.
+"""Names of relations, types and indexes under a search path: qualified if the path hides them.
 
-PostgreSQL works this out whenever it prints a name; here it is done once for each catalog and path, since DuckDB
-plans a look-up in a small table in far less time than a search.
+PostgreSQL computes this whenever it prints a name; here it is computed once for each catalog and path, since DuckDB
+plans a look-up in a small table much faster than a search.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpudb.types import SqlType
 
 
 class Named(NamedTuple):
-    """An object with a name in a schema; `element` and `array` are a type's."""
+    """A named object in a schema; `element` and `array` are a type's."""
 
     oid: int
     namespace: int
@@ -44,7 +44,7 @@ def _system(name: str, *columns: str) -> tuple[tuple[str, ...], ...]:
 
 @cache
 def namespaces() -> dict[str, int]:
-    """The system's own schemas by name."""
+    """The OIDs of the system's schemas by name."""
     return {name: int(oid) for oid, name in _system("pg_namespace", "oid", "nspname")}
 
 
@@ -65,7 +65,8 @@ def _relations(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
 def _types(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
     columns = "oid", "typnamespace", "typname", "typelem", "typarray", "typsubscript"
     for oid, namespace, name, element, array, subscript in _system("pg_type", *columns):
-        # A subscript function alone does not make an array: vectors and points have others, or no array over them.
+        # A subscript function does not make a type an array: vectors and points have one, and some types with one have
+        # no array type.
         is_array = subscript == "6179" and name.startswith("_")
         yield Named(int(oid), int(namespace), name, int(element) if is_array else 0, int(array))
     for relation in catalog.relations.values():
@@ -84,7 +85,7 @@ def _types(catalog: Catalog, schemas: dict[str, int]) -> Iterator[Named]:
 
 
 def schema_oids(catalog: Catalog) -> dict[str, int]:
-    """The OID of every schema by name, temporary ones included."""
+    """Returns the OID of every schema by name, temporary ones included."""
     made = {**namespaces(), **{schema.name: schema.oid for schema in catalog.schemas.values()}}
     for relation in catalog.relations.values():
         made.setdefault(relation.schema, oids.schema(relation.schema))
@@ -92,7 +93,7 @@ def schema_oids(catalog: Catalog) -> dict[str, int]:
 
 
 def _style(name: str) -> str:
-    """How a type's modifier is written; the numbers of fixed size have none."""
+    """Returns the function that prints a type's modifier; types of fixed size have none."""
     return "" if name in _UNMODIFIED else _STYLES.get(name, "plain")
 
 
@@ -107,7 +108,7 @@ def _visible(items: Several[Named], path: Several[int]) -> set[int]:
 
 
 def relation_names(catalog: Catalog, path: Several[int]) -> pa.Table:
-    """For each relation: oid, its name as shown, its name alone and with its schema, and whether it is visible."""
+    """Returns for each relation: oid, displayed name, unqualified name, qualified name, and whether it is visible."""
     schemas = schema_oids(catalog)
     spoken = {oid: quoted_name(name) for name, oid in schemas.items()}
     items = list(_relations(catalog, schemas))
@@ -121,7 +122,7 @@ def relation_names(catalog: Catalog, path: Several[int]) -> pa.Table:
     )  # fmt: skip
 
 
-# How a type modifier is written, and where: before what follows the first word.
+# The form of a type modifier, and its place: before what follows the first word.
 _STYLES = {
     "numeric": "numeric", "varchar": "length", "bpchar": "length", "bit": "plain", "varbit": "plain", "time": "plain",
     "timetz": "plain", "timestamp": "plain", "timestamptz": "plain", "interval": "interval",
@@ -129,9 +130,9 @@ _STYLES = {
 
 
 def type_names(catalog: Catalog, path: Several[int]) -> pa.Table:
-    """For each type: oid, its name as shown, and what is shown around a modifier and how that is written.
+    """Returns for each type: oid, displayed name, the text before and after a modifier, and the modifier's form.
 
-    `unmodified` is shown for a modifier of -1, which differs for character and bit alone.
+    `unmodified` is the displayed name with modifier -1, which differs for character and bit only.
     """
     schemas = schema_oids(catalog)
     spoken = {oid: quoted_name(name) for name, oid in schemas.items()}
@@ -150,7 +151,7 @@ def type_names(catalog: Catalog, path: Several[int]) -> pa.Table:
 
 @lru_cache(4096)
 def _type_row(item: Named, base: Named, schema: str, base_schema: str, shown: bool) -> tuple[object, ...]:
-    """What `type_names` has of a type: `base` is itself or its elements' type, `shown` whether that is visible."""
+    """Returns `type_names`' row of a type: `base` is the type or its element type, `shown` whether that is visible."""
     suffix = "[]" if base is not item else ""
     short = quoted_name(base.name)
     name = short if shown else f"{base_schema}.{short}"
@@ -175,9 +176,9 @@ _SPOKEN = frozenset(
 
 
 def procedure_names() -> pa.Table:
-    """For each function of the system: oid, its name, its schema, the name as regproc shows it, its argument types.
+    """Returns for each system function: oid, name, schema, name as regproc shows it, and argument types.
 
-    One that is overloaded is shown with its schema.
+    An overloaded one is qualified by its schema.
     """
     types_shown = type_names(initial(), [namespaces()["pg_catalog"]]).select(["oid", "name"]).to_pylist()
     shown = {row["oid"]: row["name"] for row in types_shown}
@@ -203,7 +204,7 @@ def procedure_names() -> pa.Table:
 
 
 def pretty_index_definitions(catalog: Catalog, path: Several[int], definitions: pa.Table | None) -> pa.Table:
-    """The definition of each index as it is printed prettily: a visible table stands without its schema.
+    """Returns the pretty-printed definition of each index, in which a visible table is not qualified.
 
     `definitions` are those of the catalog's own indexes, by OID.
     """

@@ -1,4 +1,4 @@
-"""Which relations pg_catalog and information_schema have: their columns, OIDs and view definitions, as PostgreSQL's."""
+"""The relations of pg_catalog and information_schema: PostgreSQL's columns, OIDs and view definitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMAS = ("pg_catalog", "information_schema")
 
 @dataclass(frozen=True, slots=True)
 class SystemRelation:
-    """A relation of the system: `kind` is r (its rows are stored) or v (`definition` is its SELECT)."""
+    """A system relation: `kind` is r (stored rows) or v (`definition` is its SELECT)."""
 
     schema: str
     name: str
@@ -26,13 +26,13 @@ class SystemRelation:
 
     @property
     def stored_columns(self) -> tuple[tuple[str, SqlType], ...]:
-        """The columns as they are held: a stored relation offers its own OID and a row's transaction too."""
+        """The stored columns: a stored relation also has its own OID and a row's transaction."""
         return (*self.columns, *HIDDEN) if self.kind == "r" else self.columns
 
 
 @cache
 def relations() -> Mapping[tuple[str, str], SystemRelation]:
-    """Every relation of both schemas, by schema and name."""
+    """Returns all relations of both schemas, by schema and name."""
     columns: dict[tuple[str, str], list[tuple[str, SqlType]]] = {}
     facts: dict[tuple[str, str], tuple[str, int]] = {}
     for schema, name, kind, oid, _, column, type_name, modifier in _file("columns"):
@@ -47,7 +47,7 @@ def relations() -> Mapping[tuple[str, str], SystemRelation]:
 
 
 def relation(schema: str, name: str) -> SystemRelation | None:
-    """A relation by schema and name."""
+    """Returns a relation by schema and name."""
     return relations().get((schema, name))
 
 

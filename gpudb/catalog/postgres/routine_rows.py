@@ -1,4 +1,4 @@
-"""Functions and procedures of users as rows of pg_proc, and how they are printed."""
+"""Rows of pg_proc for user-defined functions and procedures, and their printed definitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARALLEL = {"u": "", "r": "PARALLEL RESTRICTED", "s": "PARALLEL SAFE"}
 
 
 def add_routine(rows: Rows, routine: Routine, namespace: int, owner: int, relation: str | None) -> None:
-    """One routine, its signature and its definition; `relation` is the table whose rows it returns."""
+    """Adds the rows of one routine, its signature and definition; `relation` is the table whose rows it returns."""
     inputs, every = routine.inputs, routine.arguments
     if routine.rows_of:
         every = tuple(each for each in every if each.mode != "t")
@@ -86,7 +86,7 @@ def _argument(argument: Argument, routine: Routine, *, defaults: bool) -> str:
 
 
 def _shown(item: SqlType) -> SqlType:
-    """The type of a default: one of a polymorphic parameter has none yet."""
+    """Returns the type of a default; the default of a polymorphic parameter has no type yet."""
     return SqlType("unknown") if item.name.startswith("any") else item
 
 
@@ -106,7 +106,7 @@ def _standard(routine: Routine) -> str:
 
 
 def _definition(routine: Routine, arguments: str, relation: str | None) -> str:
-    """CREATE OR REPLACE …, as pg_get_functiondef prints it."""
+    """Returns CREATE OR REPLACE …, as pg_get_functiondef prints it."""
     what, tag = ("PROCEDURE", "$procedure$") if routine.kind == "p" else ("FUNCTION", "$function$")
     head = f"CREATE OR REPLACE {what} {quoted_name(routine.schema)}.{quoted_name(routine.name)}({arguments})\n"
     result = _result(routine, relation)

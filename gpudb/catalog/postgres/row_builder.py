@@ -1,4 +1,4 @@
-"""Rows under way: each named by its columns, the others filled in with what nearly every row has."""
+"""Builder of system relations' rows: columns by name, all others filled with defaults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudb import pgdata
 from gpudb.catalog.postgres.relations import relation
 from gpudb.types import BOOL, OID, TEXT, SqlType
 
-# What a relation's rows have unless they say otherwise; columns that stand nowhere are NULL.
+# Default values of a relation's columns; columns without one are NULL.
 _USUAL: Mapping[str, Mapping[str, object]] = {
     "pg_class": {
         "reltype": 0, "reloftype": 0, "reltablespace": 0, "relpages": 0, "reltuples": -1.0, "relallvisible": 0,
@@ -51,7 +51,7 @@ _USUAL: Mapping[str, Mapping[str, object]] = {
     },
 }  # fmt: skip
 
-# Tables of ours that the macros read, beside PostgreSQL's relations.
+# gpudb's own tables that the macros read, beside PostgreSQL's relations.
 OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     "constraint_definitions": (("oid", OID), ("definition", TEXT)),
     "index_definitions": (("oid", OID), ("definition", TEXT)),
@@ -76,7 +76,7 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
 
 
 def columns_of(name: str) -> tuple[tuple[str, SqlType], ...]:
-    """The columns of a stored relation, of PostgreSQL's or ours."""
+    """Returns the columns of a stored relation, PostgreSQL's or gpudb's own."""
     if name in OWN:
         return OWN[name]
     found = relation("pg_catalog", name) or relation("information_schema", name)
@@ -90,7 +90,7 @@ def _functions() -> Mapping[str, int]:
 
 
 def held_arrow(item: SqlType) -> pa.DataType:
-    """The Arrow type in which a column's values are brought here: OIDs stay numbers."""
+    """Returns the Arrow type of a column's values while they are collected: OIDs stay integers."""
     if item.name.startswith("reg"):
         return pa.int64()
     return pa.list_(pa.int64()) if item.name.startswith("_reg") else item.arrow
@@ -101,29 +101,29 @@ def _function(value: object) -> object:
 
 
 class Rows:
-    """Rows by relation. A function named in a regproc column becomes its OID."""
+    """Rows by relation. A function name in a regproc column becomes the function's OID."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[dict[str, object]]] = {}
 
     def add(self, name: str, /, **values: object) -> None:
-        """One row of a relation."""
+        """Adds one row to a relation."""
         self._rows.setdefault(name, []).append(values)
 
     def describe(self, catalog: int, oid: int, number: int, comment: str | None) -> None:
-        """A comment, if there is one."""
+        """Adds a comment, if there is one."""
         if comment is not None:
             self.add("pg_description", objoid=oid, classoid=catalog, objsubid=number, description=comment)
 
     def depend(self, catalog: int, oid: int, number: int, on_catalog: int, on: int, on_number: int, kind: str) -> None:
-        """One object's dependency on another."""
+        """Adds one object's dependency on another."""
         self.add(
             "pg_depend", classid=catalog, objid=oid, objsubid=number, refclassid=on_catalog, refobjid=on,
             refobjsubid=on_number, deptype=kind,
         )  # fmt: skip
 
     def tables(self) -> Mapping[str, pa.Table]:
-        """The rows of every relation that has any."""
+        """Returns the rows of every relation that has any."""
         return {name: self._table(name, rows) for name, rows in self._rows.items()}
 
     @staticmethod

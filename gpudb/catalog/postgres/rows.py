@@ -1,4 +1,4 @@
-"""The rows that a catalog's own objects have in PostgreSQL's system relations."""
+"""Rows of PostgreSQL's system relations for a catalog's own objects."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _PUBLIC_ACL = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]
 
 
 def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
-    """The rows of a catalog's objects, by relation; relations without any are missing."""
+    """Returns the rows of a catalog's objects, by relation; relations without rows are absent."""
     made = Rows()
     owners = {role.name: role.oid for role in catalog.roles.values()}
     owners.setdefault("pg_database_owner", oids.DATABASE_OWNER)
     namespaces = _namespaces(made, catalog, owners)
     _roles(made, catalog)
     _database(made, catalog)
-    # A foreign key has triggers in PostgreSQL, on both tables.
+    # In PostgreSQL a foreign key has triggers on both tables.
     triggered = {oid for table in catalog.tables() for key in table.foreign_keys for oid in (table.oid, key.table)}
     for relation in catalog.relations.values():
         owner = owners.get(relation.owner, oids.BOOTSTRAP_ROLE)
@@ -56,7 +56,7 @@ def rows(catalog: Catalog) -> Mapping[str, pa.Table]:
 
 
 def sizes(catalog: Catalog) -> pa.Table | None:
-    """The bytes and rows of every table and index in this snapshot; None if there is no table."""
+    """Returns the bytes and rows of every table and index in this snapshot; None if there is no table."""
     made = Rows()
     for table in catalog.relations.values():
         if isinstance(table, Table):
@@ -73,7 +73,7 @@ def _namespaces(made: Rows, catalog: Catalog, owners: Mapping[str, int]) -> Mapp
         owner = owners.get(schema.owner, oids.BOOTSTRAP_ROLE)
         acl = None
         if schema.oid == oids.PUBLIC_SCHEMA and owner == oids.BOOTSTRAP_ROLE:
-            # As in PostgreSQL, public belongs to whoever owns the database.
+            # As in PostgreSQL, public belongs to the database's owner.
             owner, acl = oids.DATABASE_OWNER, _PUBLIC_ACL
         made.add("pg_namespace", oid=schema.oid, nspname=schema.name, nspowner=owner, nspacl=acl)
         comment = schema.comment

@@ -1,4 +1,4 @@
-"""Sequences as rows of pg_class, pg_attribute, pg_sequence and pg_depend."""
+"""Rows of pg_class, pg_attribute, pg_sequence and pg_depend for sequences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudb.catalog.postgres.row_builder import Rows
 
 
 def add_sequence(rows: Rows, sequence: Sequence, namespace: int, owner: int) -> None:
-    """One sequence and its three columns; PostgreSQL gives it no row type."""
+    """Adds the rows of one sequence and its three columns; PostgreSQL gives it no row type."""
     rows.add(
         "pg_class", oid=sequence.oid, relname=sequence.name, relnamespace=namespace, reltype=0, relowner=owner, relam=0,
         relfilenode=sequence.file, relpages=1, reltuples=1.0, relkind="S", relnatts=len(sequence.columns),
@@ -33,7 +33,7 @@ def add_sequence(rows: Rows, sequence: Sequence, namespace: int, owner: int) -> 
 
 
 def add_uses(rows: Rows, catalog: Catalog) -> None:
-    """Which column each sequence goes with, and which defaults draw from it."""
+    """Adds the dependencies of sequences on their owning columns, and of defaults on sequences."""
     tables = {table.oid: table for table in catalog.tables()}
     for sequence in catalog.sequences():
         if sequence.owned_by is not None and (table := tables.get(sequence.owned_by[0])) is not None:

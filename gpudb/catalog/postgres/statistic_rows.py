@@ -1,4 +1,4 @@
-"""What ANALYZE found as rows of pg_statistic, over which pg_stats is a view."""
+"""Rows of pg_statistic for ANALYZE's statistics; pg_stats is a view over them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from gpudb.catalog.postgres.column_rows import type_facts
 from gpudb.catalog.postgres.row_builder import Rows
 
 _HEADER = 1
-"""A short value of a type of any length has a byte before it."""
+"""Bytes of the length header of a short value of variable length."""
 
 
 def add_statistics(rows: Rows, table: Table) -> None:
-    """A row for each column that has been analysed: its NULLs, its width and its distinct values."""
+    """Adds a row for each analysed column: its NULLs, width and distinct values."""
     found = {each.field_id: each for each in table.statistics}
     for number, column in enumerate(table.columns, 1):
         each = found.get(column.field_id)
@@ -20,7 +20,7 @@ def add_statistics(rows: Rows, table: Table) -> None:
         length = int(type_facts(column.type)["typlen"])
         distinct = float(each.distinct)
         if distinct > each.rows / 10:
-            # As PostgreSQL tells of a number of values that will grow with the table.
+            # PostgreSQL's form of a number of distinct values that grows with the table.
             distinct = -distinct / each.rows
         rows.add(
             "pg_statistic", starelid=table.oid, staattnum=number, stainherit=False, stanullfrac=each.nulls / each.rows,

@@ -1,4 +1,4 @@
-"""Tables and views as rows of pg_class, pg_attribute, pg_type and the like."""
+"""Rows of pg_class, pg_attribute, pg_type and others for tables and views."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudb.catalog.postgres.statistic_rows import add_statistics
 def add_relation(
     rows: Rows, catalog: Catalog, relation: Relation, namespace: int, owner: int, *, triggers: bool = False
 ) -> None:
-    """One table or view, its columns, types, constraints and descriptions; `triggers` says that it has any."""
+    """Adds the rows of one table or view, its columns, types, constraints and comments; `triggers`: it has some."""
     if isinstance(relation, Sequence):
         add_sequence(rows, relation, namespace, owner)
         return

@@ -1,4 +1,4 @@
-"""Types that users made as rows of pg_type, pg_enum, pg_class, pg_attribute and pg_constraint."""
+"""Rows of pg_type, pg_enum, pg_class, pg_attribute and pg_constraint for user-defined types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FUNCTIONS = {
 
 
 def add_type(rows: Rows, made: TypeDefinition, namespace: int, owner: int) -> None:
-    """One type, its array's, and what it is made of."""
+    """Adds the rows of one type, of its array type, and of its parts."""
     user = made.user
     if user.kind == "d":
         _add_domain(rows, made, namespace, owner)
@@ -47,7 +47,7 @@ def add_type(rows: Rows, made: TypeDefinition, namespace: int, owner: int) -> No
 
 
 def _add_relation(rows: Rows, made: TypeDefinition, namespace: int, owner: int) -> None:
-    """The relation in whose columns PostgreSQL keeps a composite type's fields."""
+    """Adds the relation whose columns are a composite type's fields in PostgreSQL."""
     relation = oids.type_relation(made.oid)
     rows.add(
         "pg_class", oid=relation, relname=made.name, relnamespace=namespace, reltype=made.oid, relowner=owner, relam=0,
@@ -110,7 +110,7 @@ def _pg_type() -> Mapping[int, Mapping[str, str]]:
 
 
 def pg_type_row(item: SqlType) -> Mapping[str, str]:
-    """pg_type's row of a type of the system; of one that a user made that of its kind."""
+    """Returns pg_type's row of a system type; for a user-defined one that of its kind."""
     if item.user is None:
         return _pg_type()[item.oid]
     return _pg_type()[1007 if item.element is not None else 3500 if item.user.kind == "e" else 2249]

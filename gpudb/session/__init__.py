@@ -1,4 +1,6 @@
-"""A client's session: statements are dispatched here, transactions, settings and prepared statements kept.
+"""Sessions: parsing, binding and running statements, with transactions, settings, cursors and prepared statements.
 
-The Python API and the wire server are two faces of `Session`. Imports everything left of it, never the server.
+`database` opens sessions, `session` runs their statements, `dispatch` maps statements to handlers in the packages, and
+`context` declares what handlers use of a session. The wire server and the Python API see `interfaces` alone. Imports
+every room left of it, never the server.
 """

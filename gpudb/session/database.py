@@ -1,4 +1,4 @@
-"""The database: storage, engines, the plan cache, and the sessions that use them."""
+"""The database: storage, engines, the plan cache, and the open sessions."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class Database:
-    """One open database. `data_dir` None keeps everything in a temporary directory that goes with it.
+    """An open database. Without `data_dir` it is in a temporary directory, which is deleted when it closes.
 
-    `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's). With `workers` a cluster
-    of so many worker processes, which share as much again, runs what it carries, as GPUs would (the twin engine); with
-    `gpus`, the indices of GPUs, one with a worker on each (the GPU engine). With a `scheduler`, the address of Dask's,
-    that is so many of its workers, or all for 0: each on a GPU, or as `twin`. Of its GPU's memory a worker may use
-    `gpu_memory_limit` bytes (default: all that is free).
+    `memory_limit` bounds the CPU engine, in bytes (default: DuckDB's, 80% of the machine's memory). `workers` starts a
+    cluster of that many worker processes, which together have the same limit again, and which run the GPU engine's
+    plans on CPUs (the twin engine). `gpus`, the indices of GPUs, starts one worker on each (the GPU engine).
+    `scheduler` is the address of a Dask scheduler, of whose workers `workers` are used, 0 for all, on GPUs or as
+    `twin`. A worker uses up to `gpu_memory_limit` bytes of its GPU's memory (default: all free memory).
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Database:
         self._closed = False
 
     def session(self, user: str, settings: Mapping[str, str] | None = None, client: str = "") -> Session:
-        """A new session (see `face.DatabaseFace`)."""
+        """Opens a session (see `interfaces.DatabaseInterface`)."""
         role = self.role(user)
         if role is None:
             raise SqlError.of("invalid_authorization_specification", f'role "{user}" does not exist')
@@ -97,7 +97,7 @@ class Database:
         return self.store.catalog().roles
 
     def sessions(self) -> list[Session]:
-        """The sessions that are open."""
+        """The open sessions."""
         with self._lock:
             return list(self._sessions.values())
 
@@ -106,7 +106,7 @@ class Database:
         return self._sessions.get(process_id)
 
     def cancel(self, process_id: int) -> bool:
-        """Cancels what a session runs; False if there is no such session."""
+        """Cancels the running statement of a session; False if there is no such session."""
         session = self.find(process_id)
         if session is None:
             return False
@@ -114,7 +114,7 @@ class Database:
         return True
 
     def terminate(self, process_id: int) -> bool:
-        """Ends a session: its statement is cancelled and its client told 57P01."""
+        """Ends a session: cancels its statement and sends its client 57P01; False if there is no such session."""
         session = self.find(process_id)
         if session is None:
             return False
@@ -127,7 +127,7 @@ class Database:
             self._sessions.pop(process_id, None)
 
     def close(self) -> None:
-        """Ends all sessions and closes the storage; idempotent."""
+        """Closes all sessions and the storage; idempotent."""
         with self._lock:
             if self._closed:
                 return
@@ -150,7 +150,7 @@ def _processes(
 
 
 def _routed(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Engine, Membership]:
-    """Workers before the embedded engine; imported late, since Dask and dask-sql take seconds."""
+    """Starts a cluster before the embedded engine; imports here since Dask and dask-sql take seconds."""
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
     from gpudb.engine.routing import RoutedEngine

@@ -1,4 +1,4 @@
-"""The seam between a session and what stands before it: the wire server and the Python API know no more than this."""
+"""Protocols of a session and a database as their clients use them: the wire server and the Python API."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from gpudb.catalog.model import Role
 from gpudb.session.results import Notice, Prepared, Result
 
 
-class SessionFace(Protocol):
-    """One client's session. One statement runs at a time; `cancel` alone may come from another thread.
+class SessionInterface(Protocol):
+    """A client's session. One statement runs at a time; only `cancel` may be called from another thread.
 
-    Transactions, as PostgreSQL's simple protocol has them: `run` treats a text of several statements as one
-    implicit transaction; between Parse and Sync of the extended protocol likewise, closed by `sync`.
+    Transactions are those of PostgreSQL's protocol: `run` executes a text of several statements in one implicit
+    transaction. In the extended protocol an implicit transaction lasts until `sync`.
 
-    status: 'I' (idle) -BEGIN→ 'T' (in a transaction) -error→ 'E' (failed: all but its end is refused, 25P02) → 'I'.
+    status: 'I' (idle) -BEGIN→ 'T' (in a transaction) -error→ 'E' (failed: 25P02 for all but its end) → 'I'.
     """
 
     process_id: int
     on_terminate: Callable[[], None] | None
-    """Set by the face: called when another session ends this one (pg_terminate_backend)."""
+    """Set by the client's side: called when another session ends this one (pg_terminate_backend)."""
 
     @property
     def status(self) -> str:
         """The transaction status byte: I, T or E."""
 
     def run(self, sql: str) -> Iterator[Result]:
-        """Simple protocol: one Result a statement, each to be read to its end before the next is taken.
+        """Simple protocol: yields one Result for each statement; read each to its end before the next.
 
-        After an error the rest is not run, the implicit transaction is rolled back, an explicit one failed.
+        An error skips the remaining statements, rolls back an implicit transaction and fails an explicit one.
         """
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
-        """Parses and binds one statement (42601 for several); OID 0 asks for the parameter's type to be inferred."""
+        """Parses and binds one statement (42601 for several); the type of a parameter with OID 0 is inferred."""
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
-        """Runs a prepared statement with parameter values as `gpudb.values.parse_text` gives them."""
+        """Runs a prepared statement with parameter values as `gpudb.values.parse_text` returns them."""
 
     def save(self, name: str, prepared: Prepared) -> None:
-        """Keeps a named prepared statement (42P05 if taken); SQL's EXECUTE and DEALLOCATE see it too."""
+        """Adds a named prepared statement (42P05 if the name is in use), visible to EXECUTE and DEALLOCATE."""
 
     def saved(self, name: str) -> Prepared:
-        """The prepared statement of that name; 26000 if there is none."""
+        """The prepared statement of that name; 26000."""
 
     def forget(self, name: str) -> None:
-        """Drops a named prepared statement; no error if there is none."""
+        """Removes a named prepared statement; no error if there is none."""
 
     def fail(self) -> None:
-        """Tells the session that its face met an error in the current transaction (a bad message, say)."""
+        """Fails the current transaction after an error outside the session, such as an invalid message."""
 
     def sync(self) -> None:
         """Ends the implicit transaction: commits it, or rolls it back after an error."""
@@ -57,28 +57,28 @@ class SessionFace(Protocol):
         """A time setting (`idle_in_transaction_session_timeout`) in milliseconds; 0 is none."""
 
     def take_notices(self) -> list[Notice]:
-        """The notices since the last call."""
+        """Returns the notices since the last call."""
 
     def take_reports(self) -> list[tuple[str, str]]:
-        """Settings that clients are told of (ParameterStatus) and that changed since the last call."""
+        """Returns the reported settings (ParameterStatus) that changed since the last call."""
 
     def reports(self) -> dict[str, str]:
-        """All settings that clients are told of at start: server_version, TimeZone, DateStyle, …"""
+        """All settings that are reported at start: server_version, TimeZone, DateStyle, …"""
 
     def cancel(self) -> None:
-        """Ends the running statement with 57014; safe from any thread, no effect on an idle session."""
+        """Cancels the running statement with 57014; safe from any thread, no effect on an idle session."""
 
     def close(self) -> None:
-        """Rolls back what is open and frees everything."""
+        """Rolls back the open transaction and releases all resources."""
 
 
-class DatabaseFace(Protocol):
-    """The database that sessions belong to."""
+class DatabaseInterface(Protocol):
+    """The database of the sessions."""
 
-    def session(self, user: str, settings: Mapping[str, str] | None = None, client: str = "") -> SessionFace:
-        """A new session; `settings` are start-up parameters (application_name, options, TimeZone …).
+    def session(self, user: str, settings: Mapping[str, str] | None = None, client: str = "") -> SessionInterface:
+        """Opens a session; `settings` are start-up parameters (application_name, options, TimeZone …).
 
-        42704 / 22023 for settings that do not exist or have bad values; 53300 beyond max_connections.
+        42704 or 22023 for unknown settings or invalid values; 53300 beyond max_connections.
         """
 
     def role(self, name: str) -> Role | None:
@@ -88,7 +88,7 @@ class DatabaseFace(Protocol):
         """All roles by name."""
 
     def cancel(self, process_id: int) -> bool:
-        """Cancels what a session runs; False if there is no such session."""
+        """Cancels the running statement of a session; False if there is no such session."""
 
     def close(self) -> None:
-        """Ends all sessions and closes the storage; idempotent."""
+        """Closes all sessions and the storage; idempotent."""

@@ -1,4 +1,4 @@
-"""Bound statements kept by their text, so that a repeated one is neither parsed nor bound again."""
+"""Cache of bound statements by text: a repeated statement is neither parsed nor bound again."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gpudb.types import SqlType
 
 SIZE = 2048
 LONGEST = 16 << 10
-"""Characters of text beyond which a statement is not kept: it carries data, and will not come again."""
+"""Maximum length of a cached text in characters: a longer one contains data and is unlikely to repeat."""
 
 
 @dataclass(slots=True)
 class Plan:
-    """A statement that has been bound, with its parameters' types and its result's columns (None: no rows).
+    """A bound statement with the types of its parameters and its result columns (None: no rows).
 
     `session_calls` is whether it contains calls that the session runs; `checked` becomes true once its constants have
-    been computed.
+    been evaluated.
     """
 
     statement: RawStatement
@@ -33,7 +33,7 @@ class Plan:
 
 
 class Key(NamedTuple):
-    """All that a bound statement depends on: definitions by the catalog's version, names and literals by settings."""
+    """What a bound statement depends on: definitions by the catalog's version, names and literals by settings."""
 
     text: str
     version: int
@@ -51,7 +51,7 @@ class PlanCache:
         self.misses = 0
 
     def get(self, key: Key) -> Plan | None:
-        """The plan of a key, now the most recently used."""
+        """Returns the plan of a key."""
         plan = self._plans.get(key)
         if plan is None:
             self.misses += 1
@@ -60,7 +60,7 @@ class PlanCache:
         return plan
 
     def put(self, key: Key, plan: Plan) -> None:
-        """Keeps a plan; the least recently used one goes."""
+        """Adds a plan and evicts the least recently used one."""
         if len(key.text) > LONGEST:
             return
         self._plans.put(key, plan)

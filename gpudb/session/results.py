@@ -1,4 +1,4 @@
-"""What a statement gives its client: rows that stream, rows to copy in or out, or a command tag alone."""
+"""Results of statements: streams of rows, COPY data in or out, or a command tag alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudb.types import TEXT, SqlType
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """A column of a result; `table_oid` and `number` name the table column it is, or are 0."""
+    """A result column; `table_oid` and `number` identify its table column, or are 0."""
 
     name: str
     type: SqlType
@@ -26,10 +26,10 @@ class ResultColumn:
 class Result:
     """A statement's result.
 
-    `columns` is None for a statement without rows (NoData). `batches` hold `columns` in order, each of
-    `SqlType.arrow`; an empty statement (only comments, or nothing) has the tag ''. `tag` is PostgreSQL's command
-    tag; for rows it is a prefix (`SELECT`, `INSERT 0`, `FETCH`) to which whoever sends the rows adds their number.
-    Batches may raise while they are read. `close` frees what the statement holds; call it always.
+    `columns` is None for a statement without rows (NoData). `batches` have the columns in order, each of type
+    `SqlType.arrow`. `tag` is PostgreSQL's command tag; for rows it is a prefix (`SELECT`, `INSERT 0`, `FETCH`) to which
+    the sender of the rows appends their number. An empty statement (only comments, or nothing) has the tag ''. Batches
+    may raise while they are read. `close` releases the statement's resources; always call it.
     """
 
     tag: str
@@ -40,9 +40,9 @@ class Result:
 
 @dataclass(slots=True)
 class CopyOut(Result):
-    """COPY … TO STDOUT: `chunks` are CopyData payloads, in bytes one of a row or more, in an array one a row.
+    """COPY … TO STDOUT: `chunks` are CopyData payloads, as bytes of one or more rows or an array with one per row.
 
-    Tag `COPY n` stands once they end.
+    The tag `COPY n` is set when they end.
     """
 
     chunks: Iterator[bytes | pa.BinaryArray] = field(default_factory=lambda: iter(()))
@@ -50,17 +50,17 @@ class CopyOut(Result):
     width: int = 0
 
     def payloads(self) -> Iterator[bytes]:
-        """The payloads one by one."""
+        """Yields the payloads one by one."""
         for chunk in self.chunks:
             yield from [chunk] if isinstance(chunk, bytes) else chunk.to_pylist()
 
 
 @dataclass(slots=True)
 class CopyIn(Result):
-    """COPY … FROM STDIN: the client's CopyData payloads go to `feed`, then `finish` gives the tag `COPY n`.
+    """COPY … FROM STDIN: `feed` takes the client's CopyData payloads, then `finish` returns the tag `COPY n`.
 
-    After an error of `feed` the rest of the data is to be read and dropped; `abort` (CopyFail, a lost client)
-    leaves nothing behind.
+    After an error of `feed` the caller reads and discards the remaining data; `abort` (CopyFail, a lost client)
+    discards everything.
     """
 
     feed: Callable[[bytes], None] = lambda data: None
@@ -72,7 +72,7 @@ class CopyIn(Result):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message beside a result: severity NOTICE, WARNING, INFO or LOG."""
+    """A message beside a result, of severity NOTICE, WARNING, INFO or LOG."""
 
     message: str
     severity: str = "NOTICE"
@@ -83,7 +83,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A parsed and bound statement: what Describe tells."""
+    """A parsed and bound statement, as Describe reports it."""
 
     sql: str
     parameters: tuple[SqlType, ...]
@@ -91,7 +91,7 @@ class Prepared:
     bound: object
     from_sql: bool = False
     oids: tuple[int, ...] = field(init=False)
-    """The parameters' types."""
+    """The OIDs of the parameters' types."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "oids", tuple(item.oid for item in self.parameters))

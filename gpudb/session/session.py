@@ -1,7 +1,7 @@
-"""One client's session.
+"""A client's session: its transactions, and the path of a statement from text to result.
 
-Transactions: idle (I) -BEGIN→ in a transaction (T) -error→ failed (E) -COMMIT or ROLLBACK→ idle. Outside BEGIN a
-statement, or a text of several, runs in an implicit transaction that `sync` or the end of the text commits.
+Transactions: idle (I) -BEGIN→ in a transaction (T) -error→ failed (E) -COMMIT or ROLLBACK→ idle. Outside BEGIN, a
+statement or a text of several runs in an implicit transaction, which `sync` or the end of the text commits.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Dispatcher(Protocol):
 
 
 class Session:
-    """A session (see `face.SessionFace`)."""
+    """A session (see `interfaces.SessionInterface`)."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Session:
         return "E" if self.failed else "T"
 
     def search_path(self) -> tuple[str, ...]:
-        """The schemas in which a name without one is looked up; the session's temporary one first."""
+        """The schemas that resolve unqualified names; the session's temporary schema first unless the path names it."""
         if self._path[0] != self.settings.version:
             names = []
             for part in self.settings["search_path"].split(","):
@@ -147,7 +147,7 @@ class Session:
 
     @property
     def temporary_schema(self) -> str:
-        """The schema of this session's temporary tables."""
+        """The schema of the session's temporary relations."""
         return f"pg_temp_{self.process_id}"
 
     def milliseconds(self, name: str) -> int:
@@ -157,7 +157,7 @@ class Session:
     # -------------------------------------------------------------------------------------------- statements
 
     def run(self, sql: str) -> Iterator[Result]:
-        """Simple protocol (see `face.SessionFace.run`)."""
+        """Simple protocol (see `interfaces.SessionInterface.run`)."""
         finished = False
         try:
             statements = self._parsed(sql)
@@ -167,7 +167,7 @@ class Session:
                 last = index == len(statements) - 1
                 result = self._started(statement, ())
                 if last and result.columns is None and not isinstance(result, CopyIn):
-                    # A client that reads the tag may rely on it: so commit first.
+                    # Commits first: a client that reads the tag relies on the commit.
                     self.sync()
                 elif isinstance(result, CopyIn) and last:
                     result.finish = self._then_sync(result.finish)
@@ -199,7 +199,7 @@ class Session:
         return [cached.statement] if cached is not None else self._statements_of(sql)
 
     def _statements_of(self, sql: str) -> list[RawStatement]:
-        """A text's statements; a cancel that comes meanwhile ends it, since a long text takes its time."""
+        """Parses a text; a cancel request during a long parse ends it afterwards."""
         self._cancel = cancel = Cancel()
         try:
             statements = parse_statements(sql)
@@ -209,7 +209,7 @@ class Session:
         return statements
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
-        """Parses and binds one statement (see `face.SessionFace.prepare`)."""
+        """Parses and binds one statement (see `interfaces.SessionInterface.prepare`)."""
         self.query = sql
         oids = tuple(parameter_oids)
         try:
@@ -247,7 +247,7 @@ class Session:
             raise too_deep() from None
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
-        """Runs a prepared statement (see `face.SessionFace.execute`)."""
+        """Runs a prepared statement (see `interfaces.SessionInterface.execute`)."""
         self.query = prepared.sql
         if prepared.bound is None:
             return Result("")
@@ -298,7 +298,7 @@ class Session:
         return result
 
     def _begin(self, now: dt.datetime | None = None) -> Transaction:
-        """The transaction, begun if there is none."""
+        """Returns the transaction; begins one if there is none."""
         if self.transaction is None:
             self.transaction = self.database.store.begin()
             self.transaction_started = now or dt.datetime.now(dt.UTC)
@@ -308,11 +308,11 @@ class Session:
         return self.transaction
 
     def bind(self, context: Context) -> Statement:
-        """The bound form of a context's statement, from the plan cache where it is there."""
+        """Binds the statement of a context, or returns it from the plan cache."""
         return self.plan(context).bound
 
     def plan(self, context: Context) -> Plan:
-        """A context's statement as `bind` gives it, with its columns."""
+        """Binds the statement of a context as `bind` does, and returns its result columns too."""
         wide = wide_parameters(context.parameters)
         plan = self._plan(context, context.statement.text, context.parameter_oids, wide)
         if len(plan.parameters) > len(context.parameters):
@@ -329,7 +329,7 @@ class Session:
         return self.transaction.catalog if self.transaction else self.database.store.catalog()
 
     def _kept(self, text: str, oids: tuple[int, ...]) -> Plan | None:
-        """The plan of a statement, if it is kept."""
+        """Returns the cached plan of a statement, or None."""
         latest = self._catalog().version, self.settings.version, oids, text
         if self._latest[0] == latest:
             return self._latest[1]
@@ -342,7 +342,7 @@ class Session:
         catalog = self._catalog()
         path = self.search_path()
         if self.temporary_schema not in catalog.schemas:
-            # no temporary tables: the plan serves every session
+            # Without temporary tables, sessions share the plan.
             path = path[1:] if path[0] == self.temporary_schema else path
         return Key(text, catalog.version, path, self.settings["timezone"], oids)
 
@@ -370,7 +370,7 @@ class Session:
     # -------------------------------------------------------------------------------------------- prepared statements
 
     def save(self, name: str, prepared: Prepared) -> None:
-        """Keeps a named prepared statement; 42P05."""
+        """Adds a named prepared statement; 42P05."""
         if name in self.prepared:
             message = f'prepared statement "{name}" already exists'
             raise SqlError.of("duplicate_prepared_statement", message)
@@ -384,17 +384,17 @@ class Session:
         return self.prepared[name]
 
     def forget(self, name: str) -> None:
-        """Drops a named prepared statement."""
+        """Removes a named prepared statement."""
         self.prepared.pop(name, None)
 
     # -------------------------------------------------------------------------------------------- transactions
 
     def fail(self) -> None:
-        """The transaction has met an error."""
+        """Marks the transaction as failed."""
         self.failed = True
 
     def sync(self) -> None:
-        """Ends the implicit transaction."""
+        """Ends the implicit transaction: commits it, or rolls it back after an error."""
         if self.explicit:
             return
         if self.transaction is None:
@@ -403,7 +403,7 @@ class Session:
         self.end_transaction(commit=not self.failed)
 
     def end_transaction(self, *, commit: bool) -> None:
-        """Commits or rolls back, whichever kind of transaction it is."""
+        """Commits or rolls back the transaction, implicit or explicit."""
         transaction, self.transaction = self.transaction, None
         self.transaction_started = None
         self.explicit = self.failed = False
@@ -428,12 +428,12 @@ class Session:
 
     @property
     def waits_for(self) -> str | None:
-        """What the running statement waits for."""
+        """The event that the running statement waits for."""
         cancel = self._cancel
         return cancel.waits_for if cancel is not None else None
 
     def _watched(self) -> tuple[Cancel, dt.datetime]:
-        """The flag of a statement that starts now, and now; statement_timeout sets the flag too."""
+        """Starts a statement: returns its cancel flag, which statement_timeout sets too, and the current time."""
         self._finished()
         cancel = Cancel()
         self._cancel = cancel
@@ -456,28 +456,28 @@ class Session:
             self._timer = None
 
     def cancel(self) -> None:
-        """Ends the running statement with 57014."""
+        """Cancels the running statement with 57014."""
         cancel = self._cancel
         if cancel is not None:
             cancel.stop()
 
     def terminate(self) -> None:
-        """Ends the session: its face closes the connection with 57P01."""
+        """Ends the session: the connection is closed with 57P01."""
         self.cancel()
         if self.on_terminate is not None:
             self.on_terminate()
 
-    # -------------------------------------------------------------------------------------------- what clients are told
+    # -------------------------------------------------------------------------------------------- notices and reports
 
     def take_notices(self) -> list[Notice]:
-        """The notices since the last call."""
+        """Returns the notices since the last call."""
         taken = self.notices
         if taken:
             self.notices = []
         return taken
 
     def take_reports(self) -> list[tuple[str, str]]:
-        """Reported settings that changed."""
+        """Returns the reported settings that changed since the last call."""
         return self.settings.changes()
 
     def reports(self) -> dict[str, str]:
@@ -485,7 +485,7 @@ class Session:
         return self.settings.reported()
 
     def close(self) -> None:
-        """Rolls back what is open and frees everything; idempotent."""
+        """Rolls back the open transaction and releases all resources; idempotent."""
         if self._closed:
             return
         self._closed = True

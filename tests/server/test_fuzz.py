@@ -13,7 +13,7 @@ import pytest
 
 from gpudb.server.wire.server import PgServer
 from gpudb.session.database import Database
-from gpudb.session.interfaces import DatabaseFace
+from gpudb.session.interfaces import DatabaseInterface
 from tests.support import raw_wire
 from tests.support.fake_database import FakeDatabase
 from tests.support.raw_wire import SYNC, bind, close, connected, describe, execute, message, parse, query, startup
@@ -121,12 +121,12 @@ DATABASES = pytest.mark.parametrize("make", [FakeDatabase, real], ids=["fake", "
 
 
 @DATABASES
-def test_broken_messages(serve: Callable[..., PgServer], make: Callable[[], DatabaseFace]) -> None:
+def test_broken_messages(serve: Callable[..., PgServer], make: Callable[[], DatabaseInterface]) -> None:
     rounds(serve(make(), authentication_timeout=5), CASES)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 @DATABASES
-def test_many_broken_messages(serve: Callable[..., PgServer], make: Callable[[], DatabaseFace]) -> None:
+def test_many_broken_messages(serve: Callable[..., PgServer], make: Callable[[], DatabaseInterface]) -> None:
     rounds(serve(make(), authentication_timeout=5), SOAK_CASES)

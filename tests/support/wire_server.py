@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudb.server.wire.server import PgServer
-from gpudb.session.interfaces import DatabaseFace
+from gpudb.session.interfaces import DatabaseInterface
 
 Address = tuple[str, int]
 
 
 @contextlib.contextmanager
-def serving(database: DatabaseFace, **options: Any) -> Iterator[PgServer]:
+def serving(database: DatabaseInterface, **options: Any) -> Iterator[PgServer]:
     """A server on a free port of loopback."""
     server = PgServer(database, "127.0.0.1", 0, **options)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -27,7 +27,7 @@ from gpudb.server.wire import messages, replies
 from gpudb.server.wire.messages import ClientGone, ProtocolViolation
 from gpudb.server.wire.portals import Portals
 from gpudb.server.wire.results import Rows, Send, send_copy
-from gpudb.session.interfaces import SessionFace
+from gpudb.session.interfaces import SessionInterface
 from gpudb.session.results import CopyIn, CopyOut, Prepared, Result
 from gpudb.values.binary import decode_utf8
 
@@ -65,7 +65,7 @@ class Conversation:
 
     def __init__(
         self,
-        session: SessionFace,
+        session: SessionInterface,
         send: Send,
         flush: Callable[[], None],
         failure: Callable[[BaseException], GpudbError],

@@ -16,7 +16,7 @@ from gpudb.server.wire import messages, replies, startup
 from gpudb.server.wire.conversation import CANCELED, TERMINATING, Conversation, Ran
 from gpudb.server.wire.messages import ClientGone, ProtocolViolation
 from gpudb.server.wire.stream import DeadlinePassed, Stream
-from gpudb.session.interfaces import SessionFace
+from gpudb.session.interfaces import SessionInterface
 
 if TYPE_CHECKING:
     from gpudb.server.wire.server import PgServer
@@ -28,7 +28,7 @@ _TERMINATE = ord("X")
 class Client(BVContext):
     """A client that was let in: its session, and the key that a cancel request must bring."""
 
-    def __init__(self, session: SessionFace, given: dict[str, str]) -> None:
+    def __init__(self, session: SessionInterface, given: dict[str, str]) -> None:
         super().__init__(session, None, given)
         self.process_id = session.process_id
         self.secret_key = secrets.randbits(32)
@@ -79,7 +79,7 @@ class Handler(BuenaVistaHandler):
         finally:
             session.close()
 
-    def _converse(self, session: SessionFace, given: dict[str, str]) -> None:
+    def _converse(self, session: SessionInterface, given: dict[str, str]) -> None:
         self.client = client = Client(session, given)
         session.on_terminate = self.terminate
         self.server.enter(client)

@@ -17,7 +17,7 @@ from gpudb.errors import SqlError
 from gpudb.server.wire.auth import is_loopback
 from gpudb.server.wire.handler import Client, Handler
 from gpudb.server.wire.statement_log import StatementLog
-from gpudb.session.interfaces import DatabaseFace
+from gpudb.session.interfaces import DatabaseInterface
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class PgServer(BuenaVistaServer):
 
     def __init__(
         self,
-        database: DatabaseFace,
+        database: DatabaseInterface,
         host: str = "127.0.0.1",
         port: int = 5433,
         *,
@@ -158,7 +158,7 @@ class PgServer(BuenaVistaServer):
             return [handler for handler in self._handlers if hasattr(handler, "stream")]
 
 
-def check_exposure(database: DatabaseFace, host: str) -> None:
+def check_exposure(database: DatabaseInterface, host: str) -> None:
     """F0000 unless `host` is loopback or every role that may log in has a password."""
     if _only_loopback(host):
         return

@@ -15,7 +15,7 @@ from gpudb.server.wire import messages, replies
 from gpudb.server.wire.auth import MECHANISM, Scram, is_loopback, trusted
 from gpudb.server.wire.messages import ProtocolViolation, Startup
 from gpudb.server.wire.stream import Stream
-from gpudb.session.interfaces import DatabaseFace, SessionFace
+from gpudb.session.interfaces import DatabaseInterface, SessionInterface
 
 DATABASE = "gpudb"
 
@@ -89,7 +89,7 @@ def settings(given: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def authenticate(stream: Stream, database: DatabaseFace, user: str, host: str) -> None:
+def authenticate(stream: Stream, database: DatabaseInterface, user: str, host: str) -> None:
     """Lets a user in or raises 28P01, 28000, 08P01."""
     role = database.role(user)
     if role is None and is_loopback(host) and not any(each.verifier for each in database.roles().values()):
@@ -120,7 +120,7 @@ def _password_message(stream: Stream) -> bytes:
     return stream.read_bytes(length - 4)
 
 
-def open_session(database: DatabaseFace, given: dict[str, str], host: str) -> SessionFace:
+def open_session(database: DatabaseInterface, given: dict[str, str], host: str) -> SessionInterface:
     """The session that a client let in asks for; 3D000 for another database's name."""
     name = given.get("database") or given["user"]
     if name != DATABASE:
@@ -128,7 +128,7 @@ def open_session(database: DatabaseFace, given: dict[str, str], host: str) -> Se
     return database.session(given["user"], settings(given), host)
 
 
-def greeting(session: SessionFace, key: int) -> bytes:
+def greeting(session: SessionInterface, key: int) -> bytes:
     """What a new session tells its client before the first ReadyForQuery."""
     reports = b"".join(replies.parameter_status(name, value) for name, value in session.reports().items())
     return reports + replies.backend_key_data(session.process_id, key)

@@ -1,3 +1,3 @@
-"""COPY and load_data: between tables and clients or server files."""
+"""COPY, and functions that load files into tables or tables into workers' memory."""
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""pg_prewarm, gpudb_pin, gpudb_unpin and gpudb_evict: a SELECT whose only target is a call of one has workers load a
-table's columns, keep them, or let them go.
+"""pg_prewarm, gpudb_pin, gpudb_unpin and gpudb_evict: cache a table's columns in workers' memory, or release them.
 
-    pg_prewarm('t'::regclass [, mode])   loads the table on every worker; so many blocks of 8192 bytes
-    gpudb_pin('t')                       loads it, and what needs room does not push it out; bytes
-    gpudb_unpin('t')                     undoes that; the bytes that stay
-    gpudb_evict('t')                     lets its columns go; the bytes that are free again
+A statement must be a SELECT whose only target is such a call.
+
+    pg_prewarm('t'::regclass [, mode])   loads the table on every worker; returns the size in blocks of 8192 bytes
+    gpudb_pin('t')                       loads it and exempts it from eviction; returns bytes
+    gpudb_unpin('t')                     allows its eviction; returns the bytes that are still cached
+    gpudb_evict('t')                     evicts its columns; returns the bytes freed
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _MODES = {"prefetch", "read", "buffer"}
 
 
 def held(context: Context, function: str, arguments: list[str | None]) -> int:
-    """What such a call gives. 42883 for other arguments, 42P01 and 42809 for no table, 55000 without workers."""
+    """Runs such a call. 42883 for other arguments, 42P01 and 42809 for no table, 55000 without workers."""
     if not arguments or len(arguments) > (2 if function == "pg_prewarm" else 1):
         raise UndefinedFunction(f"function {function} of {len(arguments)} arguments does not exist")
     if len(arguments) == 2 and (arguments[1] or "").lower() not in _MODES:
@@ -42,7 +43,7 @@ def held(context: Context, function: str, arguments: list[str | None]) -> int:
         message = f"{function} needs workers: the embedded engine reads tables from their files"
         hint = "Start the server with --engine gpu or --engine twin."
         raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
-    size = members.hold(table, FUNCTIONS[function], context.cancel)  # type: ignore[arg-type]
+    size = members.apply(table, FUNCTIONS[function], context.cancel)  # type: ignore[arg-type]
     return -(-size // BLOCK) if function == "pg_prewarm" else size
 
 

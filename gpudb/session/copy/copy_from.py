@@ -1,4 +1,4 @@
-"""COPY FROM: the table and its columns, defaults and WHERE by the engine, and the flow that stores the rows."""
+"""COPY FROM: target columns, defaults and WHERE computed by the engine, and the flow into storage."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOT_IN_COPY = "Generated columns cannot be used in COPY."
 
 
 def target(context: Context, node: Any) -> tuple[Table, tuple[Column, ...]]:
-    """The table, and the columns that the data has, in its order."""
+    """The target table, and the columns of the data in order."""
     if node.relation.schemaname in {"pg_catalog", "information_schema"}:
         message = f"permission denied for table {node.relation.relname}"
         raise SqlError.of("insufficient_privilege", message)
@@ -58,7 +58,7 @@ def target(context: Context, node: Any) -> tuple[Table, tuple[Column, ...]]:
 
 
 def chosen(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
-    """The columns of a column list, all without one; 42703, 42701."""
+    """The columns of a column list, or all columns without one; 42703, 42701."""
     if not names:
         if not table.columns:
             raise FeatureNotSupported("COPY into a table without columns is not supported")
@@ -149,11 +149,11 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
     return CopyFlow(cutter, origin, flow)
 
 
-# ---- what the engine computes: defaults that are no constants, and WHERE
+# ---- computed by the engine: defaults other than constants, generated columns, and WHERE
 
 
 def table_defaults(context: Context, table: Table, listed: Sequence[Column]) -> dict[str, Callable[[int], pa.Array]]:
-    """How to make the defaults of the columns that are not `listed`, by name."""
+    """Functions that compute the defaults of the columns that are not `listed`, by name."""
     made: dict[str, Callable[[int], pa.Array]] = {}
     binder = context.binder()
     for column in table.columns:
@@ -201,7 +201,7 @@ Change = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
 def generating(context: Context, table: Table, before: Change | None) -> Change | None:
-    """Computes a table's generated columns once the rows are those that are kept."""
+    """Adds the computation of generated columns after `before`, which selects rows."""
     if all(column.generated is None for column in table.columns):
         return before
     binder = context.binder()
@@ -227,7 +227,7 @@ def _run(context: Context, query: Select, frame: pa.Table) -> pa.RecordBatch:
 
 
 def _has_subquery(message: Any) -> bool:
-    """Whether a SELECT stands anywhere in a parse tree."""
+    """Whether a parse tree contains a subquery."""
     if message.DESCRIPTOR.name == "SubLink":
         return True
     for field, value in message.ListFields():

@@ -1,4 +1,4 @@
-"""COPY: which way it goes, its options, and the server files that superusers may name."""
+"""COPY: direction, options, and access to server files."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _value(option: Any) -> OptionValue:
 def _check_forced(
     options: CopyOptions, names: tuple[str, ...], relation: str | None, all_names: tuple[str, ...]
 ) -> None:
-    """42703 and 42P10 for the columns that FORCE_… names."""
+    """42703 and 42P10 for the columns of FORCE_… options."""
     for option in ("force_quote", "force_not_null", "force_null"):
         for name in getattr(options, option):
             if name == "*" and getattr(options, option) == "*":

@@ -1,4 +1,4 @@
-"""COPY TO: what is read, and where the rows go."""
+"""COPY TO: the source of the rows, and their destination."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FILE_MODE = 0o644
 
 @dataclass(slots=True)
 class Source:
-    """What COPY TO reads: `columns` of `relation` (None for a query, all of whose columns are written)."""
+    """Source of COPY TO: `columns` of `relation` (None for a query, all of whose columns are written)."""
 
     columns: tuple[ResultColumn, ...]
     all_names: tuple[str, ...]
@@ -39,7 +39,7 @@ class Source:
 
 
 def source(context: Context, node: Any) -> Source:
-    """A table's rows, or those of a query or of a change with RETURNING."""
+    """The source of a table, a query, or a change with RETURNING."""
     if present(node.query):
         return _query(context, node.query)
     name = node.relation
@@ -47,7 +47,7 @@ def source(context: Context, node: Any) -> Source:
     try:
         relation = find_relation(context.binder(), name.schemaname, name.relname)
     except UndefinedTable as missing:
-        # a system catalog, if anything
+        # It may be a system catalog.
         try:
             sample = _bound(context, parse(f"SELECT * FROM {_name(name.schemaname, name.relname)}")[0])
         except UndefinedTable:
@@ -108,7 +108,7 @@ def _query(context: Context, node: Any) -> Source:
 
 
 def _bound(context: Context, statement: RawStatement) -> Source:
-    # not by Session.bind: its plans are kept under the statement's text, which is COPY's
+    # Not by Session.bind: its plans are cached by the statement's text, which is COPY's.
     binder = context.binder()
     binder.text = statement.text
     query = bind_statement(binder, statement)
@@ -137,7 +137,7 @@ def to_client(context: Context, source: Source, options: CopyOptions) -> Result:
 
 
 def to_file(context: Context, source: Source, options: CopyOptions, path: Path) -> Result:
-    """COPY … TO 'file': the file appears whole, or not at all."""
+    """COPY … TO 'file': replaces the file at the end, or leaves it unchanged."""
     result = source.start()
     writer = _writer(context, source, options)
     try:

@@ -1,6 +1,6 @@
-"""load_data and add_files: a SELECT whose only target is a call brings files into a table, in its own transaction.
+"""load_data and add_files: load files into a table within the transaction; also dispatches `cache_functions`.
 
-The functions of `holding`, which load tables into workers' memory, are called in the same way.
+A statement must be a SELECT whose only target is such a call.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ _ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", 
 
 
 def is_load_call(statement: RawStatement) -> bool:
-    """Whether a statement is `SELECT load_data(…)`, or of another of these functions, and nothing else."""
+    """Whether a statement is a SELECT of one call of load_data, add_files or a cache function, and nothing else."""
     return statement.kind == "SelectStmt" and _call(statement) is not None
 
 
 def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
-    """The column of such a statement's row."""
+    """The result column of such a statement."""
     return (ResultColumn(strings(_call(statement).funcname)[0], INT8),)
 
 
 def load_call(context: Context) -> Result | None:
-    """Carries out `SELECT load_data(…)`, `SELECT add_files(…)` and those of `holding`; None for any other SELECT.
+    """Runs `SELECT load_data(…)`, `SELECT add_files(…)` or a cache function; None for any other SELECT.
 
-    add_files(table, pattern) → bigint takes Parquet files as they are (see `storage.load.adopt`); load_data converts:
+    add_files(table, pattern) → bigint adds Parquet files unchanged (see `storage.load.adopt`); load_data converts:
 
     load_data(table, pattern [, delimiter [, quote [, batch_rows [, header [, null_text [, mode]]]]]]) → bigint
 
     | argument | meaning | default |
     |---|---|---|
-    | table | the table's name, with its schema if need be | |
+    | table | the table's name, optionally with its schema | |
     | pattern | a file on the server or a glob: csv, csv.gz, csv.zst, Parquet, Arrow | |
-    | delimiter | between a csv file's fields, one character | `,` |
-    | quote | around a csv file's fields, one character; '' is the default | `"` |
-    | batch_rows | rows that are read from Parquet and Arrow files at once | 100000 |
-    | header | how many lines to skip at the start of each csv file | 0 |
-    | null_text | the unquoted text that is NULL in a csv file | '' |
-    | mode | `append`, or `replace`: the table's rows go, in the same transaction | `append` |
+    | delimiter | separator of a csv file's fields, one character | `,` |
+    | quote | quote of a csv file's fields, one character; '' is the default | `"` |
+    | batch_rows | number of rows per batch read from Parquet and Arrow files | 100000 |
+    | header | number of lines to skip at the start of each csv file | 0 |
+    | null_text | the unquoted text that means NULL in a csv file | '' |
+    | mode | `append`, or `replace`: removes the table's rows in the same transaction | `append` |
 
-    One row: how many rows were loaded. All or nothing, over all files. 42501 unless the user is a superuser.
+    Returns one row: the number of rows loaded. All files are loaded, or none. 42501 unless the user is a superuser.
     """
     text = context.statement.text.lower()
     named = any(each in text for each in _FUNCTIONS)
@@ -176,7 +176,7 @@ def _table(context: Context, name: str) -> Table:
 
 
 def _call(statement: RawStatement) -> Any:
-    """The call's parse tree, if the statement is a SELECT of it alone."""
+    """The parse tree of the call, if the statement is a SELECT of it alone."""
     node: Any = statement.node
     if len(node.target_list) != 1 or any(
         field.name not in {"target_list", "limit_option", "op"} for field, _ in node.ListFields()
@@ -190,7 +190,7 @@ def _call(statement: RawStatement) -> Any:
 
 
 def _argument(context: Context, node: Any) -> str | None:
-    """A constant's text, or a parameter's; 0A000 for anything else."""
+    """The text of a constant or a parameter; 0A000 for any other expression."""
     while kind(node) == "type_cast":
         node = inner(node).arg
     if kind(node) == "param_ref":

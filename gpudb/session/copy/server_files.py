@@ -1,4 +1,4 @@
-"""Server files that COPY and load_data read and write: who may, and how a refusal of the system is told."""
+"""Server files of COPY and load_data: permission, paths, and errors of the operating system."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_file_access(context: Context, reading: bool, *, program: bool = False)
 
 
 def writable_file(name: str) -> Path:
-    """The path of a file to write; 42602 for a relative one."""
+    """The path of a file to write; 42602 for a relative path."""
     if not Path(name).is_absolute():
         raise SqlError.of("invalid_name", "relative path not allowed for COPY to file")
     return Path(name)
@@ -46,7 +46,7 @@ _CONDITIONS = {
 
 
 def file_error(error: OSError, path: Path, reading: bool) -> GpudbError:
-    """An operating system's refusal as PostgreSQL words it."""
+    """Converts an operating system error to PostgreSQL's error."""
     condition = _CONDITIONS.get(error.errno or 0, "io_error")
     way, verb = ("FROM", "read") if reading else ("TO", "write")
     hint = (

@@ -1,4 +1,4 @@
-"""DECLARE, FETCH, MOVE and CLOSE: cursors over a running query."""
+"""DECLARE, FETCH, MOVE and CLOSE."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Statements that define: schemas, tables, constraints, indexes, types, views, sequences and roles."""
+"""Data definition: schemas, tables, constraints, indexes, types, views, sequences, roles and comments."""
 
 from __future__ import annotations

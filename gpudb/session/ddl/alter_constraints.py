@@ -21,12 +21,12 @@ from gpudb.sql.parse.parser import inner
 
 
 def add_constraint(context: Context, table: Table, step: Any) -> None:
-    """ADD [CONSTRAINT name] …, over the rows that are there: 23505, 23514, 23502."""
+    """ADD [CONSTRAINT name] …, checked against the existing rows: 23505, 23514, 23502."""
     put_with_constraints(context, add_constraints(context, table, [(inner(_definition(step)), None)], new=False))
 
 
 def put_with_constraints(context: Context, table: Table) -> None:
-    """Makes a table with new constraints the transaction's, once its rows have been found to hold them."""
+    """Stores a table with new constraints after a check of its rows."""
     before = context.transaction.table(table.oid)
     known = {each.oid for each in before.checks if each.validated}
     new = [each for each in table.checks if each.validated and each.oid not in known]
@@ -58,7 +58,7 @@ def drop_constraint(context: Context, table: Table, step: Any) -> None:
 
 
 def validate_constraint(context: Context, table: Table, step: Any) -> None:
-    """VALIDATE CONSTRAINT name: 42704, 42809 for one that is neither check nor reference, 23514, 23503."""
+    """VALIDATE CONSTRAINT name: 42704, 42809 for one that is neither a check nor a foreign key, 23514, 23503."""
     if step.name not in constraint_names(table):
         raise _missing(table, step.name)
     checked: tuple[Check | ForeignKey, ...] = (*table.checks, *table.foreign_keys)
@@ -84,7 +84,7 @@ def alter_constraint(context: Context, table: Table, step: Any) -> None:
 
 
 def rename_constraint(context: Context, table: Table, old: str, new: str) -> None:
-    """RENAME CONSTRAINT old TO new, and the index that stands behind it: 42704, 42710, 42P07."""
+    """RENAME CONSTRAINT old TO new, and its index: 42704, 42710, 42P07."""
     if old not in constraint_names(table):
         raise SqlError.of("undefined_object", f'constraint "{old}" for table "{table.name}" does not exist')
     check_constraint_free(table, new)
@@ -100,7 +100,7 @@ def rename_constraint(context: Context, table: Table, old: str, new: str) -> Non
 
 
 def without_columns(table: Table, names: Container[str]) -> Table:
-    """The table without the constraints and indexes that dropped columns take along."""
+    """The table without the constraints and indexes over dropped columns."""
     if any(name in names for name in table.primary_key):
         table = replace(table, primary_key=(), primary_key_name=None)
     kept = tuple(c for c in table.constraints if not any(name in names for name in c.columns))
@@ -108,7 +108,7 @@ def without_columns(table: Table, names: Container[str]) -> Table:
 
 
 def with_renamed_column(table: Table, old: str, new: str) -> tuple[Constraint, ...]:
-    """The table's constraints and indexes once a column has another name."""
+    """The table's constraints and indexes after a column is renamed."""
     made: list[Constraint] = []
     for each in table.constraints:
         if old in each.columns:

@@ -1,4 +1,4 @@
-"""DROP TYPE and DROP DOMAIN with what depends on them; RENAME, SET SCHEMA, OWNER TO and COMMENT of types."""
+"""DROP TYPE and DROP DOMAIN with their dependents; RENAME, SET SCHEMA, OWNER TO and COMMENT of types."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ User = Table | View | TypeDefinition | Routine
 
 
 def _users(context: Context, made: TypeDefinition, gone: set[int]) -> list[tuple[str, User]]:
-    """What uses a type, each as messages name it."""
+    """The objects that use a type, each as messages name it."""
     catalog = context.transaction.catalog
     found: list[tuple[str, User]] = []
     for other in catalog.types.values():
@@ -197,7 +197,7 @@ def own_type(context: Context, names: tuple[str, ...], owner: str, what: str) ->
 
 
 def renamed_type(made: TypeDefinition, schema: str, name: str) -> TypeDefinition:
-    """A type under another name."""
+    """A type with another schema and name."""
     user = replace(made.user, schema=schema, name=name)
     changed = replace(made.type, domain=user) if made.type.domain is not None else replace(made.type, user=user)
     return replace(made, schema=schema, name=name, type=changed)

@@ -1,4 +1,4 @@
-"""ALTER TABLE in its column, constraint and owner forms."""
+"""ALTER TABLE: actions on columns, constraints, storage and ownership."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ _PASSES = (
 
 
 def _pass(step: Any) -> int:
-    """PostgreSQL takes the actions of one ALTER TABLE in this order, whatever it says first."""
+    """The pass of an action: PostgreSQL runs the actions of one ALTER TABLE in this order, not as written."""
     action = _action(step)
     if action == "ColumnDefault" and not present(definition_of(step)):
         return 0  # DROP DEFAULT
@@ -127,7 +127,7 @@ def _pass(step: Any) -> int:
 
 
 def spoken_kind(object_type: int) -> str:
-    """A kind of object as statements call it."""
+    """A kind of object as command tags name it."""
     return str(pg.ObjectType.Name(object_type)).removeprefix("OBJECT_").replace("MATVIEW", "MATERIALIZED VIEW")
 
 
@@ -177,7 +177,7 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
 
 
 def _rewritten(context: Context, old: Table, made: Table, changed: dict[str, Expr], rel: int = 1) -> None:
-    """Puts `made` in the place of `old`, every row computed anew: `changed` gives columns over relation `rel`."""
+    """Replaces table `old` by `made` and rewrites every row; `changed` computes columns over relation `rel`."""
     batches = list(run_query(context, every_row(old, made.columns, changed, rel)))
     fresh = tuple(replace(c, field_id=0) if c.name in changed else c for c in made.columns)
     put_relation(context, replace(made, columns=fresh))
@@ -276,7 +276,7 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
         raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")
     made = _with_column(table, made_column, column.name)
     if made.checks:
-        violations(context.binder(), made)  # which still mean something
+        violations(context.binder(), made)  # 42804 and the like if a check no longer binds
     if not present(definition.raw_default) and (
         not table.files or (target.domain is None and widens(column.type, target))
     ):
@@ -286,7 +286,7 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
 
 
 def _retyped(context: Context, table: Table, column: Column, target: SqlType, using: Any) -> tuple[Expr, int]:
-    """A column's value as one of another type, by USING where that is given, and the table's number in it; 42804."""
+    """A column's value converted to another type, or its USING expression, and the table's relation number; 42804."""
     binder = context.binder()
     rel = binder.rel()
     scope = Scope()
@@ -309,7 +309,7 @@ def _retyped(context: Context, table: Table, column: Column, target: SqlType, us
 
 
 def _check_default(context: Context, column: Column, target: SqlType) -> None:
-    """42804 for a default that a column of another type cannot have: a literal is of the type that the column had."""
+    """42804 for a default that does not convert to the new type: a literal has the column's old type."""
     binder = context.binder()
     assert column.default is not None
     node = parsed(column.default)
@@ -324,7 +324,7 @@ def _check_default(context: Context, column: Column, target: SqlType) -> None:
 
 
 def _set_logged(context: Context, table: Table, step: Any) -> None:
-    """SET LOGGED and UNLOGGED: every table is as durable as a logged one."""
+    """SET LOGGED and UNLOGGED: no effect, every table is durable."""
 
 
 def _set_parameters(context: Context, table: Table, step: Any) -> None:
@@ -333,7 +333,7 @@ def _set_parameters(context: Context, table: Table, step: Any) -> None:
 
 
 def _set_storage(context: Context, table: Table, step: Any) -> None:
-    """SET STORAGE, SET COMPRESSION and SET STATISTICS: how files hold a column is storage's own."""
+    """SET STORAGE, SET COMPRESSION and SET STATISTICS: checked, without effect on files."""
     find_column(table, step.name)
 
 

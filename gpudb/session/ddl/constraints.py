@@ -1,4 +1,4 @@
-"""Constraints as CREATE TABLE and ALTER TABLE define them: keys, references and checks become part of a table."""
+"""Constraints in CREATE TABLE and ALTER TABLE: keys, foreign keys and checks are added to a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpudb.sql.bind.dml.checks import bind_check, stored_text, used_columns
 from gpudb.sql.parse.parser import inner, strings
 
 Definition = tuple[Any, str | None]
-"""A Constraint message, and the column that it stands behind if it is a column's."""
+"""A Constraint message, and the name of its column if it is a column constraint."""
 
 _LATER = {pg.CONSTR_PRIMARY: 1, pg.CONSTR_UNIQUE: 2, pg.CONSTR_FOREIGN: 3}
 _ENFORCED = {pg.CONSTR_CHECK, pg.CONSTR_FOREIGN}
@@ -27,11 +27,11 @@ _ATTRIBUTES = {
     pg.CONSTR_ATTR_DEFERRED: "INITIALLY DEFERRED", pg.CONSTR_ATTR_IMMEDIATE: "INITIALLY IMMEDIATE",
 }  # fmt: skip
 CONSTRAINTS = frozenset({*_LATER, pg.CONSTR_CHECK, *_ATTRIBUTES})
-"""What `column_constraints` takes; the other kinds of Constraint message are a column's own."""
+"""Constraint types that `column_constraints` returns; the other types set properties of a column."""
 
 
 def column_constraints(nodes: Iterable[Any], column: str) -> list[Definition]:
-    """The constraints of a ColumnDef message that are the table's; 42601 for attributes of none."""
+    """The table constraints of a ColumnDef message; 42601 for attributes without a constraint."""
     made: list[Definition] = []
     said: set[int] = set()
     for node in map(inner, nodes):
@@ -49,7 +49,7 @@ def column_constraints(nodes: Iterable[Any], column: str) -> list[Definition]:
 
 
 def _attribute(node: Any, attribute: int, said: set[int]) -> None:
-    """What is said behind a constraint of a column about when it is looked at."""
+    """Applies DEFERRABLE and INITIALLY attributes to the column constraint before them."""
     if node is None or node.contype not in _LATER:
         raise SqlError.of("syntax_error", f"misplaced {_ATTRIBUTES[attribute]} clause")
     if attribute == pg.CONSTR_ATTR_DEFERRED:
@@ -61,10 +61,10 @@ def _attribute(node: Any, attribute: int, said: set[int]) -> None:
 
 
 def add_constraints(context: Context, table: Table, definitions: Sequence[Definition], *, new: bool) -> Table:
-    """The table with more constraints, under OIDs that the transaction's catalog has given out.
+    """The table with more constraints, whose OIDs are allocated in the transaction's catalog.
 
-    `new` says that the table is being made. Rows that are there are not looked at: `Transaction.set_catalog` does so
-    for keys, `put_with_constraints` for the others. 42P16, 42710, 42P07, 42703, 42701; 0A000 for other kinds.
+    `new` is whether the table is being created. Existing rows are not checked: `Transaction.set_catalog` checks keys,
+    `put_with_constraints` the others. 42P16, 42710, 42P07, 42703, 42701; 0A000 for other kinds.
     """
     ordered = sorted(definitions, key=lambda each: _LATER.get(each[0].contype, 0))
     fresh: set[str] = set()
@@ -155,7 +155,7 @@ def _with_key(context: Context, table: Table, node: Any, names: tuple[str, ...],
 
 
 def _said_before(table: Table, names: tuple[str, ...], distinct: bool) -> bool:
-    """Whether a table that is being made has that key already: PostgreSQL keeps one of them."""
+    """Whether a table that is being created has the same key already: PostgreSQL creates one of them."""
     return any(key.columns == names and key.nulls_distinct == distinct for key in table.keys)
 
 

@@ -96,7 +96,7 @@ def _elements(context: Context, elements: Any) -> tuple[list[Column], list[Defin
 
 
 def column_definition(context: Context, node: Any) -> Column:
-    """A ColumnDef message as a column; its constraints that are the table's are left to `column_constraints`."""
+    """A ColumnDef message as a column, without its table constraints (see `column_constraints`)."""
     if node.colname in _RESERVED:
         message = f'column name "{node.colname}" conflicts with a system column name'
         raise SqlError.of("duplicate_column", message)
@@ -134,7 +134,7 @@ def column_definition(context: Context, node: Any) -> Column:
 
 
 def is_table_of_query(statement: RawStatement) -> bool:
-    """Whether a statement is CREATE TABLE AS a SELECT, whose parameters a client may give."""
+    """Whether a statement is CREATE TABLE AS a SELECT, which may have parameters."""
     node: Any = statement.node
     if statement.kind != "CreateTableAsStmt" or node.objtype == pg.OBJECT_MATVIEW:
         return False
@@ -142,7 +142,7 @@ def is_table_of_query(statement: RawStatement) -> bool:
 
 
 def describe_table_as(context: Context) -> tuple[tuple[SqlType, ...], None]:
-    """The types of the parameters `$n` of a CREATE TABLE AS, which gives no columns."""
+    """The types of the parameters `$n` of a CREATE TABLE AS, and no columns."""
     binder = context.binder(describing=True)
     binder.declare_parameters(context.parameter_oids)
     source: Any = context.statement.node

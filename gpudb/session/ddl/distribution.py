@@ -1,4 +1,4 @@
-"""DISTRIBUTE BY: of a new table, and as an action of ALTER TABLE, which writes the rows to their buckets."""
+"""DISTRIBUTE BY in CREATE TABLE, and in ALTER TABLE, which moves rows to their buckets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gpudb.storage.iceberg.buckets import check_hashable
 
 
 def declared(statement: RawStatement, columns: Sequence[Column]) -> Distribution | None:
-    """What a statement's DISTRIBUTE BY says of a table of these columns.
+    """The distribution that a statement's DISTRIBUTE BY declares for a table of these columns.
 
-    42703 for a column that is not there, 42601 for HASH without one, 0A000 for several or one that has no hash.
+    42703 for an unknown column, 42601 for HASH without one, 0A000 for several columns or a type without a hash.
     """
     clause = statement.distribution
     if clause is None:
@@ -41,7 +41,7 @@ def declared(statement: RawStatement, columns: Sequence[Column]) -> Distribution
 
 
 def alter_distribution(context: Context, table: Table, step: Any) -> None:
-    """ALTER TABLE … DISTRIBUTE BY …, and SET TABLESPACE, which stands for it in the tree."""
+    """ALTER TABLE … DISTRIBUTE BY …, which the parse tree represents as SET TABLESPACE."""
     clause = context.statement.distribution
     if clause is None or not clause.alters or step.name != TABLESPACE:
         raise FeatureNotSupported("ALTER TABLE action SetTableSpace is not supported")
@@ -49,7 +49,7 @@ def alter_distribution(context: Context, table: Table, step: Any) -> None:
     context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
     if not table.files or (made.hashed_by is None and table.hashed_by is None):
         return
-    # Files are of one bucket each, or of none: all are written anew.
+    # A file has rows of one bucket, or of none: all files are rewritten.
     stream = run_query(context, every_row(table, table.columns, {}))
     try:
         context.transaction.replace(table.oid, table.files, iter(stream), check_keys=False)
@@ -58,7 +58,7 @@ def alter_distribution(context: Context, table: Table, step: Any) -> None:
 
 
 def check_stays(table: Table, column: str) -> None:
-    """0A000 for the column by which a table is distributed, which is to be dropped."""
+    """0A000 for dropping the distribution column of a table."""
     if table.hashed_by is not None and table.hashed_by.name == column:
         message = f'column "{column}", by which table "{table.name}" is distributed, cannot be dropped'
         raise FeatureNotSupported(message, hint="Distribute the table otherwise first.")

@@ -107,7 +107,7 @@ def _with_check(
     text = deparse_expression(constraint.raw_expr)
     bind_check(context.binder(), text, replace(made.type, domain=None))
     oid, catalog = catalog.allocate_oid()
-    # PostgreSQL tests them by their names.
+    # PostgreSQL checks them in order of name.
     checks = sorted((*made.checks, Check(oid, name, text)), key=lambda each: each.name)
     return replace(made, checks=tuple(checks)), catalog
 
@@ -198,7 +198,7 @@ def _drop_constraint(context: Context, made: TypeDefinition, node: Any) -> None:
 
 
 def _validate(context: Context, made: TypeDefinition, node: Any) -> None:
-    """Every constraint was held against the rows when it was added."""
+    """No effect: every constraint was checked against the rows when it was added."""
     if all(each.name != node.name for each in made.checks):
         raise UndefinedObject(f'constraint "{node.name}" of domain "{made.name}" does not exist')
 
@@ -227,7 +227,7 @@ def rename_domain_constraint(context: Context, node: Any) -> Result:
 
 
 def _columns(context: Context, made: TypeDefinition) -> list[tuple[Table, Column, int]]:
-    """The tables' columns of a domain or of one over it; 0A000 where it is inside another type."""
+    """The table columns of a domain or of a domain over it; 0A000 if another type contains it."""
     over = {made.oid}
     for each in context.transaction.catalog.types.values():
         if each.parent in over:

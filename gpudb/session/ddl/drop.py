@@ -1,4 +1,4 @@
-"""DROP of schemas, tables and views with what depends on them."""
+"""DROP of relations, indexes, schemas, types and routines, with their dependents."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def drop(context: Context) -> Result:
 
 
 def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bool) -> Relation | None:
-    """The relation that DROP names; None for one that need not be there and is not."""
+    """The relation of a DROP; None if it does not exist and IF EXISTS is given."""
     catalog = context.transaction.catalog
     path = schema_path(context, names[-2] if len(names) > 1 else "")
     if len(names) > 1 and names[-2] not in (*catalog.schemas, "pg_temp"):
@@ -87,7 +87,7 @@ def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bo
 
 
 def _goes_along(relation: Relation) -> bool:
-    """Whether a relation goes with another one: a column's sequence does."""
+    """Whether a relation is dropped with another one: the sequence of a column is."""
     return isinstance(relation, Sequence) and relation.owned_by is not None
 
 

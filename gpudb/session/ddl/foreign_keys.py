@@ -1,4 +1,4 @@
-"""FOREIGN KEY as CREATE TABLE and ALTER TABLE define it, and what may not be taken away from under one."""
+"""FOREIGN KEY in CREATE TABLE and ALTER TABLE, and keys that foreign keys depend on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpudb.sql.parse.parser import strings
 
 
 def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...], name: str, oid: int) -> ForeignKey:
-    """A Constraint message of kind FOREIGN. 42P01, 42809, 42703, 42830, 42704, 42804, 42P16."""
+    """The foreign key of a Constraint message. 42P01, 42809, 42703, 42830, 42704, 42804, 42P16."""
     known = {column.name for column in table.columns}
     for each in columns:
         if each not in known:
@@ -99,11 +99,11 @@ def _check_types(table: Table, referenced: Table, name: str, columns: Sequence[s
             raise SqlError.of("datatype_mismatch", message, detail=detail) from None
 
 
-# ------------------------------------------------------------------------------------------------ what stands on a key
+# ------------------------------------------------------------------------------------------------ referenced keys
 
 
 def release_key(context: Context, table: Table, columns: tuple[str, ...], name: str, *, cascade: bool) -> None:
-    """Before a key is dropped: 2BP01 for the foreign keys of others that need it; CASCADE drops them."""
+    """Checks that a key can be dropped: 2BP01 for foreign keys that depend on it; CASCADE drops them."""
     found = keys_upon(context.transaction.catalog, table, columns, name)
     on = f"index {name}"
     told = [Dependent(f"constraint {foreign.name} on {named(context, owner)}", on) for owner, foreign in found]
@@ -112,7 +112,7 @@ def release_key(context: Context, table: Table, columns: tuple[str, ...], name: 
 
 
 def keys_upon(catalog: Catalog, table: Table, columns: tuple[str, ...], name: str) -> list[tuple[Table, ForeignKey]]:
-    """The foreign keys that need a key of a table: there is no other one of the same columns."""
+    """The foreign keys that depend on a key: none if the table has another key of the same columns."""
     if any(set(key.columns) == set(columns) and key.name != name for key in table.keys):
         return []
     found = [each for each in referencing(catalog, table.oid) if set(each[1].referenced) == set(columns)]
@@ -128,7 +128,7 @@ def without_keys(context: Context, found: Sequence[tuple[Table, ForeignKey]]) ->
 
 
 def renamed_reference(catalog: Catalog, oid: int, old: str, new: str) -> Catalog:
-    """The catalog in which foreign keys know a referenced column by another name."""
+    """The catalog after a referenced column is renamed."""
     for owner, _ in referencing(catalog, oid):
         current = catalog.by_oid(owner.oid)
         assert isinstance(current, Table)

@@ -1,4 +1,4 @@
-"""Stored generated columns: checked when they are defined, and what ALTER TABLE may do about them."""
+"""Stored generated columns: checks at definition and in ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_generations(context: Context, table: str, columns: Sequence[Column], e
 
 
 def columns_in(text: str) -> set[str]:
-    """The columns that an expression names."""
+    """The columns that an expression reads."""
     return set(_references(checks.parsed(text)))
 
 
@@ -51,19 +51,19 @@ def _references(node: Any) -> Iterable[str]:
 
 
 def users_of(table: Table, name: str) -> list[Column]:
-    """The generated columns of a table that are made of one of its columns."""
+    """The generated columns of a table that read one of its columns."""
     return [c for c in table.columns if c.generated is not None and c.name != name and name in columns_in(c.generated)]
 
 
 def renamed(columns: Iterable[Column], old: str, new: str) -> tuple[Column, ...]:
-    """Columns whose generation expressions follow a column's new name."""
+    """Columns whose generation expressions use a column's new name."""
     return tuple(
         c if c.generated is None else replace(c, generated=checks.renamed(c.generated, old, new)) for c in columns
     )
 
 
 def check_retyped(table: Table, column: Column) -> None:
-    """0A000 for another type of a column that a generated one is made of."""
+    """0A000 for a new type of a column that a generated column reads."""
     users = users_of(table, column.name)
     if users:
         detail = f'Column "{column.name}" is used by generated column "{users[0].name}".'
@@ -71,7 +71,7 @@ def check_retyped(table: Table, column: Column) -> None:
 
 
 def check_default(table: Table, column: Column) -> None:
-    """42601 for a default where the column has its value from elsewhere."""
+    """42601 for a default of an identity column or a generated column."""
     where = f'column "{column.name}" of relation "{table.name}"'
     if column.identity:
         hint = "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."
@@ -82,7 +82,7 @@ def check_default(table: Table, column: Column) -> None:
 
 
 def drop_expression(context: Context, table: Table, column: Column, *, missing_ok: bool) -> Column:
-    """ALTER COLUMN … DROP EXPRESSION [IF EXISTS]: the values stay."""
+    """ALTER COLUMN … DROP EXPRESSION [IF EXISTS]: keeps the values."""
     if column.generated is None:
         message = f'column "{column.name}" of relation "{table.name}" is not a stored generated column'
         if not missing_ok:

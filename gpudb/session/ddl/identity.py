@@ -1,4 +1,4 @@
-"""Columns that number themselves: SERIAL types, GENERATED … AS IDENTITY, and ALTER TABLE … IDENTITY."""
+"""Serial and identity columns, and ALTER TABLE … IDENTITY."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _INTEGERS = {"int2", "int4", "int8"}
 def with_sequences(
     context: Context, schema: str, table: str, elements: Iterable[Any], *, temporary: bool
 ) -> tuple[list[Any], list[tuple[Sequence, str]]]:
-    """A table's elements with SERIAL and IDENTITY written out, and the sequences made for them, by column.
+    """Expands SERIAL and IDENTITY in a table's elements; returns these and the new sequences with their columns.
 
-    A serial column becomes an integer that is not null and defaults to its sequence's next value, and so does an
-    identity column. `own` then ties the sequences to the table.
+    A serial or identity column becomes a NOT NULL integer whose default draws from its sequence. `own` then assigns the
+    sequences to the table.
     """
     made: list[Any] = []
     sequences: list[tuple[Sequence, str]] = []
@@ -50,7 +50,7 @@ def with_sequences(
 
 
 def own(context: Context, table: int, sequences: Iterable[tuple[Sequence, str]]) -> None:
-    """Ties sequences to the columns that they were made for."""
+    """Assigns sequences to the columns for which they were created."""
     catalog = context.transaction.catalog
     for sequence, column in sequences:
         catalog = catalog.with_relation(replace(sequence, owned_by=(table, column)))
@@ -59,7 +59,7 @@ def own(context: Context, table: int, sequences: Iterable[tuple[Sequence, str]])
 
 
 def copy_identities(context: Context, oid: int) -> None:
-    """Gives a table made LIKE another sequences of its own for the identity columns that it has from there."""
+    """Creates separate sequences for the identity columns that a table LIKE another one has copied."""
     table = context.transaction.table(oid)
     columns = []
     for column in table.columns:
@@ -80,7 +80,7 @@ def copy_identities(context: Context, oid: int) -> None:
 
 
 def _numbered(context: Context, schema: str, table: str, column: Any, temporary: bool) -> Sequence | None:
-    """Writes a column's SERIAL or IDENTITY out; the sequence that it draws from, or None."""
+    """Expands SERIAL or IDENTITY of a column; returns its sequence, or None."""
     names = strings(column.type_name.names)
     constraints = [inner(each) for each in column.constraints]
     identity = [each for each in constraints if each.contype == pg.CONSTR_IDENTITY]
@@ -122,7 +122,7 @@ def _numbered(context: Context, schema: str, table: str, column: Any, temporary:
 
 
 def check_identity_type(item: SqlType) -> None:
-    """22023 for an identity column that is no integer."""
+    """22023 for an identity column of another type than an integer."""
     if item.name not in _INTEGERS:
         message = "identity column type must be smallint, integer, or bigint"
         raise SqlError.of("invalid_parameter_value", message)
@@ -160,7 +160,7 @@ def default_text(sequence: Sequence) -> str:
 
 
 def add_identity(context: Context, table: Table, column: Column, constraint: Any) -> Column:
-    """ALTER COLUMN … ADD GENERATED … AS IDENTITY; 55000 where the column is not ready for it."""
+    """ALTER COLUMN … ADD GENERATED … AS IDENTITY; 55000 for a nullable column or one with a default."""
     where = f'column "{column.name}" of relation "{table.name}"'
     check_identity_type(column.type)
     if not column.not_null:
@@ -197,7 +197,7 @@ def set_identity(context: Context, table: Table, column: Column, options: Iterab
 
 
 def drop_identity(context: Context, table: Table, column: Column, *, missing_ok: bool) -> Column:
-    """ALTER COLUMN … DROP IDENTITY [IF EXISTS]: the sequence goes with it."""
+    """ALTER COLUMN … DROP IDENTITY [IF EXISTS]: drops the sequence too."""
     if not column.identity:
         message = f'column "{column.name}" of relation "{table.name}" is not an identity column'
         if not missing_ok:

@@ -1,7 +1,7 @@
-"""CREATE INDEX and DROP INDEX: a unique one is enforced, any other is a declaration that the catalog shows.
+"""CREATE INDEX and DROP INDEX: a unique index is enforced, any other is a declaration in the catalog.
 
-Tables are read by their files' ranges, row groups and Bloom filters, so that an index would have nothing to find; the
-declaration is kept since programs that set a schema up, or look at one, expect their indexes to be there.
+Scans use the ranges, row groups and Bloom filters of files, so that an index has no use. The declaration is stored
+since programs that create or inspect a schema expect their indexes.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _option(node: Any) -> int:
 
 
 def find_index(context: Context, names: tuple[str, ...]) -> tuple[Table, str] | None:
-    """The table that an index of a qualified name belongs to, and the index's name."""
+    """The table and the name of an index; None if there is none."""
     path = names[-2:-1] or context.session.search_path()
     for schema in path:
         for table in context.transaction.catalog.tables():
@@ -136,7 +136,7 @@ def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool, ca
 
 
 def rename_index(context: Context, names: tuple[str, ...], new: str, *, missing_ok: bool) -> None:
-    """ALTER INDEX … RENAME TO: the constraint behind an index takes its name too. 42P01, 42P07."""
+    """ALTER INDEX … RENAME TO: renames the constraint of the index too. 42P01, 42P07."""
     found = find_index(context, names)
     if found is None:
         if missing_ok:
@@ -153,7 +153,7 @@ def rename_index(context: Context, names: tuple[str, ...], new: str, *, missing_
 
 
 def comment_on_index(context: Context, names: tuple[str, ...], text: str | None) -> None:
-    """COMMENT ON INDEX of an index that is no constraint's; 42P01."""
+    """COMMENT ON INDEX of an index without a constraint; 42P01."""
     found = find_index(context, names)
     if found is None:
         raise UndefinedTable(f'relation "{".".join(names)}" does not exist')
@@ -170,7 +170,7 @@ def _renamed(each: Constraint, name: str, new: str) -> Constraint:
 
 
 def _own(table: Table, name: str) -> Constraint | None:
-    """The index of that name, if no constraint needs it."""
+    """The index of that name, unless it belongs to a constraint."""
     for each in table.constraints:
         if each.name == name and (isinstance(each, Index) or (isinstance(each, Unique) and each.index)):
             return each

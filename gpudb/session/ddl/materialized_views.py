@@ -1,4 +1,4 @@
-"""CREATE and REFRESH MATERIALIZED VIEW: a table of a query's rows, computed anew when asked for."""
+"""CREATE and REFRESH MATERIALIZED VIEW: a table with the rows of a query."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def create_materialized_view(context: Context) -> Result:
 def refresh(context: Context) -> Result:
     """REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH NO DATA].
 
-    Readers keep the snapshot that they have either way, so CONCURRENTLY does the same once its conditions hold.
+    Readers keep their snapshot in any case, so CONCURRENTLY only adds its checks.
     """
     node: Any = context.statement.node
     context.check_writable("REFRESH MATERIALIZED VIEW")
@@ -98,7 +98,7 @@ def _check_concurrent(table: Table) -> None:
 
 
 def _bound(context: Context, table: Table) -> Query:
-    """The stored query, bound as a view's is: its names carry their schemas."""
+    """Binds the stored query, whose names are qualified."""
     assert table.query is not None
     binder = context.binder()
     binder.text, binder.search_path = table.query, (table.schema, "public")
@@ -106,7 +106,7 @@ def _bound(context: Context, table: Table) -> Query:
 
 
 def _filled(context: Context, table: Table, query: Query) -> int:
-    """Puts the query's rows in the place of those that are there, and says how many they are."""
+    """Replaces the rows by those of the query; returns their number."""
     columns: tuple[Column, ...] = table.columns
     stream = run_query(context, as_stored(query, columns))
     try:

@@ -1,4 +1,4 @@
-"""The columns of a table or view made from a query: their names, their types, and rows held as they are stored."""
+"""Columns of a table or view created from a query, and queries that compute stored rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _check_fields(name: str, item: SqlType) -> None:
 
 
 def check_column_type(name: str, item: SqlType) -> None:
-    """0A000 or 42P16 for a type that no column may have."""
+    """0A000 or 42P16 for a type that a column cannot have."""
     base = item.element or item
     if base.user is not None and base.user.kind == "c":
         _check_fields(name, base)
@@ -32,7 +32,7 @@ def check_column_type(name: str, item: SqlType) -> None:
 
 
 def as_stored(query: Query, columns: tuple[Column, ...]) -> Query:
-    """The query with its columns held as the table holds them."""
+    """The query with its columns cast to the types of the table's columns."""
     rel = 1_000_000
     targets = []
     for index, (output, column) in enumerate(zip(query.columns, columns, strict=True)):
@@ -43,7 +43,7 @@ def as_stored(query: Query, columns: tuple[Column, ...]) -> Query:
 
 
 def every_row(old: Table, columns: Sequence[Column], changed: Mapping[str, Expr], rel: int = 1) -> Select:
-    """All rows of a table, for these columns in the place of its own; `changed` gives some, over relation `rel`."""
+    """A query of all rows of a table for new columns; `changed` computes some of them over relation `rel`."""
     places = {column.name: index for index, column in enumerate(old.columns)}
     targets = tuple(
         changed[c.name] if c.name in changed else Reference(rel, places[c.name], c.type, c.name) for c in columns
@@ -52,7 +52,7 @@ def every_row(old: Table, columns: Sequence[Column], changed: Mapping[str, Expr]
 
 
 def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Column, ...]:
-    """A query's columns as those of a table or view; numerics without modifier are stored carried."""
+    """A query's columns as those of a table or view; numerics without modifier are stored with carried scale."""
     if not query.columns:
         raise FeatureNotSupported("rows without columns are not supported")
     if len(names) > len(query.columns):

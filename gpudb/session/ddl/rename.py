@@ -98,13 +98,13 @@ def rename(context: Context) -> Result:
 
 
 def _keep_views(context: Context, relation: Relation, column: Column) -> None:
-    """Views that read a column go on under its old name."""
+    """Gives views over a renamed column an alias with its old name."""
     catalog, place = context.transaction.catalog, relation.columns.index(column)
     context.transaction.set_catalog(column_renamed(catalog, relation, place, column.name))
 
 
 def _check_kind(relation: Relation, what: str) -> None:
-    """42809 for a relation that is not what ALTER calls it; ALTER TABLE takes any."""
+    """42809 for a relation of another kind than ALTER names; ALTER TABLE accepts any."""
     materialized = isinstance(relation, Table) and relation.query is not None
     fits = {"VIEW": isinstance(relation, View), "MATVIEW": materialized, "SEQUENCE": isinstance(relation, Sequence)}
     if not fits.get(what, True):

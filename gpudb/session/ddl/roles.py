@@ -1,4 +1,4 @@
-"""CREATE, ALTER and DROP ROLE with passwords, kept as SCRAM-SHA-256 verifiers; GRANT and REVOKE are refused."""
+"""CREATE, ALTER and DROP ROLE; passwords are stored as SCRAM-SHA-256 verifiers. GRANT and REVOKE are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FLAGS = {"superuser": "superuser", "canlogin": "login", "createdb": "createdb",
 
 
 def _privileged(context: Context) -> None:
-    """Only superusers and roles with CREATEROLE change roles; 42501."""
+    """42501 unless the user is a superuser or has CREATEROLE."""
     role = context.transaction.catalog.roles.get(context.session.user)
     if role is None or not (role.superuser or role.createrole):
         raise SqlError.of("insufficient_privilege", "permission denied to change roles")
@@ -84,7 +84,7 @@ def alter_role_set(context: Context) -> Result:
 
 
 def drop_role(context: Context) -> Result:
-    """DROP ROLE | USER [IF EXISTS] name, …; 2BP01 while it owns something."""
+    """DROP ROLE | USER [IF EXISTS] name, …; 2BP01 if it owns an object."""
     node: Any = context.statement.node
     context.check_writable("DROP ROLE")
     _privileged(context)

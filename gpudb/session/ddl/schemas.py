@@ -1,4 +1,4 @@
-"""CREATE SCHEMA with its elements, its owner, and other names for schemas and what is in them."""
+"""CREATE SCHEMA with its elements, OWNER TO, and renamed schemas and relations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpudb.sql.parse.parser import RawStatement, deparse, inner, strings
 from gpudb.sql.rewrite import rewrite_renamed
 from gpudb.sql.rewrite.rule import RelationNames
 
-# PostgreSQL carries a schema's elements out by kind, whatever the order in which they stand.
+# PostgreSQL creates a schema's elements in order of kind, not as written.
 _ELEMENTS = {"CreateSeqStmt": "sequence", "CreateStmt": "relation", "ViewStmt": "view", "IndexStmt": "relation"}
 
 
@@ -47,7 +47,7 @@ def create_schema(context: Context) -> Result:
 
 
 def _make_elements(context: Context, schema: str, elements: Any) -> None:
-    """Makes a schema's elements, which look for names in it first."""
+    """Creates a schema's elements, with the schema first in the search path."""
     found = [inner(each) for each in elements]
     for each in found:
         if each.DESCRIPTOR.name not in _ELEMENTS:
@@ -108,11 +108,11 @@ def change_owner(context: Context) -> Result:
     return Result("ALTER SCHEMA")
 
 
-# ---- other names
+# ---- renames
 
 
 def renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
-    """The catalog with a schema under another name, and what is in it and names it; 3F000, 42P06, 42939."""
+    """The catalog after a schema is renamed, with the objects in it and references to it; 3F000, 42P06, 42939."""
     if old not in catalog.schemas:
         raise SqlError.of("invalid_schema_name", f'schema "{old}" does not exist')
     if new in catalog.schemas or new in SYSTEM_SCHEMAS:
@@ -131,7 +131,7 @@ def renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
 
 
 def with_moved(catalog: Catalog, places: RelationNames, schemas: dict[str, str] | None = None) -> Catalog:
-    """The catalog with relations under other names, in the queries of views and in routines' bodies too."""
+    """The catalog after relations are renamed or moved, in the queries of views and the bodies of routines too."""
     relations: list[Relation] = []
     changed = schemas or {}
     for key, relation in catalog.relations.items():

@@ -1,4 +1,4 @@
-"""CREATE SEQUENCE and ALTER SEQUENCE: what may be said of a sequence, and what is checked of it."""
+"""CREATE SEQUENCE and ALTER SEQUENCE: options and checks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def create_sequence(context: Context) -> Result:
 def new_sequence(
     context: Context, schema: str, name: str, item: SqlType, options: Iterable[Any], *, temporary: bool
 ) -> Sequence:
-    """A sequence that is not in the catalog yet; its OID and file are drawn."""
+    """Creates a sequence that is not in the catalog yet; its OID and file number are allocated."""
     oid, catalog = context.transaction.catalog.allocate_oid()
     file, catalog = catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
@@ -67,7 +67,7 @@ def alter_sequence(context: Context) -> Result:
 
 
 def altered(context: Context, sequence: Sequence, options: Iterable[Any]) -> None:
-    """Changes a sequence by options; with RESTART it goes on in a new file, so that a rollback finds the old one."""
+    """Changes a sequence by options; RESTART continues in a new file, so that a rollback restores the old one."""
     given = _options(context, options)
     if sequence.identity and "owned_by" in given:
         table = context.transaction.catalog.by_oid(sequence.owned_by[0]) if sequence.owned_by else None
@@ -80,7 +80,7 @@ def altered(context: Context, sequence: Sequence, options: Iterable[Any]) -> Non
         context.transaction.set_catalog(catalog)
         sequence = replace(made, file=file)
     else:
-        # Others may be drawing from the file: where it stands is no part of what changes.
+        # Other sessions may draw from the file meanwhile: its state is not changed.
         sequence = replace(made, first=sequence.first, called=sequence.called)
     context.session.sequences.ready.pop(sequence.file, None)
     sequence = _owned(context, sequence, given)
@@ -91,7 +91,7 @@ def altered(context: Context, sequence: Sequence, options: Iterable[Any]) -> Non
 
 
 def _options(context: Context, nodes: Iterable[Any]) -> dict[str, Any]:
-    """The options by name, each said once: whole numbers, booleans, a type, a tuple of names, None for NO …"""
+    """The options by name, each given once: integers, booleans, a type, a tuple of names, None for NO …"""
     found: dict[str, Any] = {}
     for each in nodes:
         node = inner(each)
@@ -135,12 +135,12 @@ def _sequence_type(item: SqlType) -> SqlType:
 
 
 def _with_options(sequence: Sequence, given: dict[str, Any], *, created: bool) -> Sequence:
-    """The sequence with options applied, in PostgreSQL's order of checks; 22023."""
+    """The sequence with options applied, checked in PostgreSQL's order; 22023."""
     if unknown := given.keys() - _KNOWN:
         raise FeatureNotSupported(f"sequence option {min(unknown)} is not supported")
     item: SqlType = given.get("as") or sequence.type
     widest = 1 << _BITS[sequence.type.name]
-    # Bounds that were those of the old type become those of the new one.
+    # The old type's bounds become the new type's bounds.
     follow_up = not created and "as" in given and sequence.maximum == widest - 1
     follow_down = not created and "as" in given and sequence.minimum == -widest
     increment = given.get("increment", sequence.increment)

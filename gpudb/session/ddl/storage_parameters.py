@@ -1,4 +1,4 @@
-"""Storage parameters, WITH (fillfactor = 70): PostgreSQL's are taken and have no effect, for files have no pages."""
+"""Storage parameters, WITH (fillfactor = 70): PostgreSQL's are accepted without effect, since files have no pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PREFIXES = ("autovacuum_", "log_autovacuum_")
 
 
 def check_storage_parameters(options: Sequence[Any]) -> None:
-    """22023 for a parameter that PostgreSQL does not have; 0A000 for one that would change what a table is."""
+    """22023 for an unknown parameter; 0A000 for one that would change the semantics of a table."""
     for each in map(inner, options):
         name = each.defname
         if each.defnamespace not in ("", "toast"):

@@ -1,4 +1,4 @@
-"""CREATE TABLE (LIKE table [INCLUDING …]): the columns of another table, and what of its constraints is asked for."""
+"""CREATE TABLE (LIKE table [INCLUDING …]): copies the columns of another table, and its constraints on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMMENTS, _CONSTRAINTS, _DEFAULTS, _GENERATED, _IDENTITY, _INDEXES = 1 << 0, 1 
 
 
 def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
-    """The columns and constraints that a TableLikeClause message stands for; 42P01."""
+    """The columns and constraints of a TableLikeClause message; 42P01."""
     relation = named_relation(context, node.relation)
     if relation is None:
         raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
@@ -52,7 +52,7 @@ def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
 
 
 def with_indexes(context: Context, table: Table, elements: Any) -> Table:
-    """The table that is being made, with the indexes of those that it is LIKE, INCLUDING INDEXES."""
+    """The table that is being created, with copies of indexes for LIKE … INCLUDING INDEXES."""
     for node in (inner(each) for each in elements if kind(each) == "table_like_clause"):
         relation = named_relation(context, node.relation)
         if isinstance(relation, Table) and node.options & _INDEXES:

@@ -21,7 +21,7 @@ _LABEL_BYTES = 63
 
 
 def new_type(context: Context, names: tuple[str, ...], kind: str) -> tuple[UserType, Catalog]:
-    """A fresh type's name and OIDs, and the catalog that knows the OID is taken; 42710 if there is one."""
+    """Allocates a new type's name and OIDs; returns it with the catalog; 42710 if the name is in use."""
     schema = lasting_schema(context, "".join(names[-2:-1]), "types")
     name = identifier(names[-1])
     check_type_free(context.transaction.catalog, schema, name)
@@ -30,13 +30,13 @@ def new_type(context: Context, names: tuple[str, ...], kind: str) -> tuple[UserT
 
 
 def check_type_free(catalog: Catalog, schema: str, name: str) -> None:
-    """42710 if a type, or a relation's rows, have that name."""
+    """42710 if a type or a relation has that name."""
     if catalog.find_type(name, (schema,)) is not None or catalog.relation(schema, name) is not None:
         raise SqlError.of("duplicate_object", f'type "{name}" already exists')
 
 
 def named_type(context: Context, names: tuple[str, ...]) -> TypeDefinition:
-    """The type that a user made of that name; 42704 for none, 42501 for one of the system."""
+    """The user-defined type of that name; 42704, 42501 for a system type."""
     found = context.transaction.catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
     if found is None:
         if exists(names[-1]):
@@ -125,7 +125,7 @@ def alter_enum(context: Context) -> Result:
         if node.new_val_neighbor:
             place = _place(known, node.new_val_neighbor) + (1 if node.new_val_is_after else 0)
         oid, catalog = catalog.allocate_oid()
-        # A label that was renamed keeps its first name in files: a new one of that name is stored apart.
+        # A renamed label keeps its first name in files, so a new label of that name is stored under another one.
         stored = node.new_val
         if any(label.stored == stored for label in labels):
             stored = f"{stored} {oid}"

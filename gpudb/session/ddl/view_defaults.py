@@ -1,4 +1,4 @@
-"""ALTER VIEW … ALTER COLUMN … SET or DROP DEFAULT: what a row inserted through the view has where nothing is said."""
+"""ALTER VIEW … ALTER COLUMN … SET or DROP DEFAULT: the default of a column in INSERTs through the view."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudb.sql.bind.dml.targets import declared_default
 
 
 def set_view_default(context: Context, view: View, name: str, given: Any) -> None:
-    """Keeps a column's default with the view, or none where `given` is None; 42703."""
+    """Sets the default of a view's column, or removes it if `given` is None; 42703."""
     column = next((each for each in view.columns if each.name == name), None)
     if column is None:
         raise UndefinedColumn(f'column "{name}" of relation "{view.name}" does not exist')

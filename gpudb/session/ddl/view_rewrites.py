@@ -1,4 +1,4 @@
-"""Stored queries of views kept true while columns that they read are renamed: they name them by text."""
+"""Stored queries of views after a column is renamed: they refer to columns by name."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gpudb.sql.parse.parser import deparse, parse, strings
 
 
 def column_renamed(catalog: Catalog, relation: Relation, place: int, old: str) -> Catalog:
-    """The catalog in which stored queries go on calling a column as they did: `place` counts from 0.
+    """The catalog in which stored queries keep a column's old name; `place` counts from 0.
 
-    The relation's columns up to it get their names as aliases, as PostgreSQL shows such a view too.
+    The columns of the relation up to it get their names as aliases, as in PostgreSQL.
     """
     names = [column.name for column in relation.columns]
     names[place] = old
@@ -31,7 +31,7 @@ def column_renamed(catalog: Catalog, relation: Relation, place: int, old: str) -
 
 
 def _rewritten(catalog: Catalog, name: tuple[str, str], change: Callable[[Any], None]) -> Catalog:
-    """The catalog with `change` applied to every RangeVar of a schema and name in a stored query."""
+    """Applies `change` to every RangeVar of a schema and name in stored queries."""
     for relation in list(catalog.relations.values()):
         query = stored_query(relation)
         if query is None or isinstance(relation, Sequence):

@@ -1,4 +1,4 @@
-"""CREATE VIEW: a query kept as text, with its names qualified."""
+"""CREATE VIEW: a query stored as text with qualified names."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Statements that change rows: computed by an engine, checked, and applied by storage."""
+"""Data changes: computed by an engine, checked, and written by storage."""
 
 from __future__ import annotations

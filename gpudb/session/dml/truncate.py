@@ -1,4 +1,4 @@
-"""TRUNCATE: tables lose all rows at once, and with CASCADE those that refer to them."""
+"""TRUNCATE: removes all rows of tables, and with CASCADE of the tables that reference them."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def truncate(context: Context) -> Result:
 
 
 def _with_referencing(context: Context, doomed: list[Table], *, cascade: bool) -> None:
-    """Adds the tables that refer to those to be emptied; 0A000 for one that is not named without CASCADE."""
-    for table in doomed:  # which grows meanwhile
+    """Adds the tables that reference those to truncate; 0A000 without CASCADE for one that is not listed."""
+    for table in doomed:  # the loop extends the list
         for owner, _ in referencing(context.transaction.catalog, table.oid):
             if owner.oid in {each.oid for each in doomed}:
                 continue

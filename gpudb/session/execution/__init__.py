@@ -1,3 +1,3 @@
-"""How a bound query is computed: binding, the plan cache, routine calls, sequences and system functions."""
+"""Execution of bound queries: binding, requests to the engine, session calls, and rows of system functions."""
 
 from __future__ import annotations

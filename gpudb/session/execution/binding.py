@@ -1,4 +1,4 @@
-"""A statement's way through sql: parsed, rewritten by rule, then bound by the binder for its kind."""
+"""From text to bound statement: parse, rewrite, and bind with the binder for the kind of statement."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from gpudb.sql.traverse import over_queries, queries, walk
 
 
 def parse_statements(text: str) -> list[RawStatement]:
-    """The statements of a text, each with the rewrite rules applied."""
+    """Parses the statements of a text and applies the rewrite rules."""
     return [replace(statement, node=rewrite_statement(statement.node)) for statement in parse(text)]
 
 
 BINDABLE = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"})
-"""The kinds of statement that have a bound form."""
+"""Kinds of statement with a bound form."""
 
 
 def bind_statement(binder: Binder, statement: RawStatement) -> Statement:
-    """The bound form of SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE."""
+    """Binds SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE."""
     if statement.kind not in BINDABLE:
         raise FeatureNotSupported(f"{statement.kind} is not supported here")
     made: Statement
@@ -44,7 +44,7 @@ def bind_statement(binder: Binder, statement: RawStatement) -> Statement:
 
 
 def _check_parameters(binder: Binder, made: Statement) -> None:
-    """42P18 for a parameter whose type nothing tells, 42P08 for one of which that is known elsewhere alone."""
+    """42P18 for a parameter whose type cannot be inferred; 42P08 if it is known only in another place."""
     for query in queries(made):
         for node in walk(query):
             if isinstance(node, Parameter) and node.type.name == "unknown":

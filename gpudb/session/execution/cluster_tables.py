@@ -48,7 +48,7 @@ def find_worker(context: Context, name: str) -> int | None:
 def node_rows(context: Context) -> list[Mapping[str, object]]:
     """The rows of pgxc_node."""
     members = context.session.database.members
-    addresses = {each.number: each for each in members.addresses()} if members is not None else {}
+    addresses = {each.number: each for each in members.list_addresses()} if members is not None else {}
     rows: list[Mapping[str, object]] = []
     for number, node in _nodes(context).items():
         address = addresses.get(number)
@@ -93,7 +93,7 @@ def resident_rows(context: Context) -> list[Mapping[str, object]]:
     members = context.session.database.members
     known = {relation.oid for relation in context.transaction.catalog.relations.values()}
     found: list[Mapping[str, object]] = []
-    for member in members.told() if members is not None else ():
+    for member in members.list_members() if members is not None else ():
         for each in member.held:
             if each.table in known:
                 row: dict[str, Any] = {"table": each.table, "column": each.column, "worker": member.number}
@@ -107,7 +107,7 @@ def device_rows(context: Context) -> list[Mapping[str, object]]:
     members = context.session.database.members
     found: list[Mapping[str, object]] = []
     names = _nodes(context)
-    for member in members.told() if members is not None else ():
+    for member in members.list_members() if members is not None else ():
         facts = {name: value for name, value, _ in member.device}
         row: dict[str, object] = {"worker": member.number, "node_name": names[member.number].name}
         row |= {"host": member.host, "port": member.port, "kind": facts["DEVICE_KIND"], "name": facts["DEVICE_NAME"]}
@@ -121,6 +121,6 @@ def attribute_rows(context: Context) -> list[Mapping[str, object]]:
     members = context.session.database.members
     return [
         {"gpu_id": member.number, "att_name": name, "att_value": value, "att_desc": meaning}
-        for member in (members.told() if members is not None else ())
+        for member in (members.list_members() if members is not None else ())
         for name, value, meaning in member.device
     ]

@@ -1,3 +1,3 @@
-"""Catalog objects as statements name, find, describe and remove them; shared by DDL, routines and TRUNCATE."""
+"""Catalog objects: names, dependents, removal and stored expressions, shared by DDL, routines and TRUNCATE."""
 
 from __future__ import annotations

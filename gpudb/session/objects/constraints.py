@@ -1,4 +1,4 @@
-"""Names of constraints and indexes, and the foreign keys that reference a table."""
+"""Names of constraints and indexes, fresh OIDs, and the foreign keys that reference a table."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def check_constraint_free(table: Table, name: str) -> None:
 
 
 def constraint_names_in(catalog: Catalog, table: Table) -> set[str]:
-    """The names of constraints in a table's schema, its own as they are here included."""
+    """The names of constraints in a table's schema, including the table's own, which may not be in the catalog yet."""
     others = (each for each in catalog.tables() if each.schema == table.schema)
     return set().union(constraint_names(table), *(constraint_names(each) for each in others))
 
 
 def index_names_in(catalog: Catalog, table: Table) -> set[str]:
-    """The names of relations in a table's schema, indexes and the table itself included."""
+    """The names of relations in a table's schema, including indexes and the table itself."""
     taken = {table.name, *table.index_names}
     for relation in catalog.relations.values():
         if relation.schema == table.schema:
@@ -38,12 +38,12 @@ def index_names_in(catalog: Catalog, table: Table) -> set[str]:
 
 
 def next_oid(context: Context) -> int:
-    """A fresh OID; the transaction's catalog knows that it is taken."""
+    """Allocates an OID in the transaction's catalog."""
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
     return oid
 
 
 def referencing(catalog: Catalog, oid: int) -> list[tuple[Table, ForeignKey]]:
-    """The foreign keys that refer to a table, each with the table that has it."""
+    """The foreign keys that reference a table, each with its owner."""
     return [(table, foreign) for table in catalog.tables() for foreign in table.foreign_keys if foreign.table == oid]

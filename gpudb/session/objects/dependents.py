@@ -1,4 +1,4 @@
-"""What depends on objects that are to go: told all at once, refused or taken along, in PostgreSQL's words."""
+"""Dependents of objects to drop: collected, then refused or reported in PostgreSQL's words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Dependent:
 
 
 def settle(context: Context, what: str, found: Sequence[Dependent], *, cascade: bool) -> None:
-    """2BP01 with every dependent in its detail, unless CASCADE takes them along, which a notice says."""
+    """2BP01 with every dependent in its detail; with CASCADE, a notice that lists them."""
     if not found:
         return
     if not cascade:
@@ -46,28 +46,28 @@ def settle(context: Context, what: str, found: Sequence[Dependent], *, cascade: 
 
 
 DESIRED = "desired object(s)"
-"""What messages call several objects that one statement drops."""
+"""How messages name several objects of one DROP."""
 
 
 def noun(relation: Relation) -> str:
-    """What a relation is."""
+    """The kind of a relation."""
     return _NOUNS[relation.kind]
 
 
 def spelt(context: Context, relation: Relation) -> str:
-    """A relation's name in messages, with its schema where the search path does not lead to it."""
+    """A relation's name in messages, with its schema if the search path does not resolve it."""
     found = context.transaction.catalog.find(relation.name, schema_path(context, ""))
     name = quoted_name(relation.name)
     return name if found is not None and found.oid == relation.oid else f"{quoted_name(relation.schema)}.{name}"
 
 
 def named(context: Context, relation: Relation) -> str:
-    """A relation as messages name it: what it is, and its name."""
+    """A relation as messages name it: kind and name."""
     return f"{noun(relation)} {spelt(context, relation)}"
 
 
 def views_over(catalog: Catalog, relation: Relation) -> list[Relation]:
-    """The views, materialized ones too, whose queries name a relation, in the order in which they were made."""
+    """The views and materialized views whose queries name a relation, in order of creation."""
     found: list[Relation] = []
     for view in catalog.relations.values():
         query = stored_query(view)
@@ -91,7 +91,7 @@ def relation_names(node: Any) -> set[tuple[str, str]]:
 
 
 def views_of_column(context: Context, table: Table, name: str) -> list[Relation]:
-    """Those whose queries read a column of the table."""
+    """The views whose queries read a column of the table."""
     place = [column.name for column in table.columns].index(name)
     return [
         view for view in views_over(context.transaction.catalog, table) if place in _columns_read(context, view, table)
@@ -111,7 +111,7 @@ def _columns_read(context: Context, view: Relation, table: Table) -> set[int]:
 def through_views(
     context: Context, views: Sequence[Relation], on: str, gone: dict[int, Relation]
 ) -> Iterator[Dependent]:
-    """Views that depend on something, each followed by those over it; they are put among what is `gone`."""
+    """Yields views that depend on something, each followed by the views over it, and adds them to `gone`."""
     for view in views:
         if view.oid in gone:
             continue

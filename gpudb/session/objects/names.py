@@ -1,4 +1,4 @@
-"""The names of relations and schemas in statements that define them: what they refer to, and whether they are free."""
+"""Names of relations and schemas in DDL: resolution, availability and truncation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME_BYTES = 63
 
 
 def target_schema(context: Context, schema: str, *, temporary: bool = False, location: int = -1) -> str:
-    """The schema in which something is made; 3F000 if it does not exist, at a byte offset of the statement's text."""
+    """The schema in which an object is created; 3F000 at a byte offset of the statement's text if it does not exist."""
     session, catalog = context.session, context.transaction.catalog
     if temporary or schema == "pg_temp":
         name = session.temporary_schema
@@ -38,26 +38,26 @@ def target_schema(context: Context, schema: str, *, temporary: bool = False, loc
 
 
 def lasting_schema(context: Context, schema: str, what: str) -> str:
-    """The schema in which something is made that no session has of its own; 0A000 for the temporary one."""
+    """The schema in which an object that cannot be temporary is created; 0A000 for the temporary schema."""
     if schema in ("pg_temp", context.session.temporary_schema):
         raise FeatureNotSupported(f"temporary {what} are not supported")
     return target_schema(context, schema)
 
 
 def named_relation(context: Context, node: Any) -> Relation | None:
-    """The relation that a RangeVar names, as the transaction sees it."""
+    """The relation of a RangeVar in the transaction's catalog."""
     return context.transaction.catalog.find(node.relname, schema_path(context, node.schemaname))
 
 
 def schema_path(context: Context, schema: str) -> tuple[str, ...]:
-    """Where a name in that schema is looked for: `pg_temp` is the session's own, '' the search path."""
+    """The schemas that resolve a name with that qualifier: `pg_temp` is the temporary schema, '' the search path."""
     if schema == "pg_temp":
         return (context.session.temporary_schema,)
     return (schema,) if schema else context.session.search_path()
 
 
 def check_no_system(context: Context, schema: str, name: str) -> None:
-    """42501 for a relation of the system catalog, which nobody changes."""
+    """42501 for a relation of the system catalog."""
     if schema not in ("", *SYSTEM_SCHEMAS):
         return
     if context.session.database.cpu.system_columns(schema or "pg_catalog", name) is not None:
@@ -66,12 +66,12 @@ def check_no_system(context: Context, schema: str, name: str) -> None:
 
 
 def spoken(node: Any) -> str:
-    """A RangeVar as messages write it."""
+    """A RangeVar as messages print it."""
     return f"{node.schemaname}.{node.relname}" if node.schemaname else str(node.relname)
 
 
 def check_free(catalog: Catalog, schema: str, name: str) -> None:
-    """42P07 if a relation has that name, 42710 if a type has it: a relation's rows are a type of its name."""
+    """42P07 if a relation has that name, 42710 if a type has it: a relation also defines a type of its name."""
     indexes = (table.index_names for table in catalog.tables() if table.schema == schema)
     if catalog.relation(schema, name) is not None or any(name in names for names in indexes):
         raise DuplicateTable(f'relation "{name}" already exists')
@@ -84,17 +84,17 @@ def check_free(catalog: Catalog, schema: str, name: str) -> None:
 
 
 def identifier(name: str) -> str:
-    """PostgreSQL cuts identifiers at 63 bytes."""
+    """Truncates an identifier to 63 bytes, as PostgreSQL does."""
     return _cut(name, NAME_BYTES)
 
 
 def joined_names(names: Iterable[str]) -> str:
-    """Column names as the middle part of an index's name."""
+    """Column names joined, for the middle part of an index's name."""
     return "_".join(names)[:NAME_BYTES]
 
 
 def free_name(taken: Container[str], first: str, second: str, label: str) -> str:
-    """`first_second_label`, both cut so that it fits, with a number behind it where it is taken."""
+    """Returns `first_second_label`, truncated to fit, with a number appended if the name is taken."""
     for number in itertools.count():
         name = _object_name(first, second, label if number == 0 else f"{label}{number}")
         if name not in taken:
@@ -103,7 +103,7 @@ def free_name(taken: Container[str], first: str, second: str, label: str) -> str
 
 
 def _object_name(first: str, second: str, label: str) -> str:
-    """PostgreSQL's makeObjectName: the longer of the two parts is cut first."""
+    """PostgreSQL's makeObjectName: truncates the longer of the two parts first."""
     room = NAME_BYTES - len(label) - 1 - (1 if second else 0)
     one, other = len(first.encode()), len(second.encode())
     while one + other > room:

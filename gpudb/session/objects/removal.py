@@ -1,4 +1,4 @@
-"""Removal of relations together with what belongs to them and, with CASCADE, what depends on them."""
+"""Removal of relations with the objects that belong to them and, with CASCADE, the objects that depend on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpudb.sql.parse.parser import parse
 
 
 def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool) -> None:
-    """Drops relations, the sequences that go with them and, with CASCADE, what is made of them; 2BP01 without."""
+    """Drops relations, the sequences that they own and, with CASCADE, their dependents; 2BP01 without."""
     catalog = context.transaction.catalog
     made = _Going(context, {relation.oid: relation for relation in doomed})
     for relation in doomed:
@@ -40,7 +40,7 @@ def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool
 
 
 class _Going:
-    """What goes when relations go, depth first: what it is, and as messages tell it."""
+    """Collects the objects that are dropped with relations, depth first, and how messages name them."""
 
     def __init__(self, context: Context, gone: dict[int, Relation]) -> None:
         self._context = context
@@ -52,7 +52,7 @@ class _Going:
         self.undefaulted: list[tuple[int, str]] = []
 
     def visit(self, relation: Relation) -> None:
-        """Takes along what depends on a relation that goes."""
+        """Adds the dependents of a relation that is dropped."""
         on = named(self._context, relation)
         if isinstance(relation, Sequence):
             for table, column in _drawing(self._catalog, relation, self.gone.keys()):
@@ -87,7 +87,7 @@ def _belongs(sequence: Sequence, table: Table) -> bool:
 
 
 def _routines_over(catalog: Catalog, relation: Relation) -> list[Routine]:
-    """The routines that take or return a relation's rows, or that were parsed with its name in them."""
+    """The routines that take or return a relation's rows, or whose standard body names it."""
     found = []
     for each in catalog.routines.values():
         names: set[tuple[str, str]] = set()
@@ -105,7 +105,7 @@ def _uses_rows(routine: Routine, relation: Relation) -> bool:
 
 
 def _drawing(catalog: Catalog, sequence: Sequence, gone: Container[int]) -> Iterator[tuple[Table, str]]:
-    """The columns whose defaults draw from a sequence, of tables that stay."""
+    """The columns of remaining tables whose defaults draw from a sequence."""
     reference = f"'{sequence.oid}'::regclass"
     for table in catalog.tables():
         for column in table.columns:

@@ -1,4 +1,4 @@
-"""Sequences that belong to tables: found, and restarted."""
+"""Sequences that tables own: lookup and restart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudb.session.context import Context
 
 
 def owned_sequences(context: Context, table: int, column: str | None = None) -> list[Sequence]:
-    """The sequences that go with a table, or with one of its columns."""
+    """The sequences that a table or one of its columns owns."""
     found = []
     for sequence in context.transaction.catalog.sequences():
         owner = sequence.owned_by
@@ -19,7 +19,7 @@ def owned_sequences(context: Context, table: int, column: str | None = None) -> 
 
 
 def restart_sequence(context: Context, sequence: Sequence) -> None:
-    """TRUNCATE … RESTART IDENTITY: the sequence begins anew, unless the transaction is rolled back."""
+    """TRUNCATE … RESTART IDENTITY: restarts a sequence in a new file, so that a rollback restores the old one."""
     file, catalog = context.transaction.catalog.allocate_oid()
     made = replace(sequence, file=file, first=sequence.start, called=False)
     context.transaction.set_catalog(catalog.with_relation(made))

@@ -1,4 +1,4 @@
-"""Expressions kept as text: DEFAULTs, in which sequences stand by their OIDs."""
+"""Expressions stored as text: DEFAULTs, which refer to sequences by OID."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FUNCTIONS = frozenset({"nextval", "currval", "setval"})
 
 
 def default_expression(context: Context, node: Any) -> str:
-    """A DEFAULT as SQL text in which sequences stand by their OIDs, so that it follows them when they are renamed."""
+    """A DEFAULT as SQL text that refers to sequences by OID, so that a rename does not affect it."""
     _check_default(context, node)
     copy = pg.Node()
     copy.CopyFrom(node)
@@ -51,7 +51,7 @@ def _by_oid(context: Context, node: Any) -> None:
 
 
 def _name_in(argument: Any) -> str | None:
-    """The sequence's name, where an argument is a literal or one cast to regclass."""
+    """The sequence's name, if an argument is a literal or a literal cast to regclass."""
     if kind(argument) == "type_cast" and strings(inner(argument).type_name.names)[-1] == "regclass":
         argument = inner(argument).arg
     if kind(argument) != "a_const" or inner(argument).WhichOneof("val") != "sval":
@@ -69,7 +69,7 @@ def regclass(oid: int) -> Any:
 
 
 def deparse_expression(node: Any) -> str:
-    """A parse tree's expression as SQL text."""
+    """An expression's parse tree as SQL text."""
     select = pg.SelectStmt()
     target = select.target_list.add()
     target.res_target.val.CopyFrom(node)

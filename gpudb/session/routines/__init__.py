@@ -1,3 +1,3 @@
-"""Functions, procedures and aggregates that users define."""
+"""Functions, procedures and aggregates of users: created, altered, dropped and called."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CREATE [OR REPLACE] AGGREGATE: the functions of which an aggregate is composed, found and checked."""
+"""CREATE [OR REPLACE] AGGREGATE: resolves and checks the functions of an aggregate."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from gpudb.types import UNKNOWN, SqlType
 
 _PARALLEL = {"unsafe": "u", "restricted": "r", "safe": "s"}
 _TAKEN = frozenset("sfunc stype initcond finalfunc finalfunc_extra combinefunc parallel basetype".split())
-# What an aggregate gives is the same without them: how much room its state takes, an index that could answer it, and
-# that its final function leaves the state as it is.
+# They do not change results: the size of the state, an index that could answer the aggregate, and whether the final
+# function modifies the state.
 _HINTS = frozenset({"sspace", "sortop", "finalfunc_modify"})
 _OLD = {"sfunc1": "sfunc", "stype1": "stype", "initcond1": "initcond", "sspace1": "sspace"}
 
 
 def define(context: Context) -> Result:
-    """CREATE AGGREGATE; other things that are defined by a list of attributes are refused by name."""
+    """CREATE AGGREGATE; 0A000 for other objects that DefineStmt defines."""
     node: Any = context.statement.node
     what = pg.ObjectType.Name(node.kind).removeprefix("OBJECT_")
     if what != "AGGREGATE":
@@ -114,7 +114,7 @@ def _arguments(context: Context, node: Any) -> list[Argument]:
 
 
 def _old_arguments(context: Context, options: dict[str, Any]) -> list[Argument]:
-    """The argument that BASETYPE names; none for ANY."""
+    """The argument of BASETYPE; none for ANY."""
     if "basetype" not in options:
         raise SqlError.of("invalid_function_definition", "aggregate input type must be specified")
     named = inner(options["basetype"].arg)
@@ -124,7 +124,7 @@ def _old_arguments(context: Context, options: dict[str, Any]) -> list[Argument]:
 
 
 def _type(context: Context, option: Any) -> SqlType:
-    """The type that an option names, in quotes too; 42601 for what is no name."""
+    """The type of an option, in quotes too; 42601 if it is no name."""
     if kind(option.arg) == "string":
         return parameter_type(context, pg.TypeName(names=[option.arg]))
     if kind(option.arg) != "type_name":
@@ -135,7 +135,7 @@ def _type(context: Context, option: Any) -> SqlType:
 def _composed(
     context: Context, options: dict[str, Any], state: SqlType, types: Sequence[SqlType]
 ) -> tuple[Aggregation, SqlType]:
-    """The functions of an aggregate, and the type of its result. 42883, 42804, 42P13, 22P02."""
+    """The functions of an aggregate, and its result type. 42883, 42804, 42P13, 22P02."""
     if state.name in {"internal", "void", "record", "cstring", "any"}:
         message = f"aggregate transition data type cannot be {state}"
         raise SqlError.of("invalid_function_definition", message)
@@ -174,7 +174,7 @@ def _composed(
 
 
 def _check_hints(options: dict[str, Any], types: Sequence[SqlType]) -> None:
-    """Options that change no answer are looked at all the same; 0A000 for a final function that uses its state up."""
+    """Checks options that do not change results; 0A000 for a final function that modifies its state."""
     if "sspace" in options and kind(options["sspace"].arg) != "integer":
         raise SqlError.of("syntax_error", "sspace requires an integer value")
     if "sortop" in options:
@@ -193,7 +193,7 @@ def _check_hints(options: dict[str, Any], types: Sequence[SqlType]) -> None:
 
 
 def _function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tuple[Function, SqlType]:
-    """The function that an option names, for these types as they are, and what it returns for them."""
+    """The function of an option for argument types without conversion, and its result type."""
     named = inner(option.arg)
     if kind(option.arg) not in {"type_name", "string"}:
         raise SqlError.of("syntax_error", f"argument of {option.defname} must be a name")
@@ -224,12 +224,12 @@ def _function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tupl
 
 
 def _same(given: SqlType, taken: SqlType) -> bool:
-    """Whether a value of one type is one of the other as it is."""
+    """Whether a value of one type is a value of the other without conversion."""
     return given.name == taken.name or library.casts().get((given.name, taken.name), ("", ""))[1] == "b"
 
 
 def _text(option: Any) -> str:
-    """An option's value as text: a string, a number or a name."""
+    """The text of an option's value: a string, a number or a name."""
     value = inner(option.arg)
     match kind(option.arg):
         case "string":

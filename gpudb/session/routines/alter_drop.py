@@ -1,4 +1,4 @@
-"""DROP, ALTER and COMMENT of functions and procedures."""
+"""DROP, ALTER and COMMENT of functions, procedures and aggregates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = {"FUNCTION": "f", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
 
 
 def find_routine(context: Context, node: Any, what: str) -> Routine | None:
-    """The routine that an ObjectWithArgs message names, None if there is none such; 42725, 42809."""
+    """The routine of an ObjectWithArgs message, or None; 42725, 42809."""
     names = strings(node.objname)
     path = names[-2:-1] or context.session.search_path()
     catalog = context.transaction.catalog
@@ -49,7 +49,7 @@ def _spoken(node: Any, context: Context) -> str:
 
 
 def _check_no_aggregate(context: Context, node: Any) -> None:
-    """42809 where DROP FUNCTION names an aggregate."""
+    """42809 if DROP FUNCTION names an aggregate."""
     found = find_routine(context, node, "ROUTINE")
     if found is not None and found.kind == "a":
         hint = "Use DROP AGGREGATE to drop aggregate functions."
@@ -66,7 +66,7 @@ def _missing(node: Any, context: Context, what: str) -> str:
 
 
 def needed_routine(context: Context, node: Any, what: str) -> Routine:
-    """The routine that an ObjectWithArgs message names; 42883."""
+    """The routine of an ObjectWithArgs message; 42883."""
     found = find_routine(context, node, what)
     if found is None:
         raise UndefinedFunction(_missing(node, context, what))
@@ -113,7 +113,7 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
 
 
 def aggregates_of(catalog: Catalog, routine: Routine) -> list[Routine]:
-    """The aggregates that a function is a part of."""
+    """The aggregates that use a function."""
     return [
         each
         for each in catalog.routines.values()
@@ -122,7 +122,7 @@ def aggregates_of(catalog: Catalog, routine: Routine) -> list[Routine]:
 
 
 def _called(query: str) -> set[tuple[str, str]]:
-    """The functions that a query calls by schema and name."""
+    """The functions that a query calls, by schema and name."""
     found: set[tuple[str, str]] = set()
     waiting: list[Any] = [parse(query)[0].node]
     while waiting:
@@ -137,7 +137,7 @@ def _called(query: str) -> set[tuple[str, str]]:
 
 
 def put_routine(context: Context, old: Routine, made: Routine) -> None:
-    """Puts a routine with another name or schema in the place of the old one; 42723."""
+    """Replaces a routine by one with another name or schema; 42723."""
     catalog = context.transaction.catalog
     if made.key != old.key and made.key in catalog.routines:
         where = f' in schema "{made.schema}"'

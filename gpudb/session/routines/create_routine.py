@@ -1,4 +1,4 @@
-"""CREATE [OR REPLACE] FUNCTION and PROCEDURE in SQL: what is said of a routine, and what is checked of it."""
+"""CREATE [OR REPLACE] FUNCTION and PROCEDURE in SQL: definition and checks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RECORD = SqlType("record")
 
 
 def do(context: Context) -> Result:
-    """DO: code of a language that gpudb has none of; 0A000, 42704."""
+    """DO: refused, since gpudb has no procedural language; 0A000, 42704."""
     node: Any = context.statement.node
     options = {inner(each).defname: inner(inner(each).arg).sval for each in node.args if inner(each).defname != "as"}
     language = options.get("language", "plpgsql")
@@ -97,7 +97,7 @@ _FAMILIES = (frozenset(ONE_TYPE), frozenset(COMPATIBLE))
 
 
 def check_polymorphic(made: Routine) -> None:
-    """42P13 for a result whose type no parameter tells."""
+    """42P13 for a polymorphic result that no parameter determines."""
     given = {each.type.name for each in made.inputs}
     for item in (made.result, *(each.type for each in made.outputs)):
         family = next((each for each in _FAMILIES if item.name in each), None)
@@ -111,7 +111,7 @@ def check_polymorphic(made: Routine) -> None:
 
 
 def in_place(context: Context, made: Routine, *, replaced: bool) -> Routine:
-    """The routine as it takes the place of one with its name and argument types; 42723, 42P13."""
+    """The routine with the identity of an existing one that it replaces; 42723, 42P13."""
     old = context.transaction.catalog.routines.get(made.key)
     if old is None:
         return made
@@ -145,7 +145,7 @@ def in_place(context: Context, made: Routine, *, replaced: bool) -> Routine:
     return replace(made, oid=old.oid, owner=old.owner, comment=old.comment)
 
 
-# ---- what is said
+# ---- definition
 
 
 def _options(context: Context, node: Any) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _options(context: Context, node: Any) -> dict[str, Any]:
 
 
 def _check_language(language: str, what: str) -> NoReturn:
-    """0A000 for a language of PostgreSQL's, 42704 for one that is not there."""
+    """0A000 for a language of PostgreSQL, 42704 for an unknown one."""
     if language in {"c", "internal", "plpgsql"}:
         raise FeatureNotSupported(f"{what} in language {language} are not supported", hint="Write it in SQL.")
     raise UndefinedObject(f'language "{language}" does not exist')
@@ -231,7 +231,7 @@ def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
 
 
 def parameter_type(context: Context, node: Any) -> SqlType:
-    """The type that a parameter is declared with; 42704."""
+    """The declared type of a parameter; 42704."""
     binder = context.binder()
     try:
         made = value_type(node, binder)
@@ -241,7 +241,7 @@ def parameter_type(context: Context, node: Any) -> SqlType:
 
 
 def _result(context: Context, node: Any, arguments: Sequence[Argument]) -> tuple[SqlType, bool, list[Argument]]:
-    """The declared result, whether there are many, and the columns of RETURNS TABLE or of a table's rows."""
+    """The declared result type, whether it is a set, and the columns of RETURNS TABLE or of a table's rows."""
     columns = [
         Argument(inner(each).name, parameter_type(context, inner(each).arg_type), "t")
         for each in node.parameters
@@ -294,7 +294,7 @@ def _row_relation(context: Context, node: Any) -> int:
 
 
 def _text(context: Context, node: Any, options: dict[str, Any]) -> tuple[str, bool]:
-    """The body as SQL text, and whether it is of the standard's form; 42P13."""
+    """The body as SQL text, and whether it has the SQL standard's form; 42P13."""
     given = options.get("as")
     if present(node.sql_body):
         if given is not None:
@@ -318,19 +318,19 @@ def _standard(body: Any) -> list[Any]:
 
 
 def _statement_text(context: Context, node: Any) -> str:
-    """A statement that was parsed with its routine: what it names is found now, whatever the path is later."""
+    """The text of a statement in a standard body, whose names are resolved at definition."""
     catalog, path = context.transaction.catalog, context.session.search_path()
     return deparse(rewrite_stored(inner(node), catalog, path))
 
 
-# ---- what is checked
+# ---- checks
 
 
 def _check(context: Context, made: Routine) -> None:
-    """Binds what of a body are queries, and compares the last one with what a function declares."""
+    """Binds the queries of a body, and checks the last one against the declared result."""
     found = statements(made)
     if is_polymorphic(made):
-        return  # there are no types before a call
+        return  # types are known only at a call
     values = [Reference(-1, index, each.type, each.name) for index, each in enumerate(made.inputs)]
     columns: tuple[OutputColumn, ...] | None = None
     for each in found:

@@ -1,3 +1,3 @@
-"""Settings (SET and SHOW): their definitions and the checks of their values."""
+"""Settings (SET and SHOW): definitions, values and checks."""
 
 from __future__ import annotations

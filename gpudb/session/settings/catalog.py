@@ -1,4 +1,4 @@
-"""Settings (SET, SHOW): the ones that exist, what values they take, and which clients are told of."""
+"""Settings (SET, SHOW): their definitions, and a session's values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudb.values.zones import session_zone
 
 
 def only(name: str, value: str) -> Check:
-    """A setting of PostgreSQL's that has one value here; others are refused, not ignored."""
+    """A check for a PostgreSQL setting with a single supported value; other values are refused, not ignored."""
 
     def check(given: str) -> str:
         if given.strip().lower().replace(" ", "") != value.lower().replace(" ", ""):
@@ -28,7 +28,7 @@ _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 8
 
 @lru_cache(256)
 def milliseconds(text: str) -> int:
-    """A time setting's milliseconds: `5000`, `5s`, `1min`, `0`."""
+    """Milliseconds of a time setting: `5000`, `5s`, `1min`, `0`."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\s*", text)
     if match is None:
         raise ValueError(text)
@@ -36,7 +36,7 @@ def milliseconds(text: str) -> int:
 
 
 def duration(name: str) -> Check:
-    """A time; shown in the largest unit that divides it, as PostgreSQL does."""
+    """A check for a time; SHOW uses the largest unit that divides it, as in PostgreSQL."""
 
     def check(value: str) -> str:
         try:
@@ -56,7 +56,7 @@ def duration(name: str) -> Check:
 
 
 def time_zone(value: str) -> str:
-    """A time zone by name, abbreviation or offset."""
+    """Checks a time zone: a name, an abbreviation or an offset."""
     session_zone(value)
     return value
 
@@ -148,7 +148,7 @@ _ALIASES = {"timezone": "timezone", "time zone": "timezone", "names": "client_en
 
 
 def _encoding(value: str) -> str:
-    # punctuation plays no part: asyncpg asks for "'utf-8'", quotes and all
+    # Punctuation is ignored: asyncpg sends "'utf-8'" with the quotes.
     if re.sub("[^a-z0-9]", "", value.lower()) not in {"utf8", "unicode", "sqlascii", "auto"}:
         raise FeatureNotSupported(f'client_encoding "{value}" is not supported', hint="Use UTF8.")
     return "UTF8"
@@ -167,10 +167,10 @@ SettingsSnapshot = tuple[dict[str, str], dict[str, str]]
 
 
 class SettingValues:
-    """A session's values: defaults under the session's own under those of SET LOCAL.
+    """A session's settings: defaults, then values of SET, then values of SET LOCAL.
 
-    A transaction's start is remembered with `begin`; `end` forgets SET LOCAL, and every SET too if it failed.
-    `version` grows with every change, so that what depends on settings may be kept.
+    `begin` saves the values at the start of a transaction; `end` discards SET LOCAL, and every SET if the transaction
+    failed. `version` grows with every change, so that results that depend on settings can be cached.
     """
 
     def __init__(self, defaults: Mapping[str, str]) -> None:
@@ -191,7 +191,7 @@ class SettingValues:
         self.version += 1
 
     def __getitem__(self, name: str) -> str:
-        """A value; 42704 for no such setting. Names with a dot may be made up by clients."""
+        """The value of a setting; 42704. Clients may define names with a dot."""
         found = self._values.get(name)
         if found is not None:
             return found
@@ -225,7 +225,7 @@ class SettingValues:
         self._changed()
 
     def begin(self) -> None:
-        """A transaction starts."""
+        """Saves the values at the start of a transaction."""
         self._before = dict(self._session)
 
     def snapshot(self) -> SettingsSnapshot:
@@ -238,7 +238,7 @@ class SettingValues:
         self._changed()
 
     def end(self, *, committed: bool) -> None:
-        """A transaction ends."""
+        """Discards SET LOCAL at the end of a transaction, and every SET of a failed one."""
         before, self._before = self._before, None
         undone = not committed and before is not None and before != self._session
         if undone and before is not None:
@@ -253,11 +253,11 @@ class SettingValues:
         return [(each.name, self[each.name], each.description) for each in ordered]
 
     def reported(self) -> dict[str, str]:
-        """The settings that clients are told of, as they are now."""
+        """The current values of the reported settings."""
         return {each.name: self[each.name] for each in SETTINGS.values() if each.reported}
 
     def changes(self) -> list[tuple[str, str]]:
-        """Reported settings that changed since the last call."""
+        """Returns the reported settings that changed since the last call."""
         if self._told_version == self.version:
             return []
         now = self.reported()
@@ -266,6 +266,6 @@ class SettingValues:
         return changed
 
     def force(self, name: str, value: str) -> None:
-        """Gives a fixed setting its value for this session."""
+        """Sets a fixed setting for this session."""
         self._defaults[name.lower()] = value
         self._changed()

@@ -1,4 +1,4 @@
-"""One setting, and the checks of the values that it takes."""
+"""Definition of a setting, and checks of values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Check = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: `check` gives a value's canonical text or raises 22023; `reported` ones go to clients."""
+    """A setting: `check` returns a value's canonical text or raises 22023; `reported` settings are sent to clients."""
 
     name: str
     default: str
@@ -25,13 +25,13 @@ class Setting:
 
 
 def invalid(name: str, value: str, hint: str | None = None) -> SqlError:
-    """22023."""
+    """Returns 22023 for an invalid value."""
     message = f'invalid value for parameter "{name}": "{value}"'
     return SqlError.of("invalid_parameter_value", message, hint=hint)
 
 
 def boolean(name: str) -> Check:
-    """on or off, from any of PostgreSQL's spellings."""
+    """A check for on or off, in any of PostgreSQL's spellings."""
 
     def check(value: str) -> str:
         text = value.strip().lower()
@@ -44,7 +44,7 @@ def boolean(name: str) -> Check:
 
 
 def choice(name: str, *values: str) -> Check:
-    """One of some words, without regard to case."""
+    """A check for one of several words, case-insensitive."""
 
     def check(value: str) -> str:
         found = next((each for each in values if each.lower() == value.strip().lower()), None)
@@ -56,7 +56,7 @@ def choice(name: str, *values: str) -> Check:
 
 
 def whole(name: str, low: int, high: int) -> Check:
-    """An integer within bounds."""
+    """A check for an integer within bounds."""
 
     def check(value: str) -> str:
         if not re.fullmatch(r"\s*[+-]?\d+\s*", value):

@@ -9,7 +9,7 @@ from gpudb.sql.parse.parser import inner, kind
 
 
 def constant_text(node: Any, name: str) -> str:
-    """A value as text; identifiers of search_path are quoted where they need it."""
+    """A constant as text; quotes identifiers of search_path if they need it."""
     message = inner(node)
     if kind(node) == "a_const":
         which = message.WhichOneof("val")

@@ -1,6 +1,6 @@
-"""PostgreSQL's settings of its planner and of the memory that it gives an operator: taken, shown, and without effect.
+"""PostgreSQL's settings of its planner and of operator memory: accepted and shown, without effect.
 
-They choose among plans that give the same answer; gpudb's planner and engines have their own.
+They choose among plans with the same result; gpudb's planner and engines have their own settings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNITS = {"kB": 1 << 10, "8kB": 8 << 10}
 
 
 def planner_settings() -> tuple[Setting, ...]:
-    """All of them, with PostgreSQL's own defaults and bounds."""
+    """The settings, with PostgreSQL's defaults and bounds."""
     found = pgdata.system("settings")
     assert found is not None
     header, rows = found
@@ -56,7 +56,7 @@ def _listed(values: object) -> list[str]:
 
 
 class _Number:
-    """A number within bounds, in the setting's unit or one that is written behind it."""
+    """A number within bounds, in the setting's unit or with a unit suffix."""
 
     def __init__(self, name: str, row: Mapping[str, object]) -> None:
         self._name, self._whole = name, row["vartype"] == "integer"
@@ -65,7 +65,7 @@ class _Number:
         self._unit = _UNITS.get(str(row["unit"]))
 
     def check(self, text: str) -> str:
-        """The number as SHOW has it."""
+        """Returns the number as SHOW prints it."""
         found = re.fullmatch(r"\s*([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
         if found is None or (found[2] and (self._unit is None or found[2] not in _SIZES)):
             raise invalid(self._name, text)
@@ -88,6 +88,6 @@ class _Number:
 
 
 def base_units(text: str, unit: str) -> str:
-    """A size as SHOW has it, in the unit that pg_settings tells."""
+    """A size as SHOW prints it, in the unit of pg_settings."""
     found = re.fullmatch(r"(\d+)(kB|MB|GB|TB)", text)
     return text if found is None else str(int(found[1]) * _SIZES[found[2]] // _UNITS[unit])

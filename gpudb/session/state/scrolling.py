@@ -1,4 +1,4 @@
-"""The rows of a cursor: read as they are asked for, and kept for going back."""
+"""Rows of a cursor: read on demand, and buffered for backward fetches."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pyarrow as pa
 from gpudb.errors import SqlError
 
 MOST_KEPT = 16 << 20
-"""Bytes up to which a cursor keeps its rows that was declared neither SCROLL nor NO SCROLL."""
+"""Maximum of buffered bytes for a cursor declared neither SCROLL nor NO SCROLL."""
 
 
 class ScrolledRows:
-    """Where a cursor stands: before its rows (`position` 0), on one, or behind the last.
+    """Position of a cursor: before its rows (`position` 0), on a row, or after the last.
 
     ```
              forward            forward past the last
-    before ──────────▶ on a row ─────────────────────▶ behind
+    before ──────────▶ on a row ─────────────────────▶ after
        ▲◀────────────────┘ ▲◀────────────────────────────┘
             backward              backward, absolute
     ```
-    Rows are kept for going back with SCROLL (`scroll` True); without a word about it while they are few.
+    Rows are buffered for backward fetches with SCROLL (`scroll` True); with neither option, up to a limit of bytes.
     """
 
     def __init__(self, batches: Iterator[pa.RecordBatch], scroll: bool | None) -> None:
@@ -29,14 +29,14 @@ class ScrolledRows:
         self._scroll = scroll
         self._kept: list[pa.RecordBatch] = []
         self._bytes = 0
-        self._first = 0  # rows that are not kept any more
+        self._first = 0  # rows before the buffered ones
         self._read = 0
         self._ended = False
         self.position = 0
 
     @property
     def goes_back(self) -> bool:
-        """Whether going back is allowed, as far as one knows."""
+        """Whether backward fetches are allowed, as far as known."""
         return self._scroll is not False and self._first == 0
 
     def forward(self, count: int) -> Iterator[pa.RecordBatch]:
@@ -53,7 +53,7 @@ class ScrolledRows:
             yield batch
 
     def backward(self, count: int) -> Iterator[pa.RecordBatch]:
-        """The `count` rows before, the last of them first."""
+        """The `count` rows before the position, last first."""
         if self.position == 0:
             self._check()
             return
@@ -66,13 +66,13 @@ class ScrolledRows:
             yield self._from(self.position - 1).slice(0, 1)
 
     def current(self) -> Iterator[pa.RecordBatch]:
-        """The row on which the cursor stands once more."""
+        """The row at the position."""
         if 0 < self.position <= self._read:
             self._check()
             yield self._from(self.position - 1).slice(0, 1)
 
     def absolute(self, number: int) -> Iterator[pa.RecordBatch]:
-        """The row of that number, from the end if below zero."""
+        """The row with that number, counted from the end if negative."""
         if number < 0:
             self._check()
             while self._more():
@@ -81,7 +81,7 @@ class ScrolledRows:
         return self._to(number)
 
     def relative(self, distance: int) -> Iterator[pa.RecordBatch]:
-        """The row that far away."""
+        """The row at that distance."""
         return self._to(max(self.position + distance, 0))
 
     def _to(self, number: int) -> Iterator[pa.RecordBatch]:
@@ -96,7 +96,7 @@ class ScrolledRows:
             yield from self.forward(1)
 
     def _more(self) -> bool:
-        """Reads a batch with rows; false at the end."""
+        """Reads the next batch with rows; False at the end."""
         while not self._ended:
             batch = next(self._batches, None)
             if batch is None:
@@ -109,7 +109,7 @@ class ScrolledRows:
         return False
 
     def _forget(self) -> None:
-        """Lets go of batches that lie wholly behind, where going back is not asked for."""
+        """Discards batches before the position, unless backward fetches are possible."""
         if self._scroll or (self._scroll is None and self._bytes <= MOST_KEPT):
             return
         while self._kept and self._first + self._kept[0].num_rows <= self.position:
@@ -118,7 +118,7 @@ class ScrolledRows:
             self._bytes -= gone.nbytes
 
     def _from(self, place: int) -> pa.RecordBatch:
-        """The rest of a kept batch from the row at `place` on."""
+        """The rest of a buffered batch from row `place` on."""
         start = self._first
         for batch in self._kept:
             if place < start + batch.num_rows:

@@ -1,3 +1,3 @@
-"""Statements that neither define nor change tables: queries, EXPLAIN, PREPARE, SET, transactions."""
+"""Other statements: queries, EXPLAIN, prepared statements, settings, transactions, ANALYZE and cluster nodes."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ANALYZE and VACUUM: counts of distinct values are gathered; rows and ranges are kept with every commit."""
+"""ANALYZE and VACUUM: collect counts of distinct values; every commit already stores row counts and ranges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpudb.sql.parse.parser import inner, strings
 
 
 def vacuum(context: Context) -> Result:
-    """ANALYZE and VACUUM [ANALYZE] [table [(column, …)], …]; of all tables where none is named."""
+    """ANALYZE and VACUUM [ANALYZE] [table [(column, …)], …]; of all tables if none is listed."""
     node: Any = context.statement.node
     word = "vacuum" if node.is_vacuumcmd else "analyze"
     gathers = not node.is_vacuumcmd or any(inner(each).defname == "analyze" for each in node.options)
@@ -41,7 +41,7 @@ def vacuum(context: Context) -> Result:
 
 
 def _gather(context: Context, table: Table, names: Sequence[str]) -> None:
-    """Puts statistics of a table's columns, or of those named, in the place of those that it has."""
+    """Replaces the statistics of a table's columns, or of the listed ones."""
     columns = [column for column in table.columns if not names or column.name in names]
     there = {column.field_id for column in table.columns} - {column.field_id for column in columns}
     kept = tuple(each for each in table.statistics if each.field_id in there)

@@ -1,4 +1,4 @@
-"""EXPLAIN and EXPLAIN ANALYZE: an engine's plan as PostgreSQL lays plans out, in text and in JSON."""
+"""EXPLAIN and EXPLAIN ANALYZE: an engine's plan in PostgreSQL's text and JSON formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPTIONS = {"analyze", "verbose", "costs", "timing", "summary", "format", "buffe
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What of a plan's figures is shown."""
+    """Which figures of a plan are shown."""
 
     costs: bool
     timing: bool
@@ -35,7 +35,7 @@ class _Shown:
 def explain(context: Context) -> Result:
     """EXPLAIN [(ANALYZE, VERBOSE, COSTS, TIMING, SUMMARY, BUFFERS, FORMAT text | json)] statement.
 
-    BUFFERS adds nothing: it counts pages, as far as there are any.
+    BUFFERS adds nothing: files have no pages to count.
     """
     node: Any = context.statement.node
     options = {inner(each).defname: _option(inner(each)) for each in node.options}
@@ -86,13 +86,13 @@ def explain(context: Context) -> Result:
 
 
 def plan_columns(node: Any) -> tuple[ResultColumn, ...]:
-    """The column that an ExplainStmt message gives."""
+    """The result column of an ExplainStmt message."""
     form = next((_option(inner(each)) for each in reversed(node.options) if inner(each).defname == "format"), "text")
     return (ResultColumn("QUERY PLAN", JSON if form == "json" else TEXT),)
 
 
 def describe_explain(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultColumn, ...]]:
-    """The types of the parameters `$n` of an EXPLAIN, which are those of what it explains, and its column."""
+    """The types of the parameters `$n` of the explained statement, and EXPLAIN's result column."""
     node: Any = context.statement.node
     if inner(node.query).DESCRIPTOR.name == "ExecuteStmt":
         return (), plan_columns(node)
@@ -103,7 +103,7 @@ def describe_explain(context: Context) -> tuple[tuple[SqlType, ...], tuple[Resul
 
 
 def _inside(context: Context) -> Context:
-    """The statement that is explained: what stands there, or what an EXECUTE stands for."""
+    """The context of the explained statement, or of the prepared statement of an EXECUTE."""
     node: Any = context.statement.node
     explained = inner(node.query)
     if explained.DESCRIPTOR.name == "CreateTableAsStmt":

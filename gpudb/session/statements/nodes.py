@@ -1,8 +1,7 @@
 """CREATE, ALTER and DROP NODE: names of the cluster's running members.
 
-A worker is a data node: CREATE NODE gives the first one that has no name yet the name, and with it what is said of its
-host and port. Members without one are `coordinator`, `datanode_1`, `datanode_2` and so on. A server without workers is
-its own only data node.
+A worker is a data node. CREATE NODE names the first worker without a name and stores its host and port. Members without
+a name are `coordinator`, `datanode_1`, `datanode_2` and so on. A server without workers is its own only data node.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def _flag(name: str, value: str) -> bool:
 
 
 def _free(context: Context, kind: str) -> int:
-    """The first member of a kind that has no name; 55000 if all have one."""
+    """The first member of a kind without a name; 55000 if all have one."""
     of_kind = [0] if kind == "coordinator" else list(range(count_data_nodes(context)))
     taken = {node.worker for node in context.transaction.catalog.nodes.values() if node.type == kind}
     for number in of_kind:

@@ -45,7 +45,7 @@ def execute(context: Context) -> Result:
 
 
 def entered(context: Context, node: Any) -> Context:
-    """The statement that an ExecuteStmt message stands for, with its parameters' values; 26000, 42601."""
+    """The context of the prepared statement of an ExecuteStmt message, with its parameters' values; 26000, 42601."""
     session = context.session
     prepared = session.saved(node.name)
     if len(node.params) != len(prepared.parameters):

@@ -1,4 +1,4 @@
-"""SELECT and VALUES: bound, handed to an engine, streamed."""
+"""SELECT and VALUES: bound, run by an engine, streamed."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def select(context: Context) -> Result:
 def rows(
     context: Context, query: Query, tag: str = "SELECT", columns: tuple[ResultColumn, ...] | None = None
 ) -> Result:
-    """A query's rows as a result; `columns` are the query's as clients are told of them, if the caller has them."""
+    """The rows of a query as a result; `columns` are its result columns, if known."""
     stream = run_query(context, query)
     return Result(tag, columns or result_columns(query.columns), iter(stream), stream.close)

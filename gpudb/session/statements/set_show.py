@@ -48,14 +48,14 @@ def set_variable(context: Context) -> Result:
         context.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
     texts = [constant_text(each, node.name) for each in node.args]
     if node.name == "search_path":
-        # A list of names, each of which may hold what would end another.
+        # A list of names; each is quoted, since it may contain a comma.
         texts = [quoted_name(each) if each else '""' for each in texts]
     settings.set(node.name, ", ".join(texts), local=node.is_local)
     return Result("SET")
 
 
 def _role(context: Context, node: Any, how: str) -> Result:
-    """SET ROLE and SET SESSION AUTHORIZATION: a session is its own role, and so they give back no other."""
+    """SET ROLE and SET SESSION AUTHORIZATION: accepted for the session's own role alone."""
     name = constant_text(node.args[0], node.name) if len(node.args) else "none"
     if name.lower() not in {"none", context.session.user}:
         raise FeatureNotSupported("becoming another role is not supported")
@@ -77,7 +77,7 @@ def _characteristics(context: Context, options: Any) -> None:
 
 
 def show_columns(name: str) -> tuple[ResultColumn, ...]:
-    """The columns of SHOW."""
+    """The result columns of SHOW."""
     if name == "all":
         return tuple(ResultColumn(each, TEXT) for each in ("name", "setting", "description"))
     return (ResultColumn(setting(name).name if "." not in name else name, TEXT),)
@@ -95,7 +95,7 @@ def show(context: Context) -> Result:
 
 
 def unlisten(context: Context) -> Result:
-    """UNLISTEN: LISTEN is refused, so that there is nothing to end. Drivers' pools send it with each connection."""
+    """UNLISTEN: no effect, since LISTEN is refused; drivers' pools send it for each connection."""
     return Result("UNLISTEN")
 
 

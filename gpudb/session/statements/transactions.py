@@ -1,4 +1,4 @@
-"""BEGIN, COMMIT, ROLLBACK and savepoints; LOCK TABLE, and the settings of a transaction."""
+"""BEGIN, COMMIT, ROLLBACK, savepoints, LOCK TABLE, and transaction modes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpudb.sql.parse.parser import inner, present
 
 
 def transaction(context: Context) -> Result:
-    """Every statement that begins or ends a transaction or a part of one."""
+    """BEGIN, COMMIT, ROLLBACK, and SAVEPOINT, RELEASE and ROLLBACK TO."""
     node: Any = context.statement.node
     session = context.session
     match pg.TransactionStmtKind.Name(node.kind).removeprefix("TRANS_STMT_"):
@@ -87,8 +87,10 @@ def _savepoint(context: Context, name: str) -> int:
 
 
 def apply_modes(context: Context, options: Any) -> None:
-    """ISOLATION LEVEL, READ ONLY, DEFERRABLE. Every level is carried out as repeatable read, which satisfies the
-    weaker ones; serializable is refused, since it would promise more."""
+    """Sets ISOLATION LEVEL, READ ONLY and DEFERRABLE.
+
+    Every level runs as repeatable read, which satisfies the weaker ones. Serializable is refused: it promises more.
+    """
     for each in options:
         option = inner(each)
         constant = inner(option.arg) if present(option.arg) else None
@@ -105,7 +107,7 @@ def apply_modes(context: Context, options: Any) -> None:
 
 
 def lock(context: Context) -> Result:
-    """LOCK TABLE: keeps other writers of whole files out until the transaction ends."""
+    """LOCK TABLE: excludes statements that rewrite files of the table until the transaction ends."""
     _in_block(context, "LOCK TABLE")
     node: Any = context.statement.node
     for each in node.relations:

@@ -4,5 +4,5 @@
 rewrites the plan by rules. `physical` adds exchanges and cuts the plan at them into stages. `cost` estimates rows.
 
 A query that no worker can run is refused here, before anything runs, with `NotCarried`. May import `sql` and the rooms
-below it. Inside the room: errors, tree → cost, dask → logical → optimize → physical.
+below it. Inside the room: errors → tree → cost, dask → logical, optimize → physical.
 """

@@ -4,7 +4,7 @@
 files. `iceberg` writes and scans a table's files, `constraints` checks keys, `copy` and `load` read rows from outside,
 `catalog` stores definitions, pointers and sequences.
 
-May import `catalog`, `types`, `values` and `errors` of gpudb, and `plan.cost.sampling`. pyiceberg is imported only in
+May import `plan` and the rooms below it. pyiceberg is imported only in
 `iceberg.schema` and `iceberg.metadata`, on first use of a durable table. Inside the room: row_errors, locks, lockfile,
 garbage, catalog → iceberg → constraints, copy → load → transaction → compaction → store.
 """

@@ -12,17 +12,18 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Protocol
 
 import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.model import DataFile, Table
 from gpudb.errors import GpudbError, SerializationFailure, UndefinedTable
+from gpudb.storage.garbage import Garbage
 from gpudb.storage.iceberg.scan import data_errors, scan_sql
-
-if TYPE_CHECKING:
-    from gpudb.storage.store import Store
+from gpudb.storage.locks import TableLocks
+from gpudb.storage.transaction import Transaction
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +34,20 @@ MERGED_BYTES = 128 << 20
 """Maximum bytes of small files merged at a time."""
 RETRY_SECONDS = 5.0
 BATCH_ROWS = 1 << 16
+
+
+class CompactionHost(Protocol):
+    """The store whose tables are compacted; `store.Store` implements it."""
+
+    garbage: Garbage
+    locks: TableLocks
+
+    @property
+    def spill(self) -> Path:
+        """Folder for temporary files."""
+
+    def begin(self) -> Transaction:
+        """Begins a transaction over the committed state."""
 
 
 def wanted(table: Table) -> tuple[DataFile, ...]:
@@ -55,7 +70,7 @@ def _worth_it(small: list[DataFile]) -> list[DataFile]:
     return [file for file in small if count[file.bucket] > most[file.bucket]]
 
 
-def compact(store: Store, oid: int, stop: threading.Event | None = None) -> int:
+def compact(store: CompactionHost, oid: int, stop: threading.Event | None = None) -> int:
     """Merges a table's small files once; returns their number, 0 if not worth it or if a writer is active."""
     with store.begin() as transaction:
         try:
@@ -103,7 +118,7 @@ def _rows(
 class Compactor:
     """Background thread that compacts the tables of one store and removes files that nobody reads any more."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: CompactionHost) -> None:
         """The thread starts with the first table that is passed to it."""
         self._store = store
         self._stop = threading.Event()

@@ -6,20 +6,50 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import pyarrow as pa
 
 from gpudb.catalog.model import Catalog, Column, DataFile, ForeignKey, Key, Relation, Table
 from gpudb.errors import InternalError, UndefinedTable
+from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_references
 from gpudb.storage.iceberg.append import write_files
 from gpudb.storage.iceberg.column_layout import id_span
 from gpudb.storage.load.adoption import adopt
+from gpudb.storage.locks import TableLocks
 from gpudb.types import SqlType
 
-if TYPE_CHECKING:
-    from gpudb.storage.store import Store
+
+class TransactionHost(Protocol):
+    """The store that a transaction changes; `store.Store` implements it."""
+
+    keys: KeyChecker
+    locks: TableLocks
+
+    def catalog(self) -> Catalog:
+        """Returns the last committed catalog."""
+
+    def enter(self, number: int) -> Catalog:
+        """Returns the committed catalog and registers the transaction of that number as its reader."""
+
+    def leave(self, transaction: Transaction) -> None:
+        """Releases an ended transaction's locks and the files that only it read."""
+
+    def commit(self, transaction: Transaction) -> None:
+        """Commits a transaction; called by the transaction alone."""
+
+    def next_version(self) -> int:
+        """Returns a new catalog version."""
+
+    def keeps(self, table: Table) -> bool:
+        """Returns whether the table outlives the store."""
+
+    def data_folder(self, table: Table) -> Path:
+        """Returns the folder of a table's data files; creates and syncs it if needed."""
+
+    def sync_folder(self, path: Path) -> None:
+        """Syncs a folder's entries to disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +70,7 @@ class Transaction:
     time.
     """
 
-    def __init__(self, store: Store, number: int, base: Catalog) -> None:
+    def __init__(self, store: TransactionHost, number: int, base: Catalog) -> None:
         """Called by `Store.begin` alone."""
         self._store = store
         self._base = base

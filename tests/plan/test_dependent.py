@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.logical.planner import plan_query
-from gpudb.plan.optimize import optimized
+from gpudb.plan.optimize import optimize
 from gpudb.plan.tree.nodes import Join, Node, Numbered, Shared
 from gpudb.plan.tree.traversal import walk_nodes
 from tests.support.gpu import local_stages
@@ -93,7 +93,7 @@ def test_answers_are_the_embedded_engines(tables: Lab, sql: str) -> None:
 
 
 def _nodes(lab: Lab, sql: str) -> list[Node]:
-    return list(walk_nodes(optimized(plan_query(lab.request(sql).query, estimate).root)))
+    return list(walk_nodes(optimize(plan_query(lab.request(sql).query, estimate).root)))
 
 
 def test_a_domain_is_the_distinct_values_that_are_read(tables: Lab) -> None:

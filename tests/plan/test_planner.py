@@ -15,8 +15,8 @@ from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.logical.planner import plan_query
-from gpudb.plan.optimize import optimized
-from gpudb.plan.physical.stages import stages_of
+from gpudb.plan.optimize import optimize
+from gpudb.plan.physical.stage_cutting import stages_of
 from gpudb.plan.tree.nodes import Join, Node, Plan, Scan
 from gpudb.plan.tree.stage_nodes import Receive
 from gpudb.plan.tree.traversal import walk_nodes
@@ -38,7 +38,7 @@ def tables() -> Iterator[dict[str, Lab]]:
 
 def _plan(lab: Lab, sql: str) -> Plan:
     plan = plan_query(lab.request(sql).query, estimate)
-    return Plan(optimized(plan.root), plan.columns)
+    return Plan(optimize(plan.root), plan.columns)
 
 
 @pytest.mark.parametrize(("benchmark", "name"), _ALL, ids=[f"{b}-{n}" for b, n in _ALL])

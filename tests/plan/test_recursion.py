@@ -11,8 +11,8 @@ from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.logical.planner import plan_query
-from gpudb.plan.optimize import optimized
-from gpudb.plan.physical.stages import stages_of
+from gpudb.plan.optimize import optimize
+from gpudb.plan.physical.stage_cutting import stages_of
 from gpudb.plan.tree.nodes import Recursive, Scan
 from gpudb.plan.tree.traversal import walk_nodes
 from tests.support.gpu import local_stages
@@ -58,7 +58,7 @@ def test_answers_are_the_embedded_engines(edges: Lab, sql: str) -> None:
 
 def test_tables_come_to_the_worker_that_goes_round(edges: Lab) -> None:
     plan = plan_query(edges.request(STATEMENTS[1]).query, estimate)
-    stages = stages_of(optimized(plan.root), is_mergeable)
+    stages = stages_of(optimize(plan.root), is_mergeable)
     (round_,) = [stage for stage in stages if any(isinstance(node, Recursive) for node in walk_nodes(stage.root))]
     assert round_.alone
     assert not any(isinstance(node, Scan) for node in walk_nodes(round_.root))

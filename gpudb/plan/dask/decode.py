@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.dask.symbols import NOT_IN, SINGLE, Symbols
+from gpudb.plan.dask.symbols import Symbols
 from gpudb.plan.errors import NotCarried
+from gpudb.plan.tree.functions import SINGLE
+from gpudb.plan.tree.joins import compared, is_noise, joined
 from gpudb.plan.tree.nodes import Aggregate, Filter, Join, JoinKind, Node, Project, Scan, SetOperation, Values, column
-from gpudb.plan.tree.predicates import equals, key_type
 from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, used
 from gpudb.sql import bound
 from gpudb.types import BOOL, INT4, TEXT, SqlType
@@ -81,7 +82,7 @@ class Restorer:
         read = [int(name[1:]) for name in scan.getTableScanProjects()] if scan.containsProjections() else told
         wanted = list(read)
         filters = [self.expr(each, types) for each in scan.getFilters()]
-        filters = [moved(each, told.__getitem__) for each in filters if not _is_noise(each)]
+        filters = [moved(each, told.__getitem__) for each in filters if not is_noise(each)]
         own = conjuncts(leaf.filter) if isinstance(leaf, Scan) else ()
         condition = conjunction((*own, *(part for each in filters for part in conjuncts(each))))
         if not isinstance(leaf, Scan):
@@ -164,7 +165,7 @@ class Restorer:
             case "not":
                 return bound.BoolOp("NOT", parts)
             case "=" | "!=":
-                return _compared(parts[0], parts[1], negated=name == "!=")
+                return compared(parts[0], parts[1], negated=name == "!=")
             case "is null" | "is not null":
                 return bound.Test(parts[0], "NULL", negated=name == "is not null")
             case "is true" | "is not true":
@@ -200,79 +201,6 @@ def _where(node: Node, parts: list[Any]) -> Node:
     return node if condition is None else Filter(node, condition)
 
 
-def joined(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:
-    """Builds a join whose equalities between the sides are its keys."""
-    width = len(left.types)
-    keys, rest = keys_among(parts, width)
-    aware = any(_is_not_in(part) and part not in rest for part in parts)
-    if aware and (kind != "ANTI" or len(keys) > 1 or rest):
-        # NOT IN with a correlation: the comparison itself decides, row by row.
-        keys, rest = [], [_spelled(part) if _is_not_in(part) else part for part in parts]
-        for part in [each for each in rest if _sides(each, width) is not None]:
-            keys.append(_sides(part, width) or keys[-1])
-            rest.remove(part)
-        aware = False
-    return Join(kind, left, right, tuple(keys), conjunction(tuple(rest)), aware)
-
-
-def keys_among(parts: tuple[Any, ...], width: int) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """Splits conditions on two inputs, the left one with `width` columns, into keys and the rest."""
-    keys: list[tuple[Any, Any]] = []
-    rest: list[Any] = []
-    for part in parts:
-        pair = _sides(part, width)
-        if pair is not None:
-            keys.append(pair)
-        elif not _is_noise(part):
-            rest.append(part)
-    return keys, rest
-
-
-def _is_not_in(part: Any) -> bool:
-    return isinstance(part, bound.Call) and part.function == NOT_IN
-
-
-def _spelled(part: Any) -> Any:
-    left, right = part.args
-    return bound.Test(_compared(left, right, negated=False), "FALSE", negated=True)
-
-
-def _sides(part: Any, width: int) -> tuple[Any, Any] | None:
-    """Returns the left and right side of an equality between two inputs, the left one with `width` columns."""
-    if not isinstance(part, bound.Call) or len(part.args) != 2:
-        return None
-    if part.function != NOT_IN and part.function.name not in _equal_names():
-        return None
-    first, second = part.args
-    kind = key_type(first.type, second.type)
-    one, other = used(first), used(second)
-    if kind is None or not one or not other:
-        return None
-    if max(other) < width <= min(one):
-        first, second, one, other = second, first, other, one
-    if not (max(one) < width <= min(other)):
-        return None
-    return _as(first, kind), _as(moved(second, lambda index: index - width), kind)
-
-
-def _equal_names() -> frozenset[str]:
-    from gpudb.plan.tree.predicates import EQUALITIES
-
-    return EQUALITIES
-
-
-def _as(expr: Any, kind: SqlType) -> Any:
-    return expr if expr.type == kind or expr.type.plain == kind else bound.Cast(expr, kind)
-
-
-def _compared(left: Any, right: Any, *, negated: bool) -> Any:
-    kind = key_type(left.type, right.type)
-    if kind is None:
-        raise NotCarried(f"equality of {left.type} and {right.type}")
-    call = bound.Call(equals(kind), (_as(left, kind), _as(right, kind)), BOOL)
-    return bound.BoolOp("NOT", (call,)) if negated else call
-
-
 def _literal(rex: Any) -> Any:
     kind = rex.getType()
     if kind == "Boolean":
@@ -281,8 +209,3 @@ def _literal(rex: Any) -> Any:
         # The select list of EXISTS, or the column of a relation without columns.
         return bound.Constant(1, INT4)
     raise NotCarried(f"the planner's literal of {kind}")
-
-
-def _is_noise(part: Any) -> bool:
-    """Returns whether a condition is always true."""
-    return isinstance(part, bound.Constant) and part.value is True

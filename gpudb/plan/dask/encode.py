@@ -2,7 +2,7 @@
 
 Joins, WHERE, GROUP BY and DISTINCT are expressed in the text, and subqueries are its joins (`unnest`). What the text
 cannot express (windows, limits, grouping sets, set operations, shared WITH queries) is planned separately, through
-`Blocks.block`, and is a table in the text.
+`BlockPlanner.block`, and is a table in the text.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpudb.plan.dask.blocks import BlockPlanner, Ctes
 from gpudb.plan.dask.joins import COLUMNS, Joins
 from gpudb.plan.dask.scalar_subqueries import pulled_out
-from gpudb.plan.dask.symbols import NOT_IN, Symbols
+from gpudb.plan.dask.symbols import Symbols
 from gpudb.plan.dask.unnest import Unnesting
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.logical.dependent_joins import Blocks, Ctes
+from gpudb.plan.tree.functions import NOT_IN
 from gpudb.plan.tree.nodes import Filter, Node, Scan, Values, column
 from gpudb.plan.tree.predicates import factored, is_plain_core, plain_equality
 from gpudb.plan.tree.traversal import conjunction, conjuncts, transform
@@ -53,7 +54,7 @@ class Leaf:
 class Carrier:
     """Encodes one block in which the queries `ctes` are named; `blocks` plans what is planned separately."""
 
-    def __init__(self, blocks: Blocks, estimate: Callable[[Node], int], ctes: Ctes) -> None:
+    def __init__(self, blocks: BlockPlanner, estimate: Callable[[Node], int], ctes: Ctes) -> None:
         self.symbols = Symbols()
         self.leaves: dict[str, Leaf] = {}
         self.blocks = blocks

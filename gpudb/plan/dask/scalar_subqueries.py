@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.dask.symbols import FIRST, SINGLE
 from gpudb.plan.errors import NotCarried
+from gpudb.plan.tree.functions import COUNTS, FIRST, SINGLE
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 
-COUNTS = {"count", "regr_count"}
-"""Aggregates whose value over no rows is 0; that of others is NULL."""
 HELD = 0
 """OID that marks an aggregate that is pulled out already: the NULL of a missing group is replaced outside."""
 

@@ -10,23 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpudb.functions.library import Function
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
-from gpudb.types import SqlType
 
 SLOT = -1
 """Relation of a column that stands for an argument of a symbol, by its position."""
 MAX_ARGUMENTS = 60
 """Maximum number of columns that one expression may read: the planner has one function for each number."""
-
-SINGLE = Function(0, "single_value", (), SqlType("any"), "a", strict=False)
-"""Internal aggregate: the value of at most one row; NULL without rows, error 21000 for more than one."""
-FIRST = Function(0, "first_value", (), SqlType("any"), "a", strict=False)
-"""Internal aggregate: the first row's value in its order; NULL without rows."""
-NOT_IN = Function(0, "not_in", (), SqlType("bool"), "f", strict=False)
-"""Comparison of NOT IN's null-aware anti-join: true where the left value equals the right, or either is NULL."""
 
 
 @dataclass

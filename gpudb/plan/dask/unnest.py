@@ -7,11 +7,13 @@ with its groups by the columns that equal outer ones: a missing group is NULL, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
-from gpudb.plan.dask.joins import relations_in
-from gpudb.plan.dask.symbols import NOT_IN, SINGLE
+from gpudb.plan.dask.blocks import BlockPlanner, Ctes
+from gpudb.plan.dask.joins import Joins, relations_in
 from gpudb.plan.errors import NotCarried
+from gpudb.plan.tree.functions import NOT_IN, SINGLE
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, column
 from gpudb.plan.tree.predicates import equality, is_plain_core, plain_equality
 from gpudb.plan.tree.traversal import conjunction, conjuncts
@@ -20,18 +22,52 @@ from gpudb.sql.bound import Expr
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import BOOL
 
-if TYPE_CHECKING:
-    from gpudb.plan.dask.encode import Carrier
-
 _SHAPE = "a correlated subquery of this shape"
 _Match = Callable[[tuple[Expr, ...]], Expr]
 """Returns the condition on a subquery's columns under which one of its rows counts."""
 
 
+class Encoding(Protocol):
+    """The encoder of the block whose subqueries are unnested; `encode.Encoder` implements it."""
+
+    blocks: BlockPlanner
+    ctes: Ctes
+
+    def fresh(self) -> int:
+        """Returns a number that no relation has."""
+
+    def add_ctes(self, ctes: Ctes) -> None:
+        """Adds named queries for the rest of the block."""
+
+    def joined(self, *, alone: bool = False) -> Joins:
+        """Returns the relations that a subquery joins."""
+
+    def joins(self, source: Any | None) -> Joins:
+        """Encodes the relations of a FROM."""
+
+    def over(self, joins: Joins | None) -> AbstractContextManager[Joins]:
+        """Context in which subqueries of expressions join these relations."""
+
+    def kept(self, condition: Expr | None, source: Any | None) -> list[str]:
+        """Adds a WHERE above a FROM; returns the conditions that read other relations."""
+
+    def table(self, rel: int, node: Node) -> str:
+        """Adds a node as a table of the text; returns its name."""
+
+    def value(self, expr: Expr) -> str:
+        """Encodes an expression."""
+
+    def true(self, joins: Joins) -> str:
+        """Encodes a true condition."""
+
+    def aggregate(self, call: bound.Aggregate) -> str:
+        """Encodes an aggregate's call."""
+
+
 class Unnesting:
     """Joins the subqueries of one block to the current relations of its `carrier`."""
 
-    def __init__(self, carrier: Carrier) -> None:
+    def __init__(self, carrier: Encoding) -> None:
         self._carrier = carrier
 
     # ------------------------------------------------------------------------------------------ conditions

@@ -10,36 +10,31 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from gpudb.plan.dask.decode import joined
+from gpudb.plan.dask.blocks import BlockPlanner, Ctes
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.logical import subquery_forms
 from gpudb.plan.logical.rows import Domain, Rows, domain_of, joined_back, numbered_rows
 from gpudb.plan.logical.table_functions import called
+from gpudb.plan.tree.functions import as_type
+from gpudb.plan.tree.joins import joined
 from gpudb.plan.tree.nodes import Filter, Join, JoinKind, Node, Scan, Shared, Values, column
 from gpudb.plan.tree.traversal import conjunction, conjuncts, transform
 from gpudb.sql import bound
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import SqlType
 
-Ctes = tuple[bound.Cte, ...]
 NOTHING = Rows(Values(((),), ()), ())
 """Input of a block without FROM: one row without columns."""
 
 
-class Blocks(Protocol):
-    """Plans whole queries and allocates numbers."""
+class Blocks(BlockPlanner, Protocol):
+    """Plans whole queries, under a domain too."""
 
     def block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
         """Returns a query's node: the domain's columns first, then the query's own."""
 
-    def with_query(self, source: bound.CteScan, ctes: Ctes) -> Node | bound.Query:
-        """Resolves a reference to a WITH query to its shared node, or to the query itself if it is inlined."""
-
     def outer_columns_of(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
         """Returns the columns that a WITH query reads from outside."""
-
-    def fresh(self) -> int:
-        """Returns a number that no relation has."""
 
 
 class Dependent:
@@ -296,7 +291,7 @@ class Dependent:
         width = 0 if domain is None else domain.width
         member = Shared(node, -self.fresh())
         marked, counted = subquery_forms.members(member, width, kind)
-        key = (subquery_forms.as_type(left, kind), column(width, kind))
+        key = (as_type(left, kind), column(width, kind))
         if domain is None:
             first = Join("LEFT", rows.node, marked, (key,))
             second = Join("INNER", first, counted)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.dask.scalar_subqueries import COUNTS
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.logical.dependent_joins import Dependent
 from gpudb.plan.logical.rows import Domain, Rows, joined_back, placed
+from gpudb.plan.tree.functions import COUNTS
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, SetOperation, Shared, column
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudb.functions.registry import Function
-from gpudb.plan.logical.subquery_forms import function
+from gpudb.plan.tree.functions import LIMIT_ROWS, OFFSET_ROWS, function
 from gpudb.plan.tree.nodes import Filter, Node, Project, Sort, Window, column
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from gpudb.types import BOOL, INT8
-
-LIMIT_ROWS = Function(0, "limit_rows", (INT8,), INT8, "f", strict=False)
-"""Converts a LIMIT to a number of rows: all for NULL, error 2201W if negative."""
-OFFSET_ROWS = Function(0, "offset_rows", (INT8,), INT8, "f", strict=False)
-"""Converts an OFFSET to a number of rows: none for NULL, error 2201X if negative."""
 
 
 def is_known(expr: Any | None) -> bool:

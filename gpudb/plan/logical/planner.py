@@ -1,8 +1,9 @@
-"""A bound query as a plan: the planner's part of each block, and what stands above it.
+"""Plans a bound query: the planner's part of each block, and what is above it.
 
-A block is a SELECT's joins, conditions and groups. Above it come, in this order, its windows, its sets, its select
-list, DISTINCT, and ORDER BY with LIMIT. Under a domain (a subquery that reads columns from outside: `rows`) each node
-gives the domain's columns first, and groups, windows, DISTINCT and LIMIT are by them.
+A block consists of a SELECT's joins, conditions and groups. Above it come, in this order, its windows, its
+set-returning functions, its select list, DISTINCT, and ORDER BY with LIMIT. Under a domain (a subquery that reads
+columns from outside: `rows`) each node returns the domain's columns first, and groups, windows, DISTINCT and LIMIT are
+computed per row of the domain.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from gpudb.plan.dask.blocks import Ctes
 from gpudb.plan.dask.decode import Restorer
 from gpudb.plan.dask.encode import Carrier
 from gpudb.plan.dask.planner import relational_plan
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.logical.dependent_joins import NOTHING, Ctes, Dependent
+from gpudb.plan.logical.dependent_joins import NOTHING, Dependent
 from gpudb.plan.logical.groups import grouped
 from gpudb.plan.logical.limits import is_known, limited
 from gpudb.plan.logical.rows import Domain, Rows, placed
-from gpudb.plan.logical.subquery_forms import as_type
+from gpudb.plan.tree.functions import as_type
 from gpudb.plan.tree.nodes import (
     Aggregate,
     DistinctOn,
@@ -46,10 +48,10 @@ from gpudb.types import INT4
 
 
 def plan_query(query: bound.Query, estimate: Callable[[Node], int], *, optimize: bool = False) -> Plan:
-    """The plan of a whole query, not yet optimised; NotCarried names what no worker runs.
+    """Returns the plan of a whole query, not yet optimised; raises NotCarried for what no worker runs.
 
-    `estimate` says how many rows a node is thought to give. dask-sql's own optimiser runs with `optimize` alone: the
-    text has no subqueries for it to undo, and `plan/optimize` does the rest of what it would.
+    `estimate` returns the estimated rows of a node. dask-sql's own optimiser runs with `optimize` alone: the text has
+    no subqueries for it to unnest, and `plan/optimize` does the rest of its work.
     """
     query = rewrite_for_engine(without_relabels(query))
     return _Builder(query, estimate, optimize).plan(query)
@@ -77,7 +79,7 @@ class _Builder:
         return next(self._numbers)
 
     def block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
-        """The node of a query; under a domain, of a query that reads its columns."""
+        """Returns the node of a query; under a domain, of a query that reads its columns."""
         match query:
             case bound.Select():
                 return self._select(query, (*ctes, *query.ctes), domain)
@@ -121,7 +123,7 @@ class _Builder:
         return self._ordered(query, Recursive(first, second, cte.number, not query.all), names, None)
 
     def outer_columns_of(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
-        """The columns that a WITH query reads from outside itself, by other WITH queries too."""
+        """Returns the columns that a WITH query reads from outside, through other WITH queries too."""
         query = next(each.query for each in ctes if each.number == cte)
         found = outer_columns(query)
         inside = {each.number for each in walk(query) if isinstance(each, bound.Cte)} | {cte}
@@ -149,7 +151,7 @@ class _Builder:
             node = rows.node
             if query.distinct:
                 node = DistinctOn(node, (*given, *(rows.over(each) for each in query.distinct)), tuple(keys))
-            # ORDER BY and LIMIT may want what the select list does not have.
+            # ORDER BY and LIMIT may read expressions that are not in the select list.
             wanted = [*(key.expr for key in keys), *(each for each in (limit, offset) if not is_known(each))]
             extra = [each for n, each in enumerate(wanted) if each not in targets and each not in wanted[:n]]
             held = [*given, *targets, *extra]
@@ -164,7 +166,7 @@ class _Builder:
         return Project(made, root_columns(made)[: len(given) + len(targets)], labels)
 
     def _block_rows(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> tuple[Rows, bound.Select]:
-        """The block's rows, and the query with what stands above them over what they hold."""
+        """Returns the block's rows, and the query with its outputs over them."""
         parts = Dependent(self, ctes)
         if domain is None and all(is_known(each) for each in (query.limit, query.offset)):
             try:
@@ -174,7 +176,7 @@ class _Builder:
                 rows, made = grouped(self._core(plain, ctes, _grouping_parts(query)), query, None, parts)
                 return parts.valued(rows, _above(made)), made
             except NotCarried:
-                # What the planner's text cannot say, or what it does not undo.
+                # The planner's text cannot express the block, or dask-sql cannot unnest it.
                 pass
         rows = parts.rows(query, domain)
         if query.grouped:
@@ -182,9 +184,9 @@ class _Builder:
         return parts.valued(rows, (*_above(query), query.limit, query.offset)), query
 
     def _core(self, query: bound.Select, ctes: Ctes, above: list[Any]) -> Rows:
-        """The block's rows as dask-sql plans them."""
+        """Returns the block's rows as dask-sql plans them."""
         carrier = Carrier(self, self._estimate, ctes)
-        # What stands above sees values: columns, groups' keys and aggregates, scalar subqueries.
+        # What is above reads values: columns, grouping keys, aggregates, scalar subqueries.
         values: list[Any] = []
         keys = query.group_by
 
@@ -204,9 +206,9 @@ class _Builder:
             transform(each, leaf)
         text = carrier.core(query, values)
         if not values:
-            # The planner gives one column at least, and what stands above it counts it.
+            # The planner returns at least one column, and the nodes above count it.
             values.append(bound.Constant(1, INT4))
-        # Of what the text does not read the planner is not told: each column costs it time.
+        # Columns that the text does not read are not registered: each takes planning time.
         read = carrier.read(text)
         relations = {name: (read[name], found.rows) for name, found in carrier.leaves.items()}
         rel = relational_plan(text, relations, optimize=self._optimize)
@@ -214,10 +216,10 @@ class _Builder:
         try:
             return Rows(restorer.node(rel), tuple(values))
         except TypeError as error:
-            # What the planner's accessors raise for parts that they do not know.
+            # The planner's accessors raise it for parts that they do not know.
             raise NotCarried("a subquery that the planner cannot undo") from error
 
-    # ------------------------------------------------------------------------------------------ the others
+    # ------------------------------------------------------------------------------------------ other queries
 
     def _set_operation(self, query: bound.SetOperation, ctes: Ctes, domain: Domain | None) -> Node:
         sides = (self.block(query.left, ctes, domain), self.block(query.right, ctes, domain))
@@ -259,7 +261,7 @@ class _Builder:
 
 
 def _as_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
-    """A node's last columns as the types that a query declares; those before them are a domain's."""
+    """Casts a node's last columns to the types that a query declares; the columns before them are a domain's."""
     own, made = node.types[-len(columns) :], root_columns(node)
     if not columns or all(kind == declared.type for kind, declared in zip(own, columns, strict=True)):
         return node
@@ -268,7 +270,7 @@ def _as_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
 
 
 def root_columns(node: Node) -> tuple[bound.Column, ...]:
-    """A node's columns as expressions over it."""
+    """Returns a node's columns as expressions over it."""
     return tuple(
         column(index, kind, name) for index, (kind, name) in enumerate(zip(node.types, node.names, strict=True))
     )
@@ -279,13 +281,13 @@ def _at(index: int, expr: Any) -> bound.Column:
 
 
 def _above(query: bound.Select) -> list[Any]:
-    """What stands above a block's rows."""
+    """Returns the expressions above a block's rows."""
     distinct = [] if isinstance(query.distinct, bool) else list(query.distinct)
     return [*query.targets, *(key.expr for key in query.order_by), *distinct]
 
 
 def _grouping_parts(query: bound.Select) -> list[Any]:
-    """What GROUPING SETS read of the rows that they group."""
+    """Returns the expressions over ungrouped rows that GROUPING SETS read."""
     parts: list[Any] = list(query.group_by)
     for each in (*_above(query), query.having):
         for call in walk(each) if each is not None else ():
@@ -296,7 +298,7 @@ def _grouping_parts(query: bound.Select) -> list[Any]:
 
 
 def _with_windows(rows: Rows, above: list[Any], width: int) -> Rows:
-    """The rows with their window calls' values; a domain's columns, the first `width`, part them too."""
+    """Adds the values of window calls; a domain's columns, the first `width`, partition them too."""
     calls: list[bound.Window] = []
 
     def look(each: Any) -> Any:
@@ -306,7 +308,7 @@ def _with_windows(rows: Rows, above: list[Any], width: int) -> Rows:
 
     for each in above:
         transform(each, look)
-    # Calls that share a PARTITION BY share the node, and so the exchange.
+    # Calls with the same PARTITION BY share a node, and so an exchange.
     groups: dict[Any, list[bound.Window]] = {}
     for call in calls:
         groups.setdefault(repr(call.partition_by), []).append(call)
@@ -319,7 +321,7 @@ def _with_windows(rows: Rows, above: list[Any], width: int) -> Rows:
 
 
 def _with_sets(rows: Rows, above: list[Any]) -> Rows:
-    """The rows for each row of the select list's sets, which stand side by side."""
+    """Expands each row by the select list's set-returning calls, side by side."""
     calls: list[bound.SetReturning] = []
 
     def look(each: Any) -> Any:
@@ -338,5 +340,5 @@ def _with_sets(rows: Rows, above: list[Any]) -> Rows:
 
 
 def _all_below(exprs: tuple[Any, ...]) -> list[Any]:
-    """Expressions and all below them."""
+    """Returns expressions and all expressions below them."""
     return [node for each in exprs for node in walk(each)]

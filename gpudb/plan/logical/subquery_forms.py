@@ -7,24 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from gpudb.functions import library
-from gpudb.plan.dask.symbols import SINGLE
+from gpudb.plan.tree.functions import SINGLE, as_type, count, function
 from gpudb.plan.tree.nodes import Aggregate, Filter, Node, Project, column
-from gpudb.plan.tree.predicates import key_type
+from gpudb.plan.tree.predicates import EQUALITIES, key_type
 from gpudb.sql import bound
 from gpudb.types import BOOL, INT8, SqlType
-
-
-def function(name: str, *args: SqlType) -> library.Function:
-    """Returns one of PostgreSQL's functions, by the types of its arguments."""
-    for each in library.functions_by_name()[name]:
-        if tuple(arg.name for arg in each.args) == tuple(arg.name for arg in args):
-            return each
-    raise LookupError(name)
-
-
-def count(condition: Any | None = None) -> bound.Aggregate:
-    """Returns count(*), of the rows for which a condition is true."""
-    return bound.Aggregate(function("count"), (), INT8, filter=condition, star=True)
 
 
 class Form(Protocol):
@@ -152,16 +139,9 @@ def in_order(query: bound.Query, fresh: Callable[[], int]) -> tuple[bound.Query,
 
 def membership_type(subquery: bound.AnySubquery) -> SqlType | None:
     """Returns the type under which `x = ANY (subquery)` is a join key; None for another comparison."""
-    from gpudb.plan.tree.predicates import EQUALITIES
-
     if subquery.all or len(subquery.left) != 1 or subquery.functions[0].name not in EQUALITIES:
         return None
     return key_type(subquery.left[0].type, subquery.query.columns[0].type)
-
-
-def as_type(expr: Any, kind: SqlType) -> Any:
-    """Casts an expression if its type differs."""
-    return expr if expr.type == kind or expr.type.plain == kind else bound.Cast(expr, kind)
 
 
 def members(node: Node, width: int, kind: SqlType) -> tuple[Node, Node]:

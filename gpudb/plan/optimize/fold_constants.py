@@ -26,11 +26,17 @@ _NOT_CONSTANT = (
 )  # fmt: skip
 
 
-def fold_constants(root: Node, evaluate: Evaluate, *, immutable: bool = False) -> Node:
-    """Replaces the largest constant expressions of a plan by their values.
+def fold_immutable(root: Node, evaluate: Evaluate) -> Node:
+    """Replaces the largest constant expressions of a plan whose value is the same under all settings."""
+    return _fold(root, evaluate, immutable=True)
 
-    With `immutable` only expressions whose value is the same under all settings are folded.
-    """
+
+def fold_constants(root: Node, evaluate: Evaluate) -> Node:
+    """Replaces the largest constant expressions of a plan by their values under a request's settings."""
+    return _fold(root, evaluate, immutable=False)
+
+
+def _fold(root: Node, evaluate: Evaluate, *, immutable: bool) -> Node:
     finding = _Finding(immutable)
     finding.look(root)
     if finding.types:

@@ -1,17 +1,20 @@
-"""Pushes conditions down to scans: below projections, groups and semi-joins, and into inner joins."""
+"""Pushes conditions down to scans: below projections, groups and semi-joins, and into inner joins.
+
+An outer join whose NULL-extended rows a condition removes becomes a narrower join on the way.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.dask.decode import joined
-from gpudb.plan.optimize.outer_to_inner_joins import inner
+from gpudb.plan.tree.joins import joined
 from gpudb.plan.tree.nodes import Aggregate, Filter, Join, Node, Project, ProjectSet, Scan, column
+from gpudb.plan.tree.null_extension import narrow_outer_join
 from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, rebuild, substituted, used
 
 
-def filters_into_joins(root: Node) -> Node:
+def push_down_filters(root: Node) -> Node:
     """Moves every filter as far down as joins and scans allow."""
     return rebuild(root, _lowered)
 
@@ -40,7 +43,7 @@ def _lowered(node: Node) -> Node:
         case Join(kind="INNER") as below:
             return _into_inner(node, below)
         case Join() as below:
-            made = inner(below, node.condition)
+            made = narrow_outer_join(below, node.condition)
             if made is not below:
                 return _lowered(Filter(made, node.condition))
             return _first(node, below, _columns(below.left)) if below.kind == "LEFT" else node

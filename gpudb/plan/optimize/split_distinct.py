@@ -25,10 +25,12 @@ _TYPES = frozenset(
 """Types whose values are equal to a DISTINCT aggregate exactly if GROUP BY puts them into one group."""
 
 
-def apart(
-    node: nodes.Aggregate, mergeable: Callable[[bound.Aggregate], bool], again: Callable[[Node], Node]
-) -> Node | None:
-    """Returns the same rows by aggregates that are all `mergeable`, else None.
+Mergeable = Callable[[bound.Aggregate], bool]
+"""Returns whether workers' partial states of an aggregate's call can be merged."""
+
+
+def split_distinct(node: nodes.Aggregate, is_mergeable: Mergeable, reuse: Callable[[Node], Node]) -> Node | None:
+    """Returns the same rows by aggregates that are all mergeable, else None.
 
     None for calls of other kinds, and for groups by keys whose calls are not all over the same values. `again` returns
     the input for several readers.
@@ -36,15 +38,15 @@ def apart(
     plain: list[int] = []
     over: dict[tuple[Any, Any], list[int]] = {}
     for place, call in enumerate(node.calls):
-        if mergeable(call):
+        if is_mergeable(call):
             plain.append(place)
-        elif _is_over_values(call) and mergeable(replace(call, distinct=False)):
+        elif _is_over_values(call) and is_mergeable(replace(call, distinct=False)):
             over.setdefault((call.args[0], call.filter), []).append(place)
         else:
             return None
     if not over or (node.keys and (plain or len(over) > 1 or any(chosen is not None for _, chosen in over))):
         return None
-    source = node.input if len(over) + bool(plain) == 1 else again(node.input)
+    source = node.input if len(over) + bool(plain) == 1 else reuse(node.input)
     parts = [(_over_values(node, source, value, chosen, places), places) for (value, chosen), places in over.items()]
     if plain:
         parts.append((replace(node, input=source, calls=tuple(node.calls[place] for place in plain)), plain))

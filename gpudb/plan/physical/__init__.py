@@ -1,6 +1,6 @@
 """Plans where rows are computed: distributions, exchanges and stages.
 
-May import all of the plan but `dask`.
+May import `tree`, `cost` and `optimize` of the plan, and nothing else of it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from typing import Any
 
 from gpudb.catalog.distribution import BUCKETS
 from gpudb.plan.cost.estimate import estimate, profile, size
-from gpudb.plan.optimize.split_distinct import apart
+from gpudb.plan.optimize import optimize_aggregate
+from gpudb.plan.optimize.split_distinct import Mergeable
 from gpudb.plan.physical import distribution
 from gpudb.plan.physical.distribution import ANY, ONE, Distribution, hashed, shifted
 from gpudb.plan.physical.ranged_windows import goes_in_ranges, in_ranges
@@ -56,7 +57,6 @@ class Costs:
 SMALL_BYTES = 1 << 28
 _FRESH = 1 << 40
 """First number of the shared subplans that are added here; those of plans have relations' numbers."""
-Mergeable = Callable[[bound.Aggregate], bool]
 
 
 def placed(root: Node, mergeable: Mergeable, costs: Costs) -> tuple[Node, bool]:
@@ -318,7 +318,7 @@ class _Placing:
         known = node.keys and all(isinstance(key, bound.Column) for key in node.keys)
         if self._fits(node.input) or (known and estimate(node) >= 4 * self._costs.workers):
             return None
-        return apart(node, self._mergeable, self._again)
+        return optimize_aggregate(node, self._mergeable, self._again)
 
     def _fits(self, node: Node) -> bool:
         """Returns whether all rows of a node may be on one worker: always, unless it works chunk by chunk."""

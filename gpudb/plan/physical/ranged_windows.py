@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.logical.subquery_forms import as_type, count, function
 from gpudb.plan.tree import nodes
+from gpudb.plan.tree.functions import as_type, count, function
 from gpudb.plan.tree.nodes import Exchange, Node, column
 from gpudb.sql import bound
 from gpudb.types import INT4, INT8, SqlType

@@ -1,6 +1,6 @@
 """Nodes of plans and stages, and the functions that traverse, rebuild and analyse them.
 
-May import `sql` and the rooms below it, and nothing else of the plan.
+May import `errors` of the plan, and nothing else of it.
 """
 
 from __future__ import annotations

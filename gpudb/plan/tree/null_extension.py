@@ -1,10 +1,13 @@
-"""Evaluates expressions where some columns are NULL, as in rows that an outer join extends with NULLs."""
+"""Expressions over rows that an outer join extends with NULLs, and outer joins whose NULL-extended rows are removed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from gpudb.plan.tree.nodes import Join
+from gpudb.plan.tree.traversal import conjuncts
 from gpudb.sql import bound
 
 Nulls = Callable[[int], bool]
@@ -37,3 +40,15 @@ def is_null(expr: Any, nulls: Nulls) -> bool:
             return function.strict and any(is_null(each, nulls) for each in args)
         case _:
             return False
+
+
+def narrow_outer_join(join: Join, condition: Any) -> Join:
+    """Returns a LEFT or FULL join under a condition as the narrowest join with the same rows, or itself."""
+    width = len(join.left.types)
+    without_right = any(is_not_true(part, lambda index: index >= width) for part in conjuncts(condition))
+    if join.kind == "LEFT":
+        return replace(join, kind="INNER") if without_right else join
+    without_left = any(is_not_true(part, lambda index: index < width) for part in conjuncts(condition))
+    if join.kind != "FULL" or not without_left:
+        return join
+    return replace(join, kind="INNER" if without_right else "LEFT")

@@ -75,12 +75,12 @@ def test_givers_and_takers_are_one_relation() -> None:
 def test_a_part_is_freed_by_its_last_reader() -> None:
     frames = [HostFrame(pl.DataFrame({"c0": [number]})) for number in range(3)]
     parts = ExchangeBuffers(frames, (0, 0, 1))
-    assert not parts.read
-    assert parts.take(0).frame().rows() == [(0,)]
-    assert parts.take(1).frame().rows() == [(1,)]
-    assert not parts.read
-    assert parts.take(0).frame().rows() == [(0,)]
-    assert parts.read
+    assert not parts.is_read
+    assert parts.take(0).to_polars().rows() == [(0,)]
+    assert parts.take(1).to_polars().rows() == [(1,)]
+    assert not parts.is_read
+    assert parts.take(0).to_polars().rows() == [(0,)]
+    assert parts.is_read
     with pytest.raises(AssertionError):
         parts.take(2)
 
@@ -109,7 +109,7 @@ def _nameless(folder: Path) -> int:
 def test_results_beyond_the_room_go_to_files(tmp_path: Path) -> None:
     frame = pl.DataFrame({"c0": pl.int_range(0, 1_000_000, eager=True), "c1": pl.int_range(0, 1_000_000, eager=True)})
     room = ResultStore(20_000_000, tmp_path)
-    first, second = room.keep(frame), room.keep(frame)
+    first, second = room.store(frame), room.store(frame)
     assert room.bytes == 16_000_000
     assert _nameless(tmp_path) == 1
     for kept in (first, second):
@@ -122,9 +122,9 @@ def test_results_beyond_the_room_go_to_files(tmp_path: Path) -> None:
             if not start:
                 break
         assert rows == 1_000_000
-    first.end()
-    second.end()
-    second.end()
+    first.close()
+    second.close()
+    second.close()
     assert room.bytes == 0
     assert _nameless(tmp_path) == 0
 
@@ -134,11 +134,11 @@ def test_what_comes_no_more_is_not_waited_for() -> None:
 
     async def taken() -> None:
         running = RunningQuery(1)
-        first = running.parts(0, 0)
-        reader = asyncio.ensure_future(running.taken(0, (0, 1), 0))
+        first = running.output(0, 0)
+        reader = asyncio.ensure_future(running.take_output(0, (0, 1), 0))
         await asyncio.sleep(0)
         first.set_result(ExchangeBuffers([HostFrame(pl.DataFrame({"a": [1]}))], (0,)))
-        running.end()
+        running.close()
         async with asyncio.timeout(30):
             await reader
 
@@ -152,12 +152,12 @@ def test_files_of_a_statement_that_failed_go_at_once(tmp_path: Path, told: dict[
 
     async def ended() -> None:
         statements = QueryRegistry()
-        running = statements.known(1)
+        running = statements.get_or_begin(1)
 
         async def run() -> dict[str, Any]:
             return told
 
-        written = running.file(tmp_path).write(pl.DataFrame({"a": [1]}))
+        written = running.open_spill_file(tmp_path).write(pl.DataFrame({"a": [1]}))
         running.task = asyncio.ensure_future(run())
         await running.task
         statements.forget_if_read(running)
@@ -172,14 +172,14 @@ def test_files_of_a_statement_that_failed_go_at_once(tmp_path: Path, told: dict[
 _LOOKED_AT = """
 import sys, threading, time
 import polars as pl
-from gpudb.engine.gpu.exchange.buffers import written
+from gpudb.engine.gpu.exchange.buffers import encode_frame
 
 frame = pl.DataFrame({f"c{n}": range(200) for n in range(400)})
 ends = time.monotonic() + 1.5
 
 def write():
     while time.monotonic() < ends:
-        written(frame)
+        encode_frame(frame)
 
 def look():
     while time.monotonic() < ends:

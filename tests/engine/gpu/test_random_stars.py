@@ -19,7 +19,7 @@ from gpudb.engine.gpu.fused.runner import Twin
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.optimize import group_before_joins, late_columns
+from gpudb.plan.optimize import defer_columns, group_before_joins
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages, random_stars
 from tests.support.gpu.comparison import EVERY, embedded, shaped, sorted_rows
@@ -38,7 +38,7 @@ _ran: Counter[str] = Counter()
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[group_before_joins.__module__], "_FEWER", 0)
-    monkeypatch.setattr(sys.modules[late_columns.__module__], "_WORTH", 0)
+    monkeypatch.setattr(sys.modules[defer_columns.__module__], "_WORTH", 0)
 
 
 def _rows(found: Rows, *, ordered: bool) -> list[object]:

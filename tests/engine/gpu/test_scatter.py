@@ -36,7 +36,7 @@ Given = dict[int, dict[int, list[ComputedFrame]]]
 
 def _stages(lab: Lab, request: Request, workers: int) -> list[Stage]:
     costs = Costs(workers=workers, scan=0)
-    return Planner(lab.database.cpu, costs, fuse=True).planned(request).stages
+    return Planner(lab.database.cpu, costs, fuse=True).plan(request).stages
 
 
 def _scattered_rows(
@@ -50,7 +50,7 @@ def _scattered_rows(
         return None
     given: Given = {}
     # The usual way first, for the build sides that are bound then.
-    wanted = {number for part in halves.parts for number in _below(stages, part.number)}
+    wanted = {number for part in halves.first for number in _below(stages, part.number)}
     for stage in (stage for stage in stages if stage.number in wanted):
         given[stage.number] = {
             index: execute_stage(
@@ -62,23 +62,23 @@ def _scattered_rows(
             )
             for index in stage_partitions(stage, workers)
         }
-    received: dict[int, list[ComputedFrame]] = {part.number: [] for part in halves.parts}
-    for part in halves.parts:
+    received: dict[int, list[ComputedFrame]] = {part.number: [] for part in halves.first}
+    for part in halves.first:
         for index in range(workers):
             builds = local_stages.received_by(stages[part.number], stages, given, index, workers)
             task = StageTask(part, Partition(index, workers), request.parameters)
             received[part.number] += execute_stage(task, local_stages.TABLES, builds, local_stages.FRAMES, kernels)
     kinds = stages[-1].root.types
-    frames = {number: [FrameStates(each.frame()) for each in parts] for number, parts in received.items()}
+    frames = {number: [FrameStates(each.to_polars()) for each in parts] for number, parts in received.items()}
     done = finish_phases(halves, frames, request.parameters)
     if done is not None:
         ways["finished"] += 1
         return local_stages.as_text([done.batch], kinds)
     ways["lowered"] += 1
     (made,) = execute_stage(
-        StageTask(halves.rest, Partition(0, 1), request.parameters), local_stages.TABLES, received, local_stages.FRAMES
+        StageTask(halves.second, Partition(0, 1), request.parameters), local_stages.TABLES, received, local_stages.FRAMES
     )
-    return local_stages.as_text([to_batch(made.frame(), kinds)], kinds)
+    return local_stages.as_text([to_batch(made.to_polars(), kinds)], kinds)
 
 
 def _below(stages: Sequence[Stage], number: int) -> set[int]:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gpudb.plan.optimize import late_columns as rule
+from gpudb.plan.optimize import defer_columns as rule
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded
 from tests.support.lab import Lab

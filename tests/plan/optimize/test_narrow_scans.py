@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.plan.physical import dynamic_filters
-from gpudb.plan.physical.dynamic_filters import narrowed
-from gpudb.plan.physical.stages import Narrowing
+from gpudb.plan.optimize import dynamic_filters
+from gpudb.plan.optimize.dynamic_filters import add_dynamic_filters
+from gpudb.plan.tree.stages import Narrowing
 from tests.support.lab import Lab
 from tests.support.plan_text import shapes, stages
 
@@ -27,8 +27,8 @@ FIXTURES = {
 
 
 @pytest.mark.parametrize("name", FIXTURES)
-def test_narrowed(star: Lab, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_add_dynamic_filters(star: Lab, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dynamic_filters, "WORTH", 1000)
     sql, wanted = FIXTURES[name]
-    made = narrowed(stages(star, sql))
+    made = add_dynamic_filters(stages(star, sql))
     assert {stage.number: stage.narrows for stage in made if stage.narrows} == wanted, shapes(made)

@@ -42,7 +42,7 @@ def rows(
     compute the parts of the plan that can be fused, `narrowed` is told what scans were. Each worker's rows are cut into
     `chunks`."""
     planner = Planner(constants, replace(costs or Costs(), workers=workers), fuse=kernels is not None)
-    planned = planner.planned(request, chunks=chunks)
+    planned = planner.plan(request, chunks=chunks)
     plan, stages = planned.plan, planned.stages
     workers *= chunks
     kinds = tuple(column.type for column in plan.columns)
@@ -53,13 +53,13 @@ def rows(
         for index in stage_partitions(stage, workers):
             seen = [] if narrowed is None else narrowed
             share, zone = Partition(index, workers, chunks), request.settings.timezone
-            task = StageTask(stage, share, request.parameters, zone, narrowed=seen, declined=declined)
+            task = StageTask(stage, share, request.parameters, zone, narrowed_scans=seen, declined=declined)
             received = received_by(stage, stages, given, index, workers)
             done = finish_stage(task, received)
             if done is not None:
                 return as_text([done.batch], kinds)
             given[stage.number][index] = execute_stage(task, tables, received, frames, kernels)
-    return as_text((to_batch(part.frame(), kinds) for (part,) in given[stages[-1].number].values()), kinds)
+    return as_text((to_batch(part.to_polars(), kinds) for (part,) in given[stages[-1].number].values()), kinds)
 
 
 def as_text(batches: Iterable[pa.RecordBatch], kinds: Sequence[SqlType]) -> list[tuple[str | None, ...]]:

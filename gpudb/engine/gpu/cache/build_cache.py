@@ -25,13 +25,13 @@ class BuildCache:
     """The coordinator's record of bound stages; used on its event loop."""
 
     def __init__(self) -> None:
-        self._known: LruCache[_Key, tuple[int, ...]] = LruCache(4096)
+        self._bound: LruCache[_Key, tuple[int, ...]] = LruCache(4096)
 
-    def of(self, digest: bytes, parameters: bytes, peers: tuple[str, ...]) -> tuple[int, ...]:
+    def get(self, digest: bytes, parameters: bytes, peers: tuple[str, ...]) -> tuple[int, ...]:
         """Returns the numbers of a plan's stages that these workers have bound."""
-        return self._known.get((digest, parameters, peers)) or ()
+        return self._bound.get((digest, parameters, peers)) or ()
 
-    def learn(
+    def record(
         self, digest: bytes, parameters: bytes, peers: tuple[str, ...], told: Iterable[Sequence[Sequence[int]]]
     ) -> None:
         """Records the stages that each worker has run and bound, and run and not bound; no stage was left out."""
@@ -39,11 +39,11 @@ class BuildCache:
         for bound, other in told:
             every |= set(bound)
             loose |= set(other)
-        self._known.put((digest, parameters, peers), tuple(sorted(every - loose)))
+        self._bound.put((digest, parameters, peers), tuple(sorted(every - loose)))
 
-    def forget(self, digest: bytes, parameters: bytes, peers: tuple[str, ...]) -> None:
+    def invalidate(self, digest: bytes, parameters: bytes, peers: tuple[str, ...]) -> None:
         """Removes a plan's record after a worker has evicted a bound part."""
-        self._known.pop((digest, parameters, peers))
+        self._bound.pop((digest, parameters, peers))
 
 
 def fused_parts(stage: Stage) -> list[Fused]:

@@ -56,10 +56,10 @@ class _Display:
         self._prefix = prefix
         self._hosted = hosted
         self._measured = measured
-        self._told: set[int] = set()
+        self._shown: set[int] = set()
         self._numbers = {number: place for each in stages for number, place in number_nodes(each.root).items()}
         # The indices of scans among their stage's, by id, for stages that narrow scans.
-        self._places: dict[int, int] = {}
+        self._scan_numbers: dict[int, int] = {}
 
     def stage(self, stage: Stage) -> PlanNode:
         where = "one worker" if stage.alone else "all workers"
@@ -72,9 +72,9 @@ class _Display:
         done = self._measured.get(stage.number)
         if stage.narrows:
             scans = (node for node in walk_nodes(stage.root) if isinstance(node, nodes.Scan))
-            self._places.update((id(scan), place) for place, scan in enumerate(scans))
-        below = () if stage.number in self._told else (self._node(stage.root, done),)
-        self._told.add(stage.number)
+            self._scan_numbers.update((id(scan), place) for place, scan in enumerate(scans))
+        below = () if stage.number in self._shown else (self._node(stage.root, done),)
+        self._shown.add(stage.number)
         shares: tuple[WorkerShare, ...] = ()
         if done is not None:
             figures = zip(done.workers, done.rows, done.bytes, done.milliseconds, strict=True)
@@ -110,10 +110,10 @@ class _Display:
         below = tuple(self._node(each, done) for each in node.inputs)
         name, details = describe_operator(node)
         if isinstance(node, nodes.Scan):
-            details += self._skipped(node)
-            details += _narrowed(self._places.get(id(node)), done)
+            details += self._describe_files(node)
+            details += _narrowed(self._scan_numbers.get(id(node)), done)
         if isinstance(node, Fused):
-            details += self._skipped(scan_of(node.root))
+            details += self._describe_files(scan_of(node.root))
         if isinstance(node, Fused) and done is not None:
             details += _launched(details, done)
         place = self._numbers[id(node)]
@@ -123,7 +123,7 @@ class _Display:
         for worker, each in by_worker:
             spent[worker] += each.milliseconds
         return PlanNode(
-            self._where(node, done) + name,
+            self._prefix_of(node, done) + name,
             details + _sizes(seen),
             estimate(node),
             sum(each.rows for each in seen) if seen else None,
@@ -133,7 +133,7 @@ class _Display:
             output=node.names,
         )
 
-    def _where(self, node: nodes.Node, done: StageMeasurements | None) -> str:
+    def _prefix_of(self, node: nodes.Node, done: StageMeasurements | None) -> str:
         """Returns the prefix for where an operator runs: `Cpu` if a step of its kind ran on the host.
 
         If libcudf or cudf-polars refused a step, only its stage is known: then every operator of the stage, except
@@ -145,7 +145,7 @@ class _Display:
         hosted = any(isinstance(node, _HOSTED.get(each, nodes.Node)) for each in reasons)
         return "Cpu" if hosted else self._prefix
 
-    def _skipped(self, scan: nodes.Scan) -> tuple[tuple[str, str], ...]:
+    def _describe_files(self, scan: nodes.Scan) -> tuple[tuple[str, str], ...]:
         """Describes how many of a table's files remain after the filter is applied to their statistics."""
         if not scan.table.files:
             return ()

@@ -25,9 +25,9 @@ class SingleKernelPlan:
 
     number: int
     part: Fused
-    tail: FinalStage
+    final_stage: FinalStage
 
-    def answer(self, kernels: Twin, ready: Ready, parameters: Sequence[object]) -> FinalResult | ComputedFrame:
+    def run(self, kernels: Twin, ready: Ready, parameters: Sequence[object]) -> FinalResult | ComputedFrame:
         """Returns the result's rows, or the kernel's output for the last stage to continue with.
 
         `ready` is the bound part.
@@ -36,7 +36,7 @@ class SingleKernelPlan:
         if not isinstance(lanes, list):
             return lanes
         few = lanes[0].rows <= FEW
-        return (few and self.tail.rows([KernelStates(lanes)], parameters)) or HostFrame(frame_of(lanes))
+        return (few and self.final_stage.finalize([KernelStates(lanes)], parameters)) or HostFrame(frame_of(lanes))
 
 
 def match_single_kernel(stages: Sequence[Stage]) -> SingleKernelPlan | None:

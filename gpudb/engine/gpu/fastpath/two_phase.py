@@ -30,13 +30,13 @@ class TwoPhasePlan:
     result from all of their rows.
     """
 
-    parts: tuple[Stage, ...]
-    rest: Stage
+    first: tuple[Stage, ...]
+    second: Stage
 
     @cached_property
-    def tail(self) -> FinalStage | None:
+    def final_stage(self) -> FinalStage | None:
         """The second phase as a `FinalStage`, if it only finishes rows or the states of groups."""
-        return compile_final_stage(self.rest.root)
+        return compile_final_stage(self.second.root)
 
 
 class NotSplittable(Exception):
@@ -102,7 +102,7 @@ def finish_phases(
     halves: TwoPhasePlan, received: Mapping[int, Sequence[States]], parameters: Sequence[object]
 ) -> FinalResult | None:
     """Returns the result if the second phase only finishes few rows, or states of groups; else None."""
-    if halves.tail is None:
+    if halves.final_stage is None:
         return None
     (states,) = received.values()
-    return halves.tail.rows(states, parameters)
+    return halves.final_stage.finalize(states, parameters)

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.error_codes import FRAME_NULL, FRAME_SIZE, Error, fault, worst
+from gpudb.engine.gpu.lower.error_codes import FRAME_NULL, FRAME_SIZE, Error, error_if, first_error
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.values import Value, larger, smaller
+from gpudb.engine.gpu.lower.values import Value, maximum, minimum
 from gpudb.engine.gpu.lower.window_rows import PART0, PART1, PEER0, PEER1, PLACE, ROWS, Rows, within
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree.functions import function
@@ -38,7 +38,7 @@ class Run:
     @property
     def rows(self) -> pl.Expr:
         """The number of positions."""
-        return larger(self.last - self.first + 1, pl.lit(0, pl.Int64))
+        return maximum(self.last - self.first + 1, pl.lit(0, pl.Int64))
 
 
 def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl.Expr], Error]:
@@ -56,7 +56,7 @@ def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl
             continue
         given = over.value(offset)
         negative = given.expr < 0
-        errors += [given.error, fault(given.expr.is_null(), FRAME_NULL), fault(negative, FRAME_SIZE)]
+        errors += [given.error, error_if(given.expr.is_null(), FRAME_NULL), error_if(negative, FRAME_SIZE)]
         if frame.unit != "RANGE":
             made.append(given.expr.cast(pl.Int64).alias(f"{name}{number}"))
             continue
@@ -67,7 +67,7 @@ def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl
         made.append(target.alias(f"{name}{number}"))
         if not any(each.meta.output_name() == f"m{number}" for each in made):
             made.append(key.alias(f"m{number}"))
-    return made, worst(*errors)
+    return made, first_error(*errors)
 
 
 def _reached(
@@ -111,16 +111,16 @@ def runs(rows: Rows, number: int, call: bound.Window) -> list[Run]:
     if spec is None:
         return [Run(PART0, PEER1 if call.order_by else PART1, growing=True)]
     growing = spec.start == "UNBOUNDED PRECEDING"
-    start = PART0 if growing else larger(_edge(rows, number, call, begins=True), PART0)
-    end = PART1 if spec.end == "UNBOUNDED FOLLOWING" else smaller(_edge(rows, number, call, begins=False), PART1)
+    start = PART0 if growing else maximum(_edge(rows, number, call, begins=True), PART0)
+    end = PART1 if spec.end == "UNBOUNDED FOLLOWING" else minimum(_edge(rows, number, call, begins=False), PART1)
     rows.add(start.alias("first"), end.alias("last"))
     first, last = pl.col("first"), pl.col("last")
     match spec.exclude:
         case "CURRENT ROW":
-            return [Run(first, smaller(last, PLACE - 1), growing), Run(larger(first, PLACE + 1), last)]
+            return [Run(first, minimum(last, PLACE - 1), growing), Run(maximum(first, PLACE + 1), last)]
         case "GROUP" | "TIES":
-            before, after = Run(first, smaller(last, PEER0 - 1), growing), Run(larger(first, PEER1 + 1), last)
-            itself = [Run(larger(first, PLACE), smaller(last, PLACE))] if spec.exclude == "TIES" else []
+            before, after = Run(first, minimum(last, PEER0 - 1), growing), Run(maximum(first, PEER1 + 1), last)
+            itself = [Run(maximum(first, PLACE), minimum(last, PLACE))] if spec.exclude == "TIES" else []
             return [before, *itself, after]
         case _:
             return [Run(first, last, growing)]
@@ -136,7 +136,7 @@ def _edge(rows: Rows, number: int, call: bound.Window, *, begins: bool) -> pl.Ex
     if spec.unit == "RANGE":
         return _found(rows, number, offset, call.order_by[0], begins=begins)
     # No frame is larger than the number of rows.
-    by = smaller(offset, ROWS + 1)
+    by = minimum(offset, ROWS + 1)
     if spec.unit == "ROWS":
         return PLACE - by if kind == "PRECEDING" else PLACE + by
     return _group(rows, by if kind == "FOLLOWING" else 0 - by, begins=begins)

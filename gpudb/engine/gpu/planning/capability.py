@@ -10,7 +10,7 @@ import polars as pl
 from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, SortOrder
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition
-from gpudb.engine.gpu.lower.host_fallback import Host
+from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
@@ -27,20 +27,20 @@ _NOTHING = ResidentTables(0)
 class _Empty(HostBackend):
     """A backend without rows: it only computes types."""
 
-    def held(self, lazy: pl.LazyFrame) -> HostFrame:
-        return HostFrame(self.fetched(lazy, ""))
+    def compute(self, lazy: pl.LazyFrame) -> HostFrame:
+        return HostFrame(self.compute_on_host(lazy, ""))
 
-    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+    def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         return pl.DataFrame(schema=lazy.collect_schema())
 
-    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
+    def prefilter_top(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
         return lazy
 
-    def split(
+    def partition_by_hash(
         self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False
     ) -> list[ComputedFrame]:
         lazy.select(key.alias(f"h{number}") for number, key in enumerate(keys)).collect_schema()
-        return [self.held(lazy)]
+        return [self.compute(lazy)]
 
 
 _FRAMES = _Empty()
@@ -72,7 +72,7 @@ def check_stages(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dic
         dry = replace(stage, root=rebuild(stage.root, empty), narrows=())
         received = {number: given[number][:1] for number in stage.inputs}
         try:
-            host = Host(parameters, dry=True)
+            host = HostFallback(parameters, dry=True)
             task = StageTask(dry, Partition(0, 1), parameters)
             given[stage.number] = execute_stage(task, _NOTHING, received, _FRAMES, asked=host)
             hosted[stage.number] = tuple(dict.fromkeys(host.used))

@@ -60,14 +60,14 @@ class PhysicalPlan:
     """The number of chunks of each worker's partition."""
 
     @cached_property
-    def sent(self) -> bytes:
+    def encoded_stages(self) -> bytes:
         """The pickled stages, as workers receive them."""
         return pickle.dumps(self.stages)
 
     @cached_property
     def digest(self) -> bytes:
         """Digest of the stages, which covers plan and snapshot."""
-        return hashlib.blake2b(self.sent, digest_size=16).digest()
+        return hashlib.blake2b(self.encoded_stages, digest_size=16).digest()
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -80,7 +80,7 @@ class PhysicalPlan:
         return result_schema(tuple(column.type for column in self.plan.columns))
 
     @cached_property
-    def scattered(self) -> TwoPhasePlan | None:
+    def two_phase(self) -> TwoPhasePlan | None:
         """The two phases of the plan; None if it cannot be split."""
         return split_phases(self.stages)
 
@@ -92,12 +92,12 @@ class _CachedPlan:
     plan: Plan
     scanned: tuple[Table, ...]
     tables: tuple[Table, ...] = ()
-    planned: PhysicalPlan | None = None
-    ends: float = math.inf
+    stages: PhysicalPlan | None = None
+    expires: float = math.inf
     """The monotonic time at which the stages expire."""
     fused: bool = False
     """Whether kernels compute parts of them."""
-    hosted: dict[bool, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
+    host_functions: dict[bool, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
     """The host's functions in each stage, with kernels and without."""
 
 
@@ -130,7 +130,7 @@ class Planner:
         )
         self._lock = threading.Lock()
 
-    def planned(self, request: Request, space: MemorySpace | None = None, chunks: int = 0) -> PhysicalPlan:
+    def plan(self, request: Request, space: MemorySpace | None = None, chunks: int = 0) -> PhysicalPlan:
         """Returns the plan and its stages over the snapshot. NotCarried names what the workers do not support.
 
         Each worker's partition is cut into `chunks`, or for 0 into as many as the memory in `space` requires. The
@@ -138,10 +138,10 @@ class Planner:
         explicit `chunks` expire after CAREFUL_SECONDS.
         """
         evaluate = make_evaluator(self._constants, request)
-        kept = self._kept(request.query, evaluate)
+        kept = self._get_or_plan(request.query, evaluate)
         tables = tuple(map(request.table, kept.scanned))
         fuse = self._fuses(request)
-        found = self._current(kept, tables, fuse)
+        found = self._valid_stages(kept, tables, fuse)
         if found is not None and chunks in {0, found.chunks}:
             return found
         ends = time.monotonic() + CAREFUL_SECONDS if chunks else math.inf
@@ -161,38 +161,38 @@ class Planner:
 
         root = rebuild(optimize_request(kept.plan.root, counted, rules=self._rules), current)
         workers = self._costs.workers
-        physical = fused(root, estimate, request.parameters, self._limits(space)) if fuse else root
+        physical = fused(root, estimate, request.parameters, self._kernel_limits(space)) if fuse else root
         if not chunks:
             chunks = choose_chunks(physical, workers, space) if space is not None else 1
-        stages = self._finished(stages_of(physical, is_mergeable, self._cut(chunks, space)))
-        if fuse not in kept.hosted:
-            kept.hosted[fuse] = check_stages(stages, request.parameters)
+        stages = self._apply_stage_rules(stages_of(physical, is_mergeable, self._chunked_costs(chunks, space)))
+        if fuse not in kept.host_functions:
+            kept.host_functions[fuse] = check_stages(stages, request.parameters)
         # Polars computes on the host what the GPU does not.
-        cost = estimate_cost(physical, workers, gpu=self._gpu and not any(kept.hosted[fuse].values()))
+        cost = estimate_cost(physical, workers, gpu=self._gpu and not any(kept.host_functions[fuse].values()))
         cost = replace(cost, bytes=cost.bytes // chunks)
         made = PhysicalPlan(Plan(root, kept.plan.columns), stages, cost, chunks)
         if not computed:
             with self._lock:
-                kept.tables, kept.planned, kept.ends, kept.fused = tables, made, ends, fuse
+                kept.tables, kept.stages, kept.expires, kept.fused = tables, made, ends, fuse
         return made
 
-    def again(self, request: Request) -> PhysicalPlan | None:
+    def cached_plan(self, request: Request) -> PhysicalPlan | None:
         """Returns the cached stages of a query; None if `planned` would plan."""
         kept = request.query.prepared.get(self._artifact)
         if kept is None:
             return None
         self._recent.get(request.query.prepared)
-        return self._current(kept, tuple(map(request.table, kept.scanned)), self._fuses(request))
+        return self._valid_stages(kept, tuple(map(request.table, kept.scanned)), self._fuses(request))
 
-    def _current(self, kept: _CachedPlan, tables: tuple[Table, ...], fuse: bool) -> PhysicalPlan | None:
+    def _valid_stages(self, kept: _CachedPlan, tables: tuple[Table, ...], fuse: bool) -> PhysicalPlan | None:
         """Returns the cached stages if they read these tables."""
         with self._lock:
-            if kept.planned is None or kept.fused != fuse or time.monotonic() >= kept.ends:
+            if kept.stages is None or kept.fused != fuse or time.monotonic() >= kept.expires:
                 return None
             same = all(a is b for a, b in zip(tables, kept.tables, strict=True))
-            return kept.planned if same else None
+            return kept.stages if same else None
 
-    def _limits(self, space: MemorySpace | None) -> Limits:
+    def _kernel_limits(self, space: MemorySpace | None) -> Limits:
         """Returns the limits of kernels for the memory in `space`."""
         costs = self._costs
         made = Limits(costs.scan, workers=costs.workers)
@@ -202,11 +202,11 @@ class Planner:
             made = replace(made, build=min(made.build, max_build_rows(space)), kept=max_cached_build_rows(space))
         return made
 
-    def _finished(self, stages: Sequence[Stage]) -> list[Stage]:
+    def _apply_stage_rules(self, stages: Sequence[Stage]) -> list[Stage]:
         """Applies the rules for stages."""
         return optimize_stages(stages, gpu=self._gpu, rules=self._rules)
 
-    def _cut(self, chunks: int, space: MemorySpace | None) -> Costs:
+    def _chunked_costs(self, chunks: int, space: MemorySpace | None) -> Costs:
         """Returns the exchange costs with one partition per chunk."""
         if chunks == 1:
             return self._costs
@@ -217,15 +217,15 @@ class Planner:
     def _fuses(self, request: Request) -> bool:
         return self._fuse and request.settings.fused
 
-    def hosted(self, request: Request) -> Mapping[int, tuple[str, ...]]:
+    def host_functions(self, request: Request) -> Mapping[int, tuple[str, ...]]:
         """Returns the host's functions in each stage of a planned query."""
         kept = request.query.prepared.get(self._artifact)
-        return {} if kept is None else kept.hosted.get(self._fuses(request), {})
+        return {} if kept is None else kept.host_functions.get(self._fuses(request), {})
 
-    def alone(self, request: Request, worker: int) -> PhysicalPlan:
+    def plan_for_worker(self, request: Request, worker: int) -> PhysicalPlan:
         """Returns the plan for one worker, over the rows of its partition."""
         evaluate = make_evaluator(self._constants, request)
-        kept = self._kept(request.query, evaluate)
+        kept = self._get_or_plan(request.query, evaluate)
 
         def own(node: Node) -> Node:
             if not isinstance(node, Scan):
@@ -234,11 +234,11 @@ class Planner:
             return replace(node, table=table, part=WHOLE if table.replicated else (worker, self._costs.workers))
 
         root = rebuild(optimize_request(kept.plan.root, evaluate, rules=self._rules), own)
-        stages = self._finished(stages_of(root, is_mergeable, replace(self._costs, workers=1, small=0)))
+        stages = self._apply_stage_rules(stages_of(root, is_mergeable, replace(self._costs, workers=1, small=0)))
         check_stages(stages, request.parameters)
         return PhysicalPlan(Plan(root, kept.plan.columns), stages, estimate_cost(root, 1, gpu=self._gpu))
 
-    def _kept(self, query: bound.Query, evaluate: Evaluate) -> _CachedPlan:
+    def _get_or_plan(self, query: bound.Query, evaluate: Evaluate) -> _CachedPlan:
         kept = query.prepared.get(self._artifact)
         if kept is not None:
             self._recent.get(query.prepared)

@@ -16,7 +16,7 @@ import polars as pl
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
-from gpudb.engine.gpu.lower.values import RANGES
+from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.plan.cost.profile import ColumnProfile, number_of, table_profile
 from gpudb.plan.optimize.dynamic_filters import LISTED
 from gpudb.plan.tree.functions import function
@@ -64,7 +64,7 @@ def narrow_scans(
     made = dict(enumerate(scans))
     told: list[NarrowedScan] = []
     for each in stage.narrows:
-        before, compares = made[each.scan], each.grouped or frames.compares
+        before, compares = made[each.scan], each.grouped or frames.prefilters_joins
         if each.stage not in received or not (compares or _apart(before, each.column)):
             continue
         keys = _keys(each, received[each.stage], frames)
@@ -98,12 +98,12 @@ def _keys(narrowing: Narrowing, received: Sequence[ComputedFrame], frames: Backe
     many = False
     found: list[pl.Series] = []
     for each in received:
-        differing = frames.held(each.lazy.select(own.unique())) if each.rows else None
+        differing = frames.compute(each.lazy.select(own.unique())) if each.rows else None
         if differing is None:
             continue
         if differing.rows > VALUES:
             # The backend finds the range; copying all keys to the host takes longer.
-            ends = frames.held(differing.lazy.select(least=own.min(), greatest=own.max())).frame()
+            ends = frames.compute(differing.lazy.select(least=own.min(), greatest=own.max())).to_polars()
             many, found = True, [*found, *(each.alias(name) for each in ends.get_columns())]
         else:
             found.append(differing.column(name))
@@ -169,8 +169,8 @@ def _covered(known: ColumnProfile, least: float | None, greatest: float | None) 
 
 def _value(held: Any, kind: SqlType, *, within: bool = False) -> Any:
     """Converts a lane's value to a constant; an integer out of range gives None, or with `within` the nearest value."""
-    if kind.name in RANGES:
-        low, high = RANGES[kind.name]
+    if kind.name in INTEGER_RANGES:
+        low, high = INTEGER_RANGES[kind.name]
         return held if low <= held <= high else min(max(held, low), high) if within else None
     if kind.name == "numeric":
         return Decimal(held).scaleb(-kind.numeric_digits[1])
@@ -178,7 +178,7 @@ def _value(held: Any, kind: SqlType, *, within: bool = False) -> Any:
 
 
 def _compares(kind: SqlType, how: str) -> Any:
-    name = f"{kind.name}{how}" if kind.name in RANGES else f"{kind.name}_{how}"
+    name = f"{kind.name}{how}" if kind.name in INTEGER_RANGES else f"{kind.name}_{how}"
     return function(name, kind.plain, kind.plain)
 
 
@@ -192,7 +192,7 @@ def _told(
     there, left = pruned_files(before, parameters), pruned_files(after, parameters)
     paths = {file.path for file in left}
     own = scan_partition(before, share)
-    owned = own.rows(before.table)
+    owned = own.row_ranges(before.table)
     rows = sum(len(range(*owned[file.path])) for file in there if file.path not in paths)
     count = f" ({len(keys.values)} values)" if keys.values is not None else ""
     name = before.names[narrowing.column]

@@ -55,25 +55,25 @@ class Executor:
     """A worker's device and queues. Files go to `folder`; up to `results` bytes of results stay in memory."""
 
     def __init__(self, device: Device, folder: Path, results: int, *, gpu: bool) -> None:
-        self.frames, self.tables, self.kernels = device.frames, device.tables, device.kernels
+        self.backend, self.tables, self.kernels = device.backend, device.tables, device.kernels
         self.failure, self.gpu = device.failure, gpu
         self.results = ResultStore(results, folder)
         self._folder = folder
-        self.room: Callable[[], int] = lambda: sys.maxsize
+        self.available_memory: Callable[[], int] = lambda: sys.maxsize
         """The free bytes of this process's memory that statements may take."""
-        self.space = device.space[1]
+        self.statement_bytes = device.memory[1]
         """The bytes for all statements, of a GPU's memory or of this process's."""
         # One long stage at a time: several would compete for the same cores or GPU. Short ones run beside it.
-        self.lanes = {short: self._lane("short" if short else "long") for short in (False, True)}
+        self.queues = {short: self._make_queue("short" if short else "long") for short in (False, True)}
         if gpu:
-            self.lanes[False].submit(warm_up, self.frames)
+            self.queues[False].submit(warm_up, self.backend)
 
-    def _lane(self, lane: Priority) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(1, f"{lane} stage", self.frames.enter, (lane,))
+    def _make_queue(self, lane: Priority) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1, f"{lane} stage", self.backend.set_priority, (lane,))
 
     def close(self) -> None:
         """Stops executing stages."""
-        for lane in self.lanes.values():
+        for lane in self.queues.values():
             lane.shutdown(wait=False, cancel_futures=True)
 
     @property
@@ -81,21 +81,21 @@ class Executor:
         """The bytes of tables' columns in both forms."""
         return self.tables.bytes + (self.kernels.bytes if self.kernels is not None else 0)
 
-    async def in_lane(self, running: RunningQuery, work: Callable[[], _T]) -> _T:
+    async def run_queued(self, running: RunningQuery, work: Callable[[], _T]) -> _T:
         """Runs work once the statement's queue is free."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.lanes[self.short(running)], self.counted, running, work)
+        return await loop.run_in_executor(self.queues[self.is_short(running)], self.run_tracked, running, work)
 
-    def short(self, running: RunningQuery) -> bool:
+    def is_short(self, running: RunningQuery) -> bool:
         """Returns whether a statement counts as short: until it has computed for as long as long ones."""
         return running.short and running.seconds < _SHORT_SECONDS
 
-    def counted(self, running: RunningQuery, work: Callable[[], _T]) -> _T:
+    def run_tracked(self, running: RunningQuery, work: Callable[[], _T]) -> _T:
         """Runs work in this thread; the statement counts as computing meanwhile."""
-        with running.computes():
+        with running.track_thread():
             return work()
 
-    def finished(
+    def finish(
         self, task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]
     ) -> tuple[FinalResult, Figures] | None:
         """Returns the result if only a few groups of a kernel are left to finish; else None."""
@@ -105,51 +105,51 @@ class Executor:
             return None
         spent = 1000 * (time.perf_counter() - started)
         host = (_FEW_ROWS,) if self.gpu else ()
-        return made, (task.stage.number, task.share.index, made.rows, made.bytes, 0, spent, host, (), (), ())
+        return made, (task.stage.number, task.partition.index, made.rows, made.bytes, 0, spent, host, (), (), ())
 
-    def _there(
+    def _to_device(
         self, received: Mapping[int, Sequence[ComputedFrame]], few: bool
     ) -> Mapping[int, Sequence[ComputedFrame]]:
         """Copies host inputs to the GPU, unless the stage runs on the host."""
         if few or not self.gpu:
             return received
-        given = self.frames.given
+        given = self.backend.from_host
         return {
             number: [given(each.table) if isinstance(each, HostFrame) else each for each in parts]
             for number, parts in received.items()
         }
 
-    def computed(
+    def execute(
         self, task: StageTask, received: Mapping[int, Sequence[ComputedFrame]], *, spill: RunningQuery | None = None
     ) -> tuple[Sequence[ComputedFrame | Offloaded], Figures]:
         """Executes a stage in a queue's thread; more than a few rows of the statement `spill` are offloaded."""
         started = time.perf_counter()
-        frames, kernels = self.frames, self.kernels
+        frames, kernels = self.backend, self.kernels
         few = self.gpu and _few(task, received)
 
         def work() -> list[ComputedFrame]:
-            there = self._there(received, few)
+            there = self._to_device(received, few)
             return execute_stage(task, self.tables, there, _HOST if few else frames, kernels)
 
         try:
-            parts = self._with_room(work, task)
-            if self.gpu and task.share.count > 1:
+            parts = self._retry_with_memory(work, task)
+            if self.gpu and task.partition.count > 1:
                 # Few rows are read on the host: one copy here, and no thread waits for it.
-                parts = [HostFrame(each.frame()) if each.bytes < limits.FEW_BYTES else each for each in parts]
+                parts = [HostFrame(each.to_polars()) if each.bytes < limits.FEW_BYTES else each for each in parts]
         except BaseException:
-            self._told()  # the next stage of this thread would report it
+            self._take_profile()  # the next stage of this thread would report it
             raise
         rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
-        away = self._away(parts, task.share, spill) if spill is not None and size > _SPILL_BYTES else []
+        away = self._offload(parts, task.partition, spill) if spill is not None and size > _SPILL_BYTES else []
         made: Sequence[ComputedFrame | Offloaded] = away or parts
         spilled = sum(each.size for each in away)
         spent = 1000 * (time.perf_counter() - started)
-        on_host, launched = self._told()
+        on_host, launched = self._take_profile()
         host = on_host or ((_FEW_ROWS,) if few else ())
-        seen = tuple(map(astuple, task.narrowed)), tuple(map(astuple, task.observed))
-        return made, (task.stage.number, task.share.index, rows, size, spilled, spent, host, launched, *seen)
+        seen = tuple(map(astuple, task.narrowed_scans)), tuple(map(astuple, task.operator_figures))
+        return made, (task.stage.number, task.partition.index, rows, size, spilled, spent, host, launched, *seen)
 
-    def _away(self, parts: Sequence[ComputedFrame], share: Partition, statement: RunningQuery) -> list[Offloaded]:
+    def _offload(self, parts: Sequence[ComputedFrame], share: Partition, statement: RunningQuery) -> list[Offloaded]:
         """Offloads parts until they are read: in host memory for this worker's device while it has room,
         or in a file.
         """
@@ -157,14 +157,14 @@ class Executor:
         made: list[Offloaded] = []
         for place, each in enumerate(parts):
             mine = share.worker.count == 1 or (len(parts) > 1 and place // share.chunks == share.worker.index)
-            kept = self.frames.put_away(each) if mine else None
+            kept = self.backend.offload(each) if mine else None
             if kept is None:
-                file = file or statement.file(self._folder)
-                kept = file.write(self.frames.with_room(each.frame))
+                file = file or statement.open_spill_file(self._folder)
+                kept = file.write(self.backend.retry_with_memory(each.to_polars))
             made.append(kept)
         return made
 
-    def _with_room(self, work: Callable[[], list[ComputedFrame]], task: StageTask) -> list[ComputedFrame]:
+    def _retry_with_memory(self, work: Callable[[], list[ComputedFrame]], task: StageTask) -> list[ComputedFrame]:
         """Executes a stage, and once more after freeing GPU memory if it was too small."""
         try:
             return work()
@@ -172,21 +172,21 @@ class Executor:
             if not self.gpu:
                 raise
         # Outside the handler, so that nothing of the first attempt is still referenced.
-        self.frames.make_room()
+        self.backend.free_memory()
         # The first attempt must not be reported too.
-        task.narrowed.clear()
-        task.observed.clear()
-        self._told()
-        if task.share.chunks == 1:
+        task.narrowed_scans.clear()
+        task.operator_figures.clear()
+        self._take_profile()
+        if task.partition.chunks == 1:
             task.declined.clear()
         return work()
 
-    def _told(self) -> tuple[tuple[str, ...], _Tuples]:
+    def _take_profile(self) -> tuple[tuple[str, ...], _Tuples]:
         """Returns the host steps and the kernel launches of this thread since the last call."""
         launched = self.kernels.launched() if self.kernels is not None else ()
-        return self.frames.on_host(), tuple(map(astuple, launched))
+        return self.backend.take_host_steps(), tuple(map(astuple, launched))
 
-    def again(self, stages: Sequence[Stage], key: Hashable) -> dict[int, BoundPart]:
+    def bound_parts(self, stages: Sequence[Stage], key: Hashable) -> dict[int, BoundPart]:
         """Returns the fused parts of stages that are bound under a key, by the ids of their nodes."""
         kernels = self.kernels
         if kernels is None:
@@ -195,17 +195,17 @@ class Executor:
         found = {id(node): kernels.kept(node, key) for node in nodes}
         return {number: partial(kernels.again, ready) for number, ready in found.items() if ready is not None}
 
-    async def keep(self, running: RunningQuery, share: int, rows: ComputedFrame) -> bytes | None:
+    async def store_result(self, running: RunningQuery, share: int, rows: ComputedFrame) -> bytes | None:
         """Returns a partition of the result if it is small; else stores it and returns None."""
         if rows.bytes <= INLINE_BYTES:
             # Work on the GPU may delay the copy, and the event loop must answer.
             away = self.gpu and not isinstance(rows, HostFrame)
-            frame = await asyncio.to_thread(rows.frame) if away else rows.frame()
+            frame = await asyncio.to_thread(rows.to_polars) if away else rows.to_polars()
             return encode_batch(to_batch(frame, running.types))
-        running.results[share] = await asyncio.to_thread(lambda: self.results.keep(rows.frame()))
+        running.results[share] = await asyncio.to_thread(lambda: self.results.store(rows.to_polars()))
         return None
 
-    async def failed(self, error: Exception, statement: int) -> dict[str, Any]:
+    async def encode_failure(self, error: Exception, statement: int) -> dict[str, Any]:
         """Encodes an error.
 
         An error that has broken the GPU's context ends this process, and its nanny starts another.
@@ -226,6 +226,6 @@ def _few(task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> bo
     if not received or not all(isinstance(each, HostFrame) for parts in received.values() for each in parts):
         return False
     # The host's hash differs from a GPU's, and equal keys need equal hashes.
-    if task.share.count > 1 and task.stage.output in {"hash", "range"}:
+    if task.partition.count > 1 and task.stage.output in {"hash", "range"}:
         return False
     return not any(isinstance(node, Scan | Fused) for node in walk_nodes(task.stage.root))

@@ -66,16 +66,16 @@ class QueryRun:
 
         Their inputs are left out.
         """
-        self._computing, self._fetch = computing, fetch
+        self._executor, self._fetch = computing, fetch
         stages = plan.stages
         self._running, self._plan, self._peers = running, plan, peers
-        self._left_out = bound
-        self._stages, self._wanted = (
+        self._bound_stages = bound
+        self._stages, self._stage_numbers = (
             prune_stages(stages, bound) if bound else (stages, {each.number for each in stages})
         )
-        self._kept: dict[tuple[int, int], Mapping[int, BoundPart]] = {}
+        self._kept_parts: dict[tuple[int, int], Mapping[int, BoundPart]] = {}
         self._chunks, self._count = chunks, len(peers) * chunks
-        self._sent, self._measure = parameters, measure
+        self._encoded_parameters, self._measure = parameters, measure
         self._parameters, self._timezone = pickle.loads(parameters)
         running.types = stages[-1].root.types
         self._measured: list[Figures] = []
@@ -85,83 +85,83 @@ class QueryRun:
 
     async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
         """Runs each stage as soon as its inputs are available; returns the figures of each, and the result."""
-        if not self._has_bound(shares):
+        if not self._keep_bound(shares):
             return {"unbound": True}
         try:
             if self._count == 1:
-                await self._alone()
+                await self._run_in_sequence()
             elif self._chunks > 1:
-                await self._in_turn(shares)
+                await self._run_chunked(shares)
             else:
                 async with asyncio.TaskGroup() as group:
                     for stage in order_by_dependents(self._stages):
-                        for share in self._here(stage, shares) if stage.number in self._wanted else ():
-                            group.create_task(self._stage(stage, share, {}))
+                        for share in self._local_partitions(stage, shares) if stage.number in self._stage_numbers else ():
+                            group.create_task(self._run_stage(stage, share, {}))
         except BaseExceptionGroup as failed:
-            return await self._failed(_first(failed))
+            return await self._encode_failure(_first(failed))
         except Exception as error:
-            return await self._failed(error)
+            return await self._encode_failure(error)
         return {
             "measured": self._measured,
             "results": self._results,
-            "again": self._bound(shares),
-            "bound": self._stages_bound(shares),
+            "again": self._is_fast_path_ready(shares),
+            "bound": self._report_bound(shares),
         }
 
-    def _here(self, stage: Stage, shares: Sequence[int]) -> list[int]:
+    def _local_partitions(self, stage: Stage, shares: Sequence[int]) -> list[int]:
         """Returns those of the given partitions on which a stage runs."""
         return sorted(set(shares).intersection(stage_partitions(stage, self._count)))
 
-    def _again(self, stage: Stage, share: int) -> Mapping[int, BoundPart] | None:
+    def _find_bound(self, stage: Stage, share: int) -> Mapping[int, BoundPart] | None:
         """Returns a stage's fused parts if all of them are bound over a partition."""
         parts = fused_parts(stage)
-        found = self._computing.again([stage], binding_key(self._sent, Partition(share, self._count))) if parts else {}
+        found = self._executor.bound_parts([stage], binding_key(self._encoded_parameters, Partition(share, self._count))) if parts else {}
         return found if parts and all(id(part) in found for part in parts) else None
 
-    def _has_bound(self, shares: Sequence[int]) -> bool:
+    def _keep_bound(self, shares: Sequence[int]) -> bool:
         """Returns whether this worker has bound what the coordinator assumes, and keeps it for the run."""
-        for stage in (each for each in self._plan.stages if each.number in self._left_out):
-            for share in self._here(stage, shares):
-                found = self._again(stage, share)
+        for stage in (each for each in self._plan.stages if each.number in self._bound_stages):
+            for share in self._local_partitions(stage, shares):
+                found = self._find_bound(stage, share)
                 if found is None:
                     return False
-                self._kept[stage.number, share] = found
+                self._kept_parts[stage.number, share] = found
         return True
 
-    def _stages_bound(self, shares: Sequence[int]) -> tuple[list[int], list[int]]:
+    def _report_bound(self, shares: Sequence[int]) -> tuple[list[int], list[int]]:
         """Returns the stages that ran here, bound and not bound; empty if stages were left out."""
         bound: list[int] = []
         loose: list[int] = []
-        if self._count == 1 or self._chunks > 1 or self._left_out:
+        if self._count == 1 or self._chunks > 1 or self._bound_stages:
             return bound, loose
         for stage in self._plan.stages:
-            here = self._here(stage, shares)
+            here = self._local_partitions(stage, shares)
             if here:
-                whole = all(self._again(stage, share) is not None for share in here)
+                whole = all(self._find_bound(stage, share) is not None for share in here)
                 (bound if whole else loose).append(stage.number)
         return bound, loose
 
-    async def _failed(self, error: BaseException) -> dict[str, Any]:
+    async def _encode_failure(self, error: BaseException) -> dict[str, Any]:
         if not isinstance(error, Exception) or isinstance(error, PartitionLost | NotCarried):
             return encode_error(error, self._running.number)
-        return await self._computing.failed(error, self._running.number)
+        return await self._executor.encode_failure(error, self._running.number)
 
-    async def _alone(self) -> None:
+    async def _run_in_sequence(self) -> None:
         """Runs all stages in sequence, without those that only build sides of bound parts read."""
-        again = self._computing.again(self._stages, binding_key(self._sent, WHOLE))
+        again = self._executor.bound_parts(self._stages, binding_key(self._encoded_parameters, WHOLE))
         wanted = required_stages(self._stages, again)
         # Columns may have to be read first, which may take long.
         self._running.short = self._running.short and all(rows < _MANY for rows in _unbound(self._stages, again))
         left = [stage for stage in self._stages if stage.number in wanted]
         given: dict[int, list[ComputedFrame]] = {}
         while left:
-            left = await self._computing.in_lane(self._running, partial(self._some, left, given, again))
+            left = await self._executor.run_queued(self._running, partial(self._run_stages, left, given, again))
         for rows in given.values():
-            self._results.append((0, await self._computing.keep(self._running, 0, rows[0])))
+            self._results.append((0, await self._executor.store_result(self._running, 0, rows[0])))
         if self._finished is not None:
             self._results.append((0, encode_batch(self._finished.batch)))
 
-    def _bound(self, shares: Sequence[int]) -> bool:
+    def _is_fast_path_ready(self, shares: Sequence[int]) -> bool:
         """Returns whether the fast path can answer the statement from now on.
 
         It returned few rows, used bound parts only, and ran in short time, whatever was estimated.
@@ -171,70 +171,70 @@ class QueryRun:
         if not self._running.short and sum(figures[5] for figures in self._measured) > _BRIEF:
             return False
         if self._count > 1:
-            return self._half.ready(shares, self._measured)
-        again = self._computing.again(self._stages, binding_key(self._sent, WHOLE))
+            return self._two_phase.is_ready(shares, self._measured)
+        again = self._executor.bound_parts(self._stages, binding_key(self._encoded_parameters, WHOLE))
         wanted = required_stages(self._stages, again)
         few = all(figures[2] <= FEW for figures in self._measured)
         return few and all(is_bound(stage.root, again) for stage in self._stages if stage.number in wanted)
 
     @property
-    def _half(self) -> TwoPhaseWorker:
-        return TwoPhaseWorker(self._computing, self._plan, self._count, self._sent)
+    def _two_phase(self) -> TwoPhaseWorker:
+        return TwoPhaseWorker(self._executor, self._plan, self._count, self._encoded_parameters)
 
-    def at_once(self, question: FastPathRequest) -> bytes | None:
+    def answer_fast_path(self, question: FastPathRequest) -> bytes | None:
         """Answers a fast-path request about a bound statement in the caller's thread.
 
         None for many rows or unbound parts.
         """
         if self._count > 1:
-            return self._half.rest(question.given) if question.given else self._half.rows(question.share)
-        kernels, plain = self._computing.kernels, self._plan.single_kernel
+            return self._two_phase.run_second(question.given) if question.given else self._two_phase.run_first(question.share)
+        kernels, plain = self._executor.kernels, self._plan.single_kernel
         if kernels is not None and plain is not None:
-            ready = kernels.kept(plain.part, binding_key(self._sent, WHOLE))
-            return self._answer(plain, kernels, ready) if ready is not None else None
-        again = self._computing.again(self._stages, binding_key(self._sent, WHOLE))
+            ready = kernels.kept(plain.part, binding_key(self._encoded_parameters, WHOLE))
+            return self._run_single_kernel(plain, kernels, ready) if ready is not None else None
+        again = self._executor.bound_parts(self._stages, binding_key(self._encoded_parameters, WHOLE))
         wanted = required_stages(self._stages, again)
         left = [stage for stage in self._stages if stage.number in wanted]
         given: dict[int, list[ComputedFrame]] = {}
-        if not all(is_bound(stage.root, again) for stage in left) or self._some(left, given, again):
+        if not all(is_bound(stage.root, again) for stage in left) or self._run_stages(left, given, again):
             return None
         if self._finished is not None:
             return encode_batch(self._finished.batch)
         ((rows,),) = given.values()
-        return self._packed(rows)
+        return self._encode_result(rows)
 
-    def _answer(self, plain: SingleKernelPlan, kernels: Twin, ready: Ready) -> bytes | None:
+    def _run_single_kernel(self, plain: SingleKernelPlan, kernels: Twin, ready: Ready) -> bytes | None:
         """Answers where only a kernel's groups are left to finish."""
-        made = plain.answer(kernels, ready, self._parameters)
+        made = plain.run(kernels, ready, self._parameters)
         if isinstance(made, FinalResult):
             return encode_batch(made.batch)
         task = StageTask(self._plan.stages[-1], WHOLE, self._parameters, self._timezone)
-        ((rows,), _) = self._computing.computed(task, {plain.number: [made]})
+        ((rows,), _) = self._executor.execute(task, {plain.number: [made]})
         assert not isinstance(rows, Offloaded)
-        return self._packed(rows)
+        return self._encode_result(rows)
 
-    def _packed(self, rows: ComputedFrame) -> bytes | None:
+    def _encode_result(self, rows: ComputedFrame) -> bytes | None:
         """Encodes a result's rows; None if they are many."""
-        return encode_batch(to_batch(rows.frame(), self._running.types)) if rows.bytes <= INLINE_BYTES else None
+        return encode_batch(to_batch(rows.to_polars(), self._running.types)) if rows.bytes <= INLINE_BYTES else None
 
-    def _some(
+    def _run_stages(
         self, left: list[Stage], given: dict[int, list[ComputedFrame]], again: Mapping[int, BoundPart]
     ) -> list[Stage]:
         """Runs stages until the statement must change its queue, or ends; returns the remaining stages."""
-        short = self._computing.short(self._running)
+        short = self._executor.is_short(self._running)
         task = self._running.task
-        while left and self._computing.short(self._running) == short:
+        while left and self._executor.is_short(self._running) == short:
             if task is not None and task.cancelling():
                 return []
             stage, *left = left
-            work = self._task(stage, WHOLE, binding_key(self._sent, WHOLE), again)
+            work = self._task(stage, WHOLE, binding_key(self._encoded_parameters, WHOLE), again)
             received = {number: given[number] for number in stage.inputs if number in given}
-            done = self._computing.finished(work, received)
+            done = self._executor.finish(work, received)
             if done is not None:
                 given.clear()
                 self._finished, figures = done
             else:
-                made, figures = self._computing.computed(work, received)
+                made, figures = self._executor.execute(work, received)
                 given[stage.number] = [each for each in made if not isinstance(each, Offloaded)]
             self._measured.append(figures)
             for number in given.keys() - {stage.number} - {number for each in left for number in each.inputs}:
@@ -253,7 +253,7 @@ class QueryRun:
             measure=self._measure,
         )
 
-    async def _in_turn(self, shares: tuple[int, ...]) -> None:
+    async def _run_chunked(self, shares: tuple[int, ...]) -> None:
         """Runs stage by stage, and each stage partition by partition, so that memory holds little at once.
 
         Every worker follows that order, so none waits for a worker that waits for it.
@@ -261,63 +261,63 @@ class QueryRun:
         for stage in self._stages:
             shared: dict[int, list[ComputedFrame]] = {}
             for share in sorted(set(shares).intersection(stage_partitions(stage, self._count))):
-                await self._stage(stage, share, shared)
+                await self._run_stage(stage, share, shared)
 
-    async def _stage(self, stage: Stage, share: int, shared: dict[int, list[ComputedFrame]]) -> None:
+    async def _run_stage(self, stage: Stage, share: int, shared: dict[int, list[ComputedFrame]]) -> None:
         """Runs a stage on a partition; the partitions that run here share rows that are broadcast."""
         if stage.alone and self._chunks > 1:
             # While rows are received, memory has them twice: in parts, and concatenated.
-            self._check(sum(each[3] for each in self._measured if each[0] in stage.inputs), _READ)
-        received = {number: shared.get(number) or await self._received(number, share) for number in stage.inputs}
+            self._check_memory(sum(each[3] for each in self._measured if each[0] in stage.inputs), _READ)
+        received = {number: shared.get(number) or await self._receive(number, share) for number in stage.inputs}
         shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
         part = Partition(share, self._count, self._chunks)
         # A part that is bound over a chunk is read only once.
-        key = binding_key(self._sent, part) if self._chunks == 1 else None
-        again = self._kept.get((stage.number, share))
+        key = binding_key(self._encoded_parameters, part) if self._chunks == 1 else None
+        again = self._kept_parts.get((stage.number, share))
         if again is None:
-            again = self._computing.again([stage], key) if key is not None else {}
+            again = self._executor.bound_parts([stage], key) if key is not None else {}
         if stage.alone and self._chunks > 1:
-            self._check(_bytes(received), _TOGETHER)
+            self._check_memory(_bytes(received), _TOGETHER)
         task = self._task(stage, part, key, again)
         readers = consumers(self._stages, stage.number, share, self._count, self._chunks)
         spill = self._running if self._chunks > 1 and readers else None
-        work = partial(self._computing.computed, task, received, spill=spill)
+        work = partial(self._executor.execute, task, received, spill=spill)
         try:
-            frames, figures = await self._computing.in_lane(self._running, work)
+            frames, figures = await self._executor.run_queued(self._running, work)
         except (MemoryError, OutOfMemory) as error:
-            room = min(self._computing.room(), self._computing.space)
-            if not self._met(stage) or _COPIES * _bytes(received) <= room:
+            room = min(self._executor.available_memory(), self._executor.statement_bytes)
+            if not self._gathers_all_rows(stage) or _COPIES * _bytes(received) <= room:
                 raise
             raise _too_large(_bytes(received), "whose memory ran out over them") from error
         self._measured.append(figures)
         if stage.output == "result":
             (rows,) = frames
             assert not isinstance(rows, Offloaded)
-            self._results.append((share, await self._computing.keep(self._running, share, rows)))
+            self._results.append((share, await self._executor.store_result(self._running, share, rows)))
         else:
-            self._running.parts(stage.number, share).set_result(ExchangeBuffers(frames, readers))
+            self._running.output(stage.number, share).set_result(ExchangeBuffers(frames, readers))
 
-    def _met(self, stage: Stage) -> bool:
+    def _gathers_all_rows(self, stage: Stage) -> bool:
         """Returns whether a stage receives the same rows however small chunks are; a join may run another way."""
         return self._chunks > 1 and stage.alone and not any(isinstance(node, Join) for node in walk_nodes(stage.root))
 
-    def _check(self, size: int, copies: int) -> None:
+    def _check_memory(self, size: int, copies: int) -> None:
         """Raises 53200 if memory lacks room for `copies` of the rows: their computation cannot be interrupted, and the
         memory watchdog would end this worker.
         """
-        room = self._computing.room()
+        room = self._executor.available_memory()
         if copies * size > room:
             raise _too_large(size, f"which has room for {max(room, 0)}")
 
-    async def _received(self, number: int, share: int) -> list[ComputedFrame]:
+    async def _receive(self, number: int, share: int) -> list[ComputedFrame]:
         """Receives a stage's rows for a partition: from each worker those of all its partitions at once."""
         if self._stages[number].output == "broadcast":
             share -= share % self._chunks
         found = producers(self._stages[number], share, self._count)
         by_peer = [tuple(group) for _, group in groupby(found, lambda giver: giver // self._chunks)]
-        return list(await asyncio.gather(*(self._given(number, group, share) for group in by_peer)))
+        return list(await asyncio.gather(*(self._fetch_group(number, group, share) for group in by_peer)))
 
-    async def _given(self, stage: int, givers: tuple[int, ...], taker: int) -> ComputedFrame:
+    async def _fetch_group(self, stage: int, givers: tuple[int, ...], taker: int) -> ComputedFrame:
         address = self._peers[givers[0] // self._chunks]
         return await self._fetch(address, self._running.number, stage, givers, taker)
 

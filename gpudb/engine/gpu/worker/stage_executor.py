@@ -15,12 +15,12 @@ from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.finalize.host import FinalResult, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import FrameStates
-from gpudb.engine.gpu.lower.arrow import column as column_of
+from gpudb.engine.gpu.lower.arrow import to_arrow
 from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.host_fallback import Host
+from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
 from gpudb.engine.gpu.lower.nodes import Lowering
-from gpudb.engine.gpu.lower.values import lanes, type_bounds
+from gpudb.engine.gpu.lower.values import physical_columns, type_bounds
 from gpudb.engine.gpu.worker.batching import MOST
 from gpudb.engine.gpu.worker.dynamic_filters import NarrowedScan, narrow_scans
 from gpudb.engine.gpu.worker.profiling import OperatorFigures, OperatorProfiler
@@ -66,15 +66,15 @@ class StageTask:
     """
 
     stage: Stage
-    share: Partition
+    partition: Partition
     parameters: tuple[object, ...] = ()
     timezone: str = "UTC"
     key: Hashable = None
-    again: Mapping[int, BoundPart] = field(default_factory=dict)
-    narrowed: list[NarrowedScan] = field(default_factory=list)
+    bound_parts: Mapping[int, BoundPart] = field(default_factory=dict)
+    narrowed_scans: list[NarrowedScan] = field(default_factory=list)
     declined: set[int] = field(default_factory=set)
     measure: bool = False
-    observed: list[OperatorFigures] = field(default_factory=list)
+    operator_figures: list[OperatorFigures] = field(default_factory=list)
 
 
 Kernels = Callable[
@@ -86,12 +86,12 @@ Kernels = Callable[
 def finish_stage(work: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> FinalResult | None:
     """Returns the result if a kernel left its input on the host and there is one worker; else None."""
     parts = [part for each in received.values() for part in each]
-    if work.measure or work.stage.output != "result" or work.share.count != 1:
+    if work.measure or work.stage.output != "result" or work.partition.count != 1:
         return None
     if len(parts) != 1 or not isinstance(parts[0], HostFrame):
         return None
     tail = compile_final_stage(work.stage.root)
-    return None if tail is None else tail.rows([FrameStates(parts[0].table)], work.parameters)
+    return None if tail is None else tail.finalize([FrameStates(parts[0].table)], work.parameters)
 
 
 def execute_stage(
@@ -100,7 +100,7 @@ def execute_stage(
     received: Mapping[int, Sequence[ComputedFrame]],
     frames: Backend,
     kernels: Kernels | None = None,
-    asked: Host | None = None,
+    asked: HostFallback | None = None,
 ) -> list[ComputedFrame]:
     """Executes a stage; returns a part for each partition if it is partitioned by hash or range, else one.
 
@@ -108,21 +108,21 @@ def execute_stage(
     the lowering detects.
     """
 
-    frames.last(work.share.chunks >= MOST)
-    host = asked or Host(work.parameters, work.timezone)
+    frames.set_final_attempt(work.partition.chunks >= MOST)
+    host = asked or HostFallback(work.parameters, work.timezone)
     sources = _Sources(work, tables, received, frames, host, kernels)
     root = work.stage.root
     if work.stage.narrows:
-        root, told = narrow_scans(work.stage, work.share, work.parameters, received, frames)
-        work.narrowed.extend(told)
-    seen = OperatorProfiler(root, work.share, work.parameters, received, frames) if work.measure else None
-    frame = Lowering(sources.frame, frames, host, work.share.index, seen).frame(root)
-    work.observed.extend(seen.told if seen is not None else ())
-    if sources.whole and (work.share.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
-        return sources.whole
+        root, told = narrow_scans(work.stage, work.partition, work.parameters, received, frames)
+        work.narrowed_scans.extend(told)
+    seen = OperatorProfiler(root, work.partition, work.parameters, received, frames) if work.measure else None
+    frame = Lowering(sources.frame, frames, host, work.partition.index, seen).frame(root)
+    work.operator_figures.extend(seen.figures if seen is not None else ())
+    if sources.stage_rows and (work.partition.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
+        return sources.stage_rows
     if work.stage.output == "hash":
         return _split(work, frame, frames, host)
-    return _ranges(work, frame, received, frames, host) if work.stage.output == "range" else [frames.held(frame.lazy)]
+    return _ranges(work, frame, received, frames, host) if work.stage.output == "range" else [frames.compute(frame.lazy)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +131,19 @@ class _Sources:
     collection.
     """
 
-    work: StageTask
+    task: StageTask
     tables: TableSource
     received: Mapping[int, Sequence[ComputedFrame]]
-    frames: Backend
-    host: Host
+    backend: Backend
+    host: HostFallback
     kernels: Kernels | None
-    whole: list[ComputedFrame] = field(default_factory=list)
+    stage_rows: list[ComputedFrame] = field(default_factory=list)
     """The stage's rows if a fused part is all of it."""
 
     def frame(self, node: Node, lowering: Lowering) -> Frame:
         """Returns the rows of a leaf node."""
         if isinstance(node, Scan):
-            return self.tables.frame(node, self.work.share, self.work.parameters)
+            return self.tables.frame(node, self.task.partition, self.task.parameters)
         if isinstance(node, Fused):
             return self._fused(node, lowering)
         assert isinstance(node, Receive)
@@ -155,11 +155,11 @@ class _Sources:
         return Frame(pl.concat([part.lazy for part in parts]) if parts else _nothing(node.types), bounds)
 
     def _fused(self, node: Fused, lowering: Lowering) -> Frame:
-        work, frames = self.work, self.frames
-        if id(node) in work.again:
-            return self._result(node, work.again[id(node)]())
+        work, frames = self.task, self.backend
+        if id(node) in work.bound_parts:
+            return self._result(node, work.bound_parts[id(node)]())
         sides = [lowering.frame(each) for each in node.builds]
-        builds = [frames.held(side.lazy) for side in sides]
+        builds = [frames.compute(side.lazy) for side in sides]
         made = self._by_kernel(node, builds)
         if made is not None:
             return self._result(node, made)
@@ -169,7 +169,7 @@ class _Sources:
                 return Frame(builds[part.number].lazy, sides[part.number].bounds)
             return self.frame(part, lowering)
 
-        return Lowering(inside, frames, self.host, work.share.index).frame(node.root)
+        return Lowering(inside, frames, self.host, work.partition.index).frame(node.root)
 
     def _by_kernel(self, node: Fused, builds: Sequence[ComputedFrame]) -> pl.DataFrame | ComputedFrame | None:
         """Returns a kernel's output; None without a kernel, or if memory is too small for its tables even after freeing
@@ -177,12 +177,12 @@ class _Sources:
 
         Smaller chunks do not make those tables smaller.
         """
-        work = self.work
+        work = self.task
         if self.kernels is None or id(node) in work.declined:
             return None
-        made = partial(self.kernels, node, builds, work.share, work.parameters, work.key)
+        made = partial(self.kernels, node, builds, work.partition, work.parameters, work.key)
         try:
-            return self.frames.with_room(made)
+            return self.backend.retry_with_memory(made)
         except MemoryError as error:
             _LOG.warning("a fused part runs as the general engine's: %s", error)
             work.declined.add(id(node))
@@ -192,62 +192,62 @@ class _Sources:
         held: ComputedFrame
         if isinstance(made, pl.DataFrame):
             # Few rows stay on the host, where the remaining steps are cheapest.
-            held = HostFrame(made) if made.height <= FEW else self.frames.given(made)
+            held = HostFrame(made) if made.height <= FEW else self.backend.from_host(made)
         else:
             held = made
-        if node is self.work.stage.root:
-            self.whole.append(held)
+        if node is self.task.stage.root:
+            self.stage_rows.append(held)
         return Frame(held.lazy, tuple(map(type_bounds, node.types)), held)
 
 
-def _split(work: StageTask, frame: Frame, frames: Backend, host: Host) -> list[ComputedFrame]:
+def _split(work: StageTask, frame: Frame, frames: Backend, host: HostFallback) -> list[ComputedFrame]:
     """Partitions the rows by the hash of their keys."""
     lazy = frame.lazy
     root = work.stage.root.root if isinstance(work.stage.root, Fused) else work.stage.root
     if isinstance(root, Partial):
         kinds = [key.type for key in root.aggregate.keys]
-        keys = [pl.col(f"k{number}").cast(lanes(kind)[""]) for number, kind in enumerate(kinds)]
+        keys = [pl.col(f"k{number}").cast(physical_columns(kind)[""]) for number, kind in enumerate(kinds)]
     else:
         over = Expressions(frame.bounds, host)
-        if work.stage.by and work.share.count > 1:
+        if work.stage.by and work.partition.count > 1:
             return _to_buckets(work, lazy, over, frames)
         values = [over.value(key) for key in work.stage.keys]
-        keys = [value.expr.cast(lanes(value.type)[""]) for value in values]
-        if over.put_off.steps:
-            parts = frames.split(over.put_off.computed(lazy, frames).lazy, keys, work.share.count)
-            return [frames.held(part.lazy.drop(over.put_off.columns)) for part in parts]
-    return frames.split(lazy, keys, work.share.count, away=_to_files(work, frames))
+        keys = [value.expr.cast(physical_columns(value.type)[""]) for value in values]
+        if over.deferred.steps:
+            parts = frames.partition_by_hash(over.deferred.run(lazy, frames).lazy, keys, work.partition.count)
+            return [frames.compute(part.lazy.drop(over.deferred.columns)) for part in parts]
+    return frames.partition_by_hash(lazy, keys, work.partition.count, away=_to_files(work, frames))
 
 
 def _to_files(work: StageTask, frames: Backend) -> bool:
     """Returns whether most parts pass through the host: to files, and from there to other workers."""
-    return work.share.chunks > 1 and not (frames.puts_away and work.share.worker.count == 1)
+    return work.partition.chunks > 1 and not (frames.can_offload and work.partition.worker.count == 1)
 
 
 def _to_buckets(work: StageTask, lazy: pl.LazyFrame, over: Expressions, frames: Backend) -> list[ComputedFrame]:
     """Partitions the rows by the buckets of their one key, as a table's files are."""
     (key,) = work.stage.keys
-    columns = over.value(key).columns("k")
-    lazy = over.put_off.computed(lazy, frames).lazy if over.put_off.steps else lazy
-    held = frames.held(lazy.with_columns(columns).drop(over.put_off.columns))
+    columns = over.value(key).as_columns("k")
+    lazy = over.deferred.run(lazy, frames).lazy if over.deferred.steps else lazy
+    held = frames.compute(lazy.with_columns(columns).drop(over.deferred.columns))
     names = [each.meta.output_name() for each in columns]
-    values = column_of(frames.fetched(held.lazy.select(names), "buckets"), "k", key.type)
+    values = to_arrow(frames.compute_on_host(held.lazy.select(names), "buckets"), "k", key.type)
     buckets = buckets_of(to_stored(values, key.type, stored_type(key.type, 0)), key.type)
-    placed = held.beside(pl.DataFrame({"place": work.share.of_buckets(buckets)}))
-    return frames.placed(placed.lazy.drop(names), "place", work.share.count, away=_to_files(work, frames))
+    placed = held.add_columns(pl.DataFrame({"place": work.partition.assign_buckets(buckets)}))
+    return frames.partition_by_number(placed.lazy.drop(names), "place", work.partition.count, away=_to_files(work, frames))
 
 
 def _ranges(
-    work: StageTask, frame: Frame, received: Mapping[int, Sequence[ComputedFrame]], frames: Backend, host: Host
+    work: StageTask, frame: Frame, received: Mapping[int, Sequence[ComputedFrame]], frames: Backend, host: HostFallback
 ) -> list[ComputedFrame]:
     """Partitions the rows by the ranges of a sample, which is the same on all workers."""
-    count, keys = work.share.count, work.stage.keys
+    count, keys = work.partition.count, work.stage.keys
     if count == 1:
-        return [frames.held(frame.lazy)]
+        return [frames.compute(frame.lazy)]
     order = [SortOrder(key.descending, key.nulls_first) for key in work.stage.order]
     assert work.stage.sample is not None
     kinds = [key.type for key in keys]
-    parts = [part.frame() for part in received[work.stage.sample]]
+    parts = [part.to_polars() for part in received[work.stage.sample]]
     sample = pl.concat(parts) if parts else _nothing(kinds).collect()
     seen = _ordered(sample.lazy(), [column(place, kind) for place, kind in enumerate(kinds)], HostBackend(), host)
     names = [f"k{place}" for place in range(len(keys))]
@@ -256,21 +256,21 @@ def _ranges(
     places = [ordered.height * number // count for number in range(1, count) if ordered.height]
     ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
     # If all ends differ, no row is equal to several.
-    spread = work.share.chunks > 1 and not work.stage.together and ends.hash_rows().n_unique() < ends.height
+    spread = work.partition.chunks > 1 and not work.stage.together and ends.hash_rows().n_unique() < ends.height
     placed = _ordered(frame.lazy, keys, frames, host)
-    return frames.ranged(placed, ends, order, count, spread=spread, away=_to_files(work, frames))
+    return frames.partition_by_range(placed, ends, order, count, spread=spread, away=_to_files(work, frames))
 
 
-def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Backend, host: Host) -> pl.LazyFrame:
+def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Backend, host: HostFallback) -> pl.LazyFrame:
     """Returns a frame with its rows' sort keys in k0, k1, …"""
     over = Expressions((None,) * (max(used(tuple(keys)), default=0) + 1), host)
     values = [over.value(key) for key in keys]
-    if over.put_off.steps:
-        lazy = over.put_off.computed(lazy, frames).lazy
-    held = [value.expr.cast(lanes(value.type)[""]).alias(f"k{place}") for place, value in enumerate(values)]
-    return lazy.with_columns(held).drop(over.put_off.columns)
+    if over.deferred.steps:
+        lazy = over.deferred.run(lazy, frames).lazy
+    held = [value.expr.cast(physical_columns(value.type)[""]).alias(f"k{place}") for place, value in enumerate(values)]
+    return lazy.with_columns(held).drop(over.deferred.columns)
 
 
 def _nothing(types: Sequence[SqlType]) -> pl.LazyFrame:
-    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in lanes(kind).items()}
+    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
     return pl.LazyFrame(schema=schema or {NOTHING: pl.Boolean()})

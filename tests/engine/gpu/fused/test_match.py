@@ -41,7 +41,7 @@ def test_rows_come_out_of_a_kernel_unless_their_texts_may_be_many(monkeypatch: p
 
         def is_fused(sql: str, scan: int = 0) -> bool:
             planner = Planner(lab.database.cpu, Costs(workers=1, scan=scan), fuse=True)
-            return bool(_fused(planner.planned(lab.request(sql)).stages))
+            return bool(_fused(planner.plan(lab.request(sql)).stages))
 
         assert is_fused("SELECT a, t FROM f WHERE a < 5")
         assert not is_fused("SELECT a, t FROM f WHERE a < 5", scan=1001)
@@ -80,7 +80,7 @@ def _enlarged(request: Request) -> Request:
 
 def _stages(large: Lab, sql: str, workers: int, space: MemorySpace | None = H200, *, gpu: bool = True) -> list[Stage]:
     planner = Planner(large.database.cpu, exchange_costs(workers, gpu=gpu), fuse=True, gpu=gpu)
-    return planner.planned(_enlarged(large.request(sql)), space, 1).stages
+    return planner.plan(_enlarged(large.request(sql)), space, 1).stages
 
 
 @pytest.mark.parametrize("workers", [1, 2, 8])
@@ -125,7 +125,7 @@ def test_a_kernel_s_groups_are_whole_where_nobody_else_has_a_part_of_them(large:
         ("SELECT a, count(*) FROM by_k GROUP BY a", 2, 1, False),
     ):
         planner = Planner(large.database.cpu, Costs(workers=workers, scan=0), fuse=True)
-        stages = planner.planned(large.request(sql), H200, chunks).stages
+        stages = planner.plan(large.request(sql), H200, chunks).stages
         assert _fused(stages), sql
         (final,) = _finals(stages)
         assert final.whole == whole, (sql, workers, chunks)
@@ -143,7 +143,7 @@ def test_groups_are_made_whole_on_one_gpu_where_they_are_few_enough(large: Lab) 
     # Of 50 million groups each GPU has a part, and so it is where rows are gone through in chunks.
     assert [each.output for each in _stages(large, GROUPS, 2)] == ["hash", "result"]
     planner = Planner(large.database.cpu, exchange_costs(2, gpu=True), fuse=True, gpu=True)
-    chunked = planner.planned(_enlarged(large.request(sql)), H200, 4).stages
+    chunked = planner.plan(_enlarged(large.request(sql)), H200, 4).stages
     assert chunked[0].output == "hash"
     assert _stages(large, sql, 2, gpu=False)[0].output == "hash"
 

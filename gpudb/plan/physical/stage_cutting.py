@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from gpudb.plan.cost.estimate import estimate, like
-from gpudb.plan.physical.exchange_planning import Costs, Mergeable, placed
+from gpudb.plan.optimize.split_distinct import Mergeable
+from gpudb.plan.physical.exchange_planning import Costs, placed
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Exchange, Node, Project
 from gpudb.plan.tree.stage_nodes import Receive, Sample
+from gpudb.plan.tree.stages import Stage
 from gpudb.sql import bound
 
 SAMPLED, LEAST_SAMPLED = 1000, 100
 """Sampled rows per worker for the ranges of an order, divided among its chunks, and the minimum per chunk."""
-
-
-@dataclass(frozen=True)
-class Narrowing:
-    """Narrows a scan by received keys.
-
-    Rows of scan number `scan` of the stage are not needed unless their `column` has a value of column `key` of the rows
-    received of `stage`. `grouped`: they are grouped before they are joined.
-    """
-
-    stage: int
-    key: int
-    scan: int
-    column: int
-    grouped: bool = False
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A part of a plan without exchanges, and the destination of its rows.
-
-    `output` is the exchange's kind; `result` rows go to the client, `stay` rows to later stages of the same worker.
-    `hash` rows are partitioned by the hash of `keys`, or with `by` by bucket. `range` rows are partitioned by `keys` in
-    the order `order`, between the key values that stage `sample` returns; equal ones stay `together` or are spread over
-    ranges. `alone` stages run on the first worker only. `rows` is the estimated number of rows.
-    """
-
-    number: int
-    root: Node
-    output: Literal["hash", "broadcast", "gather", "range", "stay", "result"]
-    keys: tuple[bound.Expr, ...]
-    inputs: tuple[int, ...]
-    alone: bool
-    rows: int = 1
-    order: tuple[bound.SortKey, ...] = ()
-    sample: int | None = None
-    narrows: tuple[Narrowing, ...] = ()
-    by: str = ""
-    together: bool = False
 
 
 def stages_of(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:

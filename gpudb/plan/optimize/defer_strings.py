@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.physical.stages import Stage
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import Node, Project, Scan, column
 from gpudb.plan.tree.stage_nodes import Defer, Fetch
+from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import used, walk_nodes
 from gpudb.sql import bound
 
@@ -28,7 +28,7 @@ SHARE = 0.05
 _STRINGS = frozenset({"text", "varchar", "bpchar"})
 
 
-def late_strings(stages: Sequence[Stage]) -> list[Stage]:
+def defer_strings(stages: Sequence[Stage]) -> list[Stage]:
     """Fetches strings late in the stages where that pays."""
     return [_late(stage) for stage in stages]
 

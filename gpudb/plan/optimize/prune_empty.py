@@ -10,7 +10,7 @@ from gpudb.sql import bound
 from gpudb.types import BOOL
 
 
-def nothing_wanted(root: Node) -> Node:
+def prune_empty(root: Node) -> Node:
     """Replaces nodes that return no rows by an empty input, so that no table is read for them."""
     return rebuild(root, _without_unwanted)
 

@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.cost.profile import table_profile
-from gpudb.plan.physical.stages import Narrowing, Stage
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node, Scan
-from gpudb.plan.tree.predicates import bare
 from gpudb.plan.tree.stage_nodes import Receive
+from gpudb.plan.tree.stages import Narrowing, Stage
 from gpudb.plan.tree.traversal import walk_nodes
 from gpudb.sql import bound
+from gpudb.sql.widening import bare
 from gpudb.types import SqlType
 
 WORTH = 100_000
@@ -31,7 +31,7 @@ LISTED = frozenset({"text", "varchar"})
 """Types ordered by a collation: only exact values leave rows out."""
 
 
-def narrowed(stages: Sequence[Stage]) -> list[Stage]:
+def add_dynamic_filters(stages: Sequence[Stage]) -> list[Stage]:
     """Adds to the stages which of their inputs narrow which of their scans."""
     return [_narrowed(stage) if stage.inputs else stage for stage in stages]
 

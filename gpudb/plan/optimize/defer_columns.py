@@ -23,7 +23,7 @@ _MOST, _WORTH = 10_000, 100_000
 _TEXT = frozenset({"text", "varchar", "bpchar"})
 
 
-def late_columns(root: Node) -> Node:
+def defer_columns(root: Node) -> Node:
     """Fetches texts that keys determine above the LIMIT of an order of groups."""
     return rebuild(root, _late)
 

@@ -7,8 +7,12 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 GPU_INSTALLED := .venv-gpu/.installed
 TEST_ARGS ?=
-# A process a core, each with servers of its own; a file's tests stay together.
-TEST_PROCESSES := -n logical --maxprocesses=4 --dist=loadfile
+# A process more than cores, since tests also wait; each has servers of its own. A file's tests stay together, and long
+# files come first.
+TEST_PROCESSES = -n $(shell $(BIN)/python -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))') --dist=loadfile \
+	--no-loadscope-reorder
+# Every server that a test starts would compile the packages anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test lint format docs bench soak test-gpu lock clean

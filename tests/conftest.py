@@ -10,7 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.support import ram_disk
+from tests.support import ram_disk, schedule
 from tests.support.oracle.server import Oracle, start_oracle
 from tests.support.server_program import running_server
 
@@ -42,12 +42,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects soak tests, or with --soak all others; skips GPU tests on a machine without a GPU."""
+    """Deselects soak tests, or with --soak all others; skips GPU tests without a GPU; puts long files first for xdist."""
     soak = bool(config.getoption("--soak"))
     other = [item for item in items if (item.get_closest_marker("soak") is not None) is not soak]
     if other:
         items[:] = [item for item in items if (item.get_closest_marker("soak") is not None) is soak]
         config.hook.pytest_deselected(items=other)
+    if hasattr(config, "workerinput"):
+        schedule.longest_first(items)
     if not _GPU.exists():
         for item in items:
             if item.get_closest_marker("gpu") is not None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.schedule import SECONDS
+
 pytest_plugins = ["pytester"]
 
 _ROOT = Path(__file__).parents[1]
@@ -57,3 +59,7 @@ def test_with_soak_all_others_are_deselected(suite: pytest.Pytester, processes: 
     result = suite.runpytest_subprocess("-v", "--soak", processes)
     result.assert_outcomes(passed=4, deselected=3 if processes == "-n0" else 0)
     result.stdout.no_fnmatch_line("*test_short*")
+
+
+def test_the_schedule_names_files_that_exist() -> None:
+    assert [name for name in SECONDS if not (_ROOT / "tests" / name).is_file()] == []

@@ -79,10 +79,10 @@ def _alive(process: int) -> None:
 
 
 def test_a_part_beyond_its_time_keeps_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "ENDING_S", 2.0)
+    monkeypatch.setattr(bounded, "ENDING_S", 5.0)
     programs = {tmp_path / "one": _program(_LATE, tmp_path / "kept"), tmp_path / "two": _program(_DEAF)}
     began = time.monotonic()
-    ended = bounded.run("late", programs, 10, lambda: None)
+    ended = bounded.run("late", programs, 6, lambda: None)
     assert ended.late
     assert not ended.well
     assert ended.left == 0

@@ -1,7 +1,7 @@
-"""SQL values outside the engine: their text and binary forms, single ones and whole Arrow columns.
+"""SQL values outside the engine: text and binary forms of single values and of whole Arrow columns.
 
-`text` and `binary` read and write single values, `columns` and `columns_binary` turn a column into the bytes
-that DataRow and COPY carry, `scram` makes a stored password. Imports errors, types and pgdata alone.
+`text` and `binary` read and write single values, `text_columns` and `binary_columns` encode columns for DataRow and
+COPY, `scram` makes password verifiers. Imports errors, types and pgdata only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Array literals `{1,"b c",NULL,{…}}`: split into nested lists, and written.
+"""Array literals `{1,"b c",NULL,{…}}`: parsed into nested lists, and written.
 
 Source: PostgreSQL 16's array_in and array_out.
 """
@@ -21,7 +21,9 @@ _NEEDS_QUOTES = re.compile(r'[\s{},"\\]|^$|^null$', re.IGNORECASE | re.ASCII)
 
 
 def parse_array(text: str, element: Callable[[str], object]) -> list[object]:
-    """A list, of lists where there are more dimensions; `element` reads one value. 22P02; 2202E, 0A000 for bounds."""
+    """Parses an array into a list, nested for several dimensions; `element` parses one value. 22P02; 2202E, 0A000 for
+    bounds.
+    """
     bounds = _BOUNDS.match(text)
     body = text
     sizes = None
@@ -43,7 +45,7 @@ def parse_array(text: str, element: Callable[[str], object]) -> list[object]:
 
 
 def _size(low: str, high: str) -> int:
-    """How many elements a bound asks for: `[low:high]`, or `[high]` from 1 on."""
+    """Returns the number of elements that a bound declares: `[low:high]`, or `[high]` from 1 on."""
     first = int(low or 1)
     if int(high) < first:
         raise SqlError.of("array_subscript_error", "upper bound cannot be less than lower bound")
@@ -53,7 +55,7 @@ def _size(low: str, high: str) -> int:
 
 
 def _sizes(value: object) -> list[int]:
-    """The sizes of a list's dimensions, which an empty one has not."""
+    """Returns the sizes of a list's dimensions; an empty list has none."""
     return [len(value), *_sizes(value[0])] if isinstance(value, list) and value else []
 
 
@@ -75,7 +77,7 @@ def _tokens(body: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _items(tokens: Iterator[tuple[str, str]], text: str, element: Callable[[str], object], depth: int) -> list[object]:
-    """The elements up to the closing brace; the opening one is read already."""
+    """Parses the elements up to the closing brace; the opening one has been read."""
     if depth > MAX_DIMENSIONS:
         message = f"number of array dimensions ({depth}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
         raise SqlError.of("program_limit_exceeded", message)
@@ -114,7 +116,7 @@ def _unquoted(word: str) -> str:
 
 
 def depth(value: object) -> int:
-    """How many dimensions nested lists have."""
+    """Returns the number of dimensions of nested lists."""
     count = 0
     while isinstance(value, list):
         count += 1
@@ -123,7 +125,7 @@ def depth(value: object) -> int:
 
 
 def _check_shape(value: list[object], text: str) -> None:
-    """All sub-arrays of one dimension have the same length."""
+    """Checks that all sub-arrays of one dimension have the same length."""
     level: list[object] = [value]
     while level and all(isinstance(item, list) for item in level):
         lists = [item for item in level if isinstance(item, list)]
@@ -138,7 +140,7 @@ def _check_shape(value: list[object], text: str) -> None:
 
 
 def format_array(value: list[object], element: Callable[[object], str]) -> str:
-    """An array's text; `element` writes one value."""
+    """Returns an array's text; `element` writes one value."""
     items = []
     for item in value:
         if item is None:
@@ -152,7 +154,7 @@ def format_array(value: list[object], element: Callable[[object], str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """An element in quotes."""
+    """Returns an element in quotes."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

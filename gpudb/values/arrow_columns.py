@@ -77,7 +77,7 @@ Convert = Callable[[SqlType, Sequence[Any]], pa.Array]
 
 
 def _integers(width: Any, number: Callable[[Any], int]) -> Convert:
-    """Converts moments through integers, since Arrow's own conversion supports neither infinity nor 24:00."""
+    """Converts dates and times through integers, since Arrow's own conversion supports neither infinity nor 24:00."""
 
     def convert(type_: SqlType, values: Sequence[Any]) -> pa.Array:
         mask = np.fromiter((value is None for value in values), bool, len(values))

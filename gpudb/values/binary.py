@@ -1,6 +1,6 @@
 """PostgreSQL's binary form of single values (send and receive functions): `parse_binary` reads a parameter.
 
-Everything is big-endian; moments count from 2000-01-01. Malformed bytes are 22P03.
+Everything is big-endian; timestamps count from 2000-01-01. Malformed bytes raise 22P03.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _INFINITE_DATE, _INFINITE_MOMENT = (1 << 31) - 1, (1 << 63) - 1
 
 
 def parse_binary(type_: SqlType, data: bytes) -> object:
-    """The same Python values as `parse_text`. 22P03 for bytes that are no value, 22021 for bad UTF-8."""
+    """Returns the same Python values as `parse_text`. 22P03 for invalid bytes, 22021 for invalid UTF-8."""
     name = type_.name
     try:
         if type_.element is not None or name in ("int2vector", "oidvector"):
@@ -46,14 +46,14 @@ def parse_binary(type_: SqlType, data: bytes) -> object:
             return _multirange(type_.ranged, data)
         if name.startswith("reg"):
             return _unpack("!I", data)
-        # every other type that gpudb holds is text in binary form too
+        # the binary form of every other type is its text
         return parse_text(type_, decode_utf8(data))
     except (struct.error, IndexError, OverflowError):
         raise _malformed(f"incorrect binary data format for type {type_.plain}") from None
 
 
 def decode_utf8(data: bytes) -> str:
-    """Text from the client's UTF-8; 22021 for other bytes, NUL among them."""
+    """Decodes text from the client's UTF-8; 22021 for invalid bytes and NUL."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -101,7 +101,7 @@ def _numeric(type_: SqlType, data: bytes) -> Decimal:
         raise NumericOutOfRange("value overflows numeric format")
     whole = int("".join(f"{digit:04d}" for digit in digits) or "0")
     exponent = 4 * (weight - count + 1)
-    # scaled as an integer: PostgreSQL cuts at the display scale what lies beyond it
+    # scaled as an integer: PostgreSQL truncates digits beyond the display scale
     shift = exponent + scale
     value = whole * 10**shift if shift >= 0 else whole // 10**-shift
     tuple_digits = tuple(int(char) for char in str(value))
@@ -162,7 +162,7 @@ _EMPTY, _LOWER_INC, _UPPER_INC, _LOWER_INF, _UPPER_INF = 1, 2, 4, 8, 16
 
 
 def _multirange(ranged: SqlType, data: bytes) -> Multirange:
-    """The number of ranges, and each behind its length."""
+    """Reads the number of ranges, then each range after its length."""
     made, at = [], 4
     for _ in range(_unpack("!I", data[:4])):
         size = _unpack("!i", data[at : at + 4])
@@ -177,7 +177,7 @@ def _multirange(ranged: SqlType, data: bytes) -> Multirange:
 
 
 def _range(type_: SqlType, subtype: SqlType, data: bytes) -> Range:
-    """A byte of flags, and behind it each bound that there is, with its length."""
+    """Reads a byte of flags, then each finite bound after its length."""
     flags, at = data[0], 1
     bounds: list[object] = []
     for infinite in (_LOWER_INF, _UPPER_INF):

@@ -40,7 +40,7 @@ _INT64 = np.iinfo(np.int64)
 
 
 def binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
-    """The column's values as PostgreSQL sends them in binary format, NULL where the column is NULL."""
+    """Returns the column's values in PostgreSQL's binary format, NULL where the column is NULL."""
     column = plain(column)
     fixed = fixed_width(type_, column)
     if fixed is not None:
@@ -72,10 +72,12 @@ def binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
 
 
 def fixed_width(type_: SqlType, column: pa.Array) -> Array | None:
-    """The values as one numpy array of big-endian items, NULLs as anything; None if their width varies."""
+    """Returns the values as a numpy array of big-endian items, with arbitrary items for NULLs; None if their width
+    varies.
+    """
     name = type_.name
     if name.startswith("reg") and not pa.types.is_integer(column.type):
-        # A query's last step has looked the names up, for clients that want them.
+        # The query's last step has already resolved the names for clients that request them.
         raise FeatureNotSupported(f"type {name} in binary format is not supported", hint="Cast it to oid or text.")
     if name in _INTEGERS or name.startswith("reg"):
         return _numbers(column, pa.int64()).astype(_INTEGERS.get(name, ">u4"))
@@ -113,7 +115,7 @@ def _numbers(column: pa.Array, as_type: pa.DataType) -> npt.NDArray[np.int64]:
 
 
 def binary_of(values: Array, column: pa.Array | None = None) -> pa.BinaryArray:
-    """Items of one width as a BinaryArray, NULL where `column` is."""
+    """Returns items of one width as a BinaryArray, NULL where `column` is."""
     values = np.ascontiguousarray(values)
     count, width = len(values), values.dtype.itemsize
     offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
@@ -137,7 +139,7 @@ def _numeric(column: pa.Array) -> pa.BinaryArray:
         values, scales = column.flatten()
         shown = scales.fill_null(0).to_numpy(zero_copy_only=False)
         if len(shown) and (shown == shown[0]).all() and shown[0] <= values.type.scale:
-            # one scale for all: an exact decimal after all
+            # one scale for all values: an exact decimal
             exact = pc.cast(
                 pc.round(values, ndigits=int(shown[0]), round_mode="half_towards_infinity"),
                 pa.decimal128(38, int(shown[0])),
@@ -161,10 +163,10 @@ def _numeric(column: pa.Array) -> pa.BinaryArray:
 
 
 def _packed_numeric(values: npt.NDArray[np.int64], scale: int, column: pa.Array) -> pa.BinaryArray:
-    """`values` are unscaled: value × 10^scale."""
+    """Encodes numerics; `values` are unscaled: value × 10^scale."""
     count = len(values)
     whole, fraction = np.divmod(np.abs(values), 10**scale)
-    # the groups of four digits before and after the point that these values may have
+    # the groups of four digits that these values can have before and after the point
     before, after = -(-len(str(whole.max(initial=0))) // 4), -(-scale // 4)
     width = before + after
     fraction *= 10 ** (4 * after - scale)
@@ -173,7 +175,7 @@ def _packed_numeric(values: npt.NDArray[np.int64], scale: int, column: pa.Array)
         whole, digits[at] = np.divmod(whole, 10_000)
     for at in range(width - 1, before - 1, -1):
         fraction, digits[at] = np.divmod(fraction, 10_000)
-    # what lies between the first and the last that is not zero is kept; of a zero, nothing
+    # the groups from the first to the last nonzero one are sent; none for zero
     used = digits != 0
     first, last = np.full(count, width), np.full(count, width - 1)
     for at in range(width):
@@ -190,7 +192,7 @@ def _packed_numeric(values: npt.NDArray[np.int64], scale: int, column: pa.Array)
         kept[:, 4 + at] = (first <= at) & (at <= last)
     offsets = np.zeros(count + 1, np.int32)
     np.cumsum(2 * (last - first + 5), out=offsets[1:])
-    data = groups[kept]  # row by row: exactly what each row keeps
+    data = groups[kept]  # row by row: the groups that each row sends
     buffers = [validity(column), pa.py_buffer(offsets), pa.py_buffer(data.view(np.uint8))]
     return pa.Array.from_buffers(pa.binary(), count, buffers)
 
@@ -200,7 +202,7 @@ def _numeric_slow(text: pa.StringArray) -> pa.BinaryArray:
 
 
 def numeric_bytes(text: str) -> bytes:
-    """The binary form of a number written plainly: `-1234.50`."""
+    """Returns the binary form of a number in plain notation: `-1234.50`."""
     whole, _, fraction = text.lstrip("-").partition(".")
     scale = len(fraction)
     whole = whole.zfill(-(-len(whole) // 4) * 4)
@@ -245,7 +247,7 @@ def _array(type_: SqlType, column: pa.ListArray) -> pa.BinaryArray:
 
 
 def _multirange(ranged: SqlType, column: pa.ListArray) -> pa.BinaryArray:
-    """The number of ranges, and each behind its length."""
+    """Encodes the number of ranges, then each range after its length."""
     body = pc.binary_join(list_of(column, framed(binary_column(ranged, plain(column.flatten())))), b"")
     counts = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     made = pc.binary_join_element_wise(binary_of(counts.astype(">i4")), body, b"")
@@ -253,30 +255,30 @@ def _multirange(ranged: SqlType, column: pa.ListArray) -> pa.BinaryArray:
 
 
 def framed(items: pa.BinaryArray) -> pa.BinaryArray:
-    """Each item behind its length in four bytes; NULL becomes the length -1 alone."""
+    """Prefixes each item with its length in four bytes; NULL becomes the length -1 alone."""
     rows = RowPieces(len(items))
     rows.varying(items)
     return rows.joined()
 
 
 class RowPieces:
-    """Rows put together from their fields. Joining costs by the piece: what is of one width is gathered into one."""
+    """Builder of rows from their fields. Joining costs per piece, so pieces of fixed width are merged into one."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._pieces: list[list[tuple[str, int | Array]] | pa.BinaryArray] = []
         self.sizes: npt.NDArray[np.int64] = np.zeros(count, np.int64)
-        """The bytes of each row so far."""
+        """The current number of bytes of each row."""
 
     def fixed(self, form: str, values: int | Array) -> None:
-        """A number of a numpy format in each row, or the same in all; an array is looked at when rows are joined."""
+        """Appends a number of a numpy format, one a row or the same for all; arrays are read when rows are joined."""
         if not self._pieces or not isinstance(self._pieces[-1], list):
             self._pieces.append([])
         self._pieces[-1].append((form, values))
         self.sizes += np.dtype(form).itemsize
 
     def varying(self, items: pa.BinaryArray) -> None:
-        """An item in each row behind its length; NULL is the length -1 alone."""
+        """Appends an item a row after its length; NULL is the length -1 alone."""
         lengths = pc.binary_length(items)
         if items.null_count:
             lengths, items = pc.fill_null(lengths, -1), pc.fill_null(items, b"")
@@ -286,7 +288,7 @@ class RowPieces:
         self._pieces.append(items)
 
     def binary(self, type_: SqlType, column: pa.Array) -> None:
-        """A column in binary format, each value behind its length."""
+        """Appends a column in binary format, each value after its length."""
         column = plain(column)
         values = fixed_width(type_, column) if column.null_count == 0 else None
         if values is None or values.dtype.names:
@@ -296,7 +298,7 @@ class RowPieces:
             self.fixed(values.dtype.str, values)
 
     def joined(self) -> pa.BinaryArray:
-        """The rows."""
+        """Returns the rows."""
         pieces = [self._gathered(each) if isinstance(each, list) else each for each in self._pieces]
         return pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else pieces[0]
 
@@ -313,7 +315,7 @@ def _rows(column: pa.ListArray) -> Iterator[pa.ListArray | None]:
 
 
 def _nested(element: SqlType, row: pa.Array | None) -> bytes | None:
-    """One array of several dimensions."""
+    """Encodes one array of several dimensions."""
     if row is None:
         return None
     counts = [1, len(row)]

@@ -1,4 +1,4 @@
-"""Bit strings: held as their digits, text of 0 and 1, which compares as PostgreSQL compares bit strings.
+"""Bit strings, represented as their digits: text of 0 and 1, which has PostgreSQL's order of bit strings.
 
 Source: PostgreSQL 16's varbit.c.
 """
@@ -14,7 +14,7 @@ from gpudb.types import SqlType
 
 
 def parse_bits(type_: SqlType, text: str) -> str:
-    """The digits that `101`, `b101` or `x1F` says; 22P02 for others, 22026 or 22001 for a wrong length."""
+    """Parses `101`, `b101` or `x1F` to digits; 22P02 for other text, 22026 or 22001 for a wrong length."""
     digits, hexadecimal = text, False
     if text[:1] in {"b", "B", "x", "X"}:
         digits, hexadecimal = text[1:], text[0] in "xX"
@@ -27,7 +27,7 @@ def parse_bits(type_: SqlType, text: str) -> str:
 
 
 def fitted_bits(type_: SqlType, digits: str) -> str:
-    """The digits, of a length that the type takes; 22026 or 22001 otherwise."""
+    """Returns the digits at a length that the type accepts; 22026 or 22001 otherwise."""
     length = type_.length
     if length is not None and type_.name == "bit" and len(digits) != length:
         message = f"bit string length {len(digits)} does not match type bit({length})"
@@ -39,7 +39,7 @@ def fitted_bits(type_: SqlType, digits: str) -> str:
 
 
 def parse_bits_binary(type_: SqlType, data: bytes) -> str:
-    """bit_recv: the number of bits, and the bits from the left of the first byte on."""
+    """Reads bit_recv's form: the number of bits, then the bits from the first byte's highest."""
     (length,) = struct.unpack_from("!i", data)
     if length < 0:
         raise SqlError.of("invalid_binary_representation", "invalid length in external bit string")
@@ -52,7 +52,7 @@ def parse_bits_binary(type_: SqlType, data: bytes) -> str:
 
 
 def bits_binary(column: pa.StringArray) -> pa.BinaryArray:
-    """bit_send over a column of digits."""
+    """Encodes a column of digits as bit_send does."""
     return pa.array([None if digits is None else _sent(digits) for digits in column.to_pylist()], pa.binary())
 
 

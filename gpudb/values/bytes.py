@@ -12,7 +12,7 @@ _UUID = re.compile(r"\{(?:[0-9a-fA-F]{4}-?){7}[0-9a-fA-F]{4}\}|(?:[0-9a-fA-F]{4}
 
 
 def parse_bytea(text: str) -> bytes:
-    r"""`\xDEAD beef` or `abc\000\\`; 22023 for bad hex, 22P02 for a bad escape."""
+    r"""Parses `\xDEAD beef` or `abc\000\\`; 22023 for invalid hex, 22P02 for an invalid escape."""
     if not text.startswith("\\x"):
         return _ESCAPED.sub(_unescape, text.encode())
     digits = re.sub(r"[ \n\t\r]", "", text[2:])
@@ -32,7 +32,7 @@ def _unescape(found: re.Match[bytes]) -> bytes:
 
 
 def parse_uuid(text: str) -> uuid.UUID:
-    """A uuid, in braces or not, with hyphens after any group of four digits; 22P02."""
+    """Parses a uuid, optionally in braces and with hyphens after any group of four digits; 22P02."""
     if not _UUID.fullmatch(text):
         raise InvalidText(f'invalid input syntax for type uuid: "{text}"')
     return uuid.UUID(hex=re.sub("[^0-9a-fA-F]", "", text))

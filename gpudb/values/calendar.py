@@ -1,8 +1,8 @@
 """The proleptic Gregorian calendar over PostgreSQL's whole range, and the text and Python forms of its days.
 
-Days and microseconds count from 1970-01-01. `datetime` ends at year 9999; beyond it, before year 1, and for
-the infinities a value is a string that DuckDB reads as the same type: `infinity`, `12000-01-01`,
-`0044-03-15 (BC)`, `0044-03-15 (BC) 10:00:00`.
+Days and microseconds count from 1970-01-01. `datetime` ends at year 9999; later dates, dates before year 1 and the
+infinities are strings that DuckDB reads as the same type: `infinity`, `12000-01-01`, `0044-03-15 (BC)`,
+`0044-03-15 (BC) 10:00:00`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import datetime as dt
 
 DAY = 86_400_000_000
-"""Microseconds of a day."""
+"""Microseconds in a day."""
 
 MAX_DATE = 2_147_483_647
 MAX_TIMESTAMP = 9_223_372_036_854_775_807
-"""What DuckDB and Arrow hold for infinity; minus infinity is its negative (or the type's minimum)."""
+"""DuckDB's and Arrow's value for infinity; minus infinity is its negative (or the type's minimum)."""
 
 POSTGRES_EPOCH_DAYS = 10_957
 """2000-01-01."""
@@ -27,7 +27,7 @@ _FIRST_ORDINAL, _LAST_ORDINAL = 1, 3_652_059
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01; year 0 is 1 BC. The day may lie beyond the month's end."""
+    """Returns days since 1970-01-01; year 0 is 1 BC. The day may exceed the month's length."""
     year -= month <= 2
     era, of_era = divmod(year, 400)
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
@@ -35,7 +35,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """(year, month, day) of a day since 1970-01-01; year 0 is 1 BC."""
+    """Returns (year, month, day) of a day since 1970-01-01; year 0 is 1 BC."""
     era, of_era = divmod(days + 719_468, 146_097)
     year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
     day_of_year = of_era - (365 * year + year // 4 - year // 100)
@@ -46,14 +46,14 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 
 
 def days_in_month(year: int, month: int) -> int:
-    """How many days a month has; year 0 is 1 BC."""
+    """Returns the number of days in a month; year 0 is 1 BC."""
     if month == 2:
         return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
     return 30 if month in (4, 6, 9, 11) else 31
 
 
 def date_text(days: int) -> str:
-    """A date as PostgreSQL prints it: `2020-02-29`, `0044-03-15 BC`, `12000-01-01`, `infinity`."""
+    """Formats a date as PostgreSQL does: `2020-02-29`, `0044-03-15 BC`, `12000-01-01`, `infinity`."""
     if abs(days) >= MAX_DATE:
         return "infinity" if days > 0 else "-infinity"
     year, month, day = civil_from_days(days)
@@ -61,7 +61,7 @@ def date_text(days: int) -> str:
 
 
 def time_text(microseconds: int) -> str:
-    """A time of day, trailing zeros of the second trimmed: `04:05:06.5`, `24:00:00`."""
+    """Formats a time of day without trailing zeros of the second: `04:05:06.5`, `24:00:00`."""
     seconds, fraction = divmod(microseconds, 1_000_000)
     minutes, second = divmod(seconds, 60)
     text = f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
@@ -69,7 +69,7 @@ def time_text(microseconds: int) -> str:
 
 
 def offset_text(seconds: int) -> str:
-    """A zone's offset east of Greenwich: `+00`, `+05:30`, `-03:30:52`."""
+    """Formats a zone's offset east of Greenwich: `+00`, `+05:30`, `-03:30:52`."""
     sign = "-" if seconds < 0 else "+"
     minutes, second = divmod(abs(seconds), 60)
     text = f"{sign}{minutes // 60:02d}"
@@ -79,7 +79,7 @@ def offset_text(seconds: int) -> str:
 
 
 def timestamp_text(microseconds: int, offset: int | None = None) -> str:
-    """A timestamp; with an offset (seconds east, already added to the microseconds) a timestamptz."""
+    """Formats a timestamp, or with an offset (seconds east, already added to the microseconds) a timestamptz."""
     if abs(microseconds) >= MAX_TIMESTAMP:
         return "infinity" if microseconds > 0 else "-infinity"
     days, time = divmod(microseconds, DAY)
@@ -89,14 +89,14 @@ def timestamp_text(microseconds: int, offset: int | None = None) -> str:
 
 
 def date_value(days: int) -> dt.date | str:
-    """A date as Python's, or a string beyond Python's range."""
+    """Returns a date as Python's, or as a string beyond Python's range."""
     if _FIRST_ORDINAL <= days + _ORDINAL <= _LAST_ORDINAL:
         return dt.date.fromordinal(days + _ORDINAL)
     return _duckdb(date_text(days))
 
 
 def time_value(microseconds: int) -> dt.time | str:
-    """A time of day as Python's, or the string `24:00:00`."""
+    """Returns a time of day as Python's, or the string `24:00:00`."""
     if microseconds >= DAY:
         return time_text(microseconds)
     seconds, fraction = divmod(microseconds, 1_000_000)
@@ -104,7 +104,7 @@ def time_value(microseconds: int) -> dt.time | str:
 
 
 def timestamp_value(microseconds: int, aware: bool = False) -> dt.datetime | str:
-    """A timestamp as Python's (`aware`: in UTC), or a string beyond Python's range."""
+    """Returns a timestamp as Python's (`aware`: in UTC), or as a string beyond Python's range."""
     days, time = divmod(microseconds, DAY)
     if _FIRST_ORDINAL <= days + _ORDINAL <= _LAST_ORDINAL:
         zone = dt.UTC if aware else None
@@ -143,7 +143,7 @@ def _duckdb(text: str) -> str:
 
 
 def _parsed(text: str) -> tuple[int, int]:
-    """(days, microseconds) of a string that this module wrote itself."""
+    """Parses (days, microseconds) from a string that this module wrote."""
     if text.endswith("infinity"):
         return (-MAX_DATE if text[0] == "-" else MAX_DATE), 0
     date, _, time = text.replace(" (BC)", "").partition(" ")

@@ -1,4 +1,4 @@
-"""Columns of dates, times of day and timestamps to text, years beyond 9999 and infinities included."""
+"""Text of date, time and timestamp columns, with years beyond 9999 and infinities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECOND = 1_000_000
 
 
 def date_column(column: pa.Array) -> pa.StringArray:
-    """`2020-02-29`."""
+    """Formats a column of dates: `2020-02-29`."""
     days = pc.cast(column, pa.date32()).view(pa.int32())
     odd = _outside(days, _FIRST_DAY, _LAST_DAY)
     if odd is None:
@@ -29,7 +29,7 @@ def date_column(column: pa.Array) -> pa.StringArray:
 
 
 def time_column(column: pa.Array) -> pa.StringArray:
-    """`04:05:06.5`."""
+    """Formats a column of times of day: `04:05:06.5`."""
     times = pc.cast(column, pa.time64("us")).view(pa.int64())
     odd = _outside(times, 0, calendar.DAY - 1)
     if odd is None:
@@ -39,7 +39,7 @@ def time_column(column: pa.Array) -> pa.StringArray:
 
 
 def timestamp_column(column: pa.Array, zone: str | None) -> pa.StringArray:
-    """`2020-02-29 04:05:06.5`; with a zone as a timestamptz that a session there sees."""
+    """Formats a column of timestamps: `2020-02-29 04:05:06.5`; with a zone as timestamptz in that session zone."""
     moments = pc.cast(column, pa.timestamp("us", column.type.tz)).view(pa.int64())
     odd = _outside(moments, _FIRST_DAY * calendar.DAY, _LAST_DAY * calendar.DAY)
     tame = moments if odd is None else pc.if_else(pa.array(odd), 0, moments)
@@ -61,7 +61,7 @@ def timestamp_column(column: pa.Array, zone: str | None) -> pa.StringArray:
 
 
 def _moments_text(moments: pa.Array) -> pa.StringArray:
-    """Microseconds of tame years; whole seconds have no fraction that would have to be cut off again."""
+    """Formats microseconds within years 1 to 9999. Whole seconds are formatted without a fraction to strip."""
     values = moments.to_numpy(zero_copy_only=False)
     if moments.null_count == 0 and not (values % _SECOND).any():
         return pc.cast(pa.array(values // _SECOND).view(pa.timestamp("s")), pa.string())
@@ -69,7 +69,7 @@ def _moments_text(moments: pa.Array) -> pa.StringArray:
 
 
 def _local(moments: pa.Array, zone: zones.Zone) -> tuple[pa.Array, pa.Array | str]:
-    """Local microseconds of moments in UTC, and the offsets' text."""
+    """Returns local microseconds of UTC timestamps, and the text of their offsets."""
     utc = zones.offset_at(zone, 0) if zone == zones.fixed(0) else None
     if utc == 0:
         return moments, "+00"
@@ -82,7 +82,7 @@ def _local(moments: pa.Array, zone: zones.Zone) -> tuple[pa.Array, pa.Array | st
 
 
 def zone_offsets(zone: zones.Zone, moments: Integers) -> Integers:
-    """Seconds east of Greenwich at each moment (microseconds of UTC, years 1 to 9999)."""
+    """Returns seconds east of Greenwich at each timestamp (microseconds of UTC, years 1 to 9999)."""
     if len(moments) == 0:
         return moments
     first, last = (calendar.civil_from_days(int(end) // calendar.DAY)[0] for end in (moments.min(), moments.max()))
@@ -94,7 +94,7 @@ def zone_offsets(zone: zones.Zone, moments: Integers) -> Integers:
 
 @lru_cache(maxsize=20_000)
 def _changes(zone: zones.Zone, year: int) -> tuple[tuple[int, int], ...]:
-    """(moment in UTC, offset from then on): the year's beginning and each change within it."""
+    """Returns (UTC timestamp, offset from then on) for the beginning of a year and each change within it."""
     start, end = (calendar.days_from_civil(y, 1, 1) * calendar.DAY for y in (year, year + 1))
     found = [(start, zones.offset_at(zone, start))]
     for day in range(start, end, calendar.DAY):
@@ -110,7 +110,7 @@ def _changes(zone: zones.Zone, year: int) -> tuple[tuple[int, int], ...]:
 
 
 def _outside(values: pa.Array, low: int, high: int) -> npt.NDArray[np.bool_] | None:
-    """Which values lie outside low … high; None if none does."""
+    """Returns which values are outside low … high; None if none is."""
     ends = pc.min_max(values).as_py()
     if ends["min"] is None or (ends["min"] >= low and ends["max"] <= high):
         return None
@@ -126,5 +126,5 @@ def _mended(
 
 
 def _trimmed(text: pa.StringArray) -> pa.StringArray:
-    """Without a fraction's trailing zeros, or a fraction of zeros alone."""
+    """Strips trailing zeros of a fraction, and an all-zero fraction."""
     return pc.ascii_rtrim(pc.ascii_rtrim(text, characters="0"), characters=".")

@@ -1,7 +1,7 @@
-"""The fields of a date, time or timestamp written in any form that PostgreSQL reads.
+"""Parser of dates, times and timestamps in every form that PostgreSQL accepts.
 
-Follows PostgreSQL 16's datetime.c: a text is split into fields by their shape, then each field is given its
-meaning by what is known so far. A date's numbers are month, day, year unless the year comes first.
+Follows PostgreSQL 16's datetime.c: a text is split into fields by shape, then each field gets its meaning from the
+fields before it. A date's numbers are month, day, year unless the year comes first.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MD_HINT = 'Perhaps you need a different "datestyle" setting.'
 
 @dataclass(slots=True)
 class Fields:
-    """What a text says. `days` is None without a date, `time` (microseconds) None without a time of day."""
+    """The parsed fields. `days` is None without a date, `time` (microseconds) None without a time of day."""
 
     special: str | None = None
     days: int | None = None
@@ -55,7 +55,7 @@ class Fields:
 
 
 def decode(text: str, type_name: str, time_only: bool = False) -> Fields:
-    """Reads a text; 22007, 22008, 22009 and 22023 as PostgreSQL raises them, naming `type_name`."""
+    """Parses a text; raises 22007, 22008, 22009 and 22023 as PostgreSQL does, naming `type_name`."""
     return _Decoder(text, type_name, time_only).run()
 
 
@@ -86,7 +86,7 @@ class _Decoder:
         if not fields:
             raise self._bad()
         for at, (kind, word) in enumerate(fields):
-            # a date may stand before a time of day: the type time ignores it
+            # a date may precede a time of day: the type time ignores it
             dated = not self.time_only or (
                 at == 0 and len(fields) > 1 and (fields[1][0] == "time" or fields[-1][0] == "date")
             )
@@ -191,7 +191,7 @@ class _Decoder:
         self.julian = False
 
     def _number(self, word: str) -> None:
-        """One number of a date."""
+        """Interprets one number of a date."""
         value, known = int(word[:12]), self.have & {"year", "month", "day"}
         if len(word) == 3 and known == {"year"} and 1 <= value <= 366:
             self.day_of_year = value
@@ -222,7 +222,7 @@ class _Decoder:
             self.two_digits = len(word) <= 2
 
     def _run_together(self, word: str) -> None:
-        """`20200131`, `200131`, `040506.789`, `0405`: digits without separators."""
+        """Interprets digits without separators: `20200131`, `200131`, `040506.789`, `0405`."""
         whole, point, fraction = word.partition(".")
         if not point and not self._dated() and not self.time_only and len(whole) >= 6:
             if self.have & {"year", "month", "day"}:
@@ -291,7 +291,7 @@ class _Decoder:
             if "month" in self.have:
                 if self.text_month or "day" in self.have:
                     raise self._bad()
-                self.day = self.month  # the number before was the day
+                self.day = self.month  # the preceding number was the day
                 self.have.add("day")
             self.month, self.text_month = _MONTH[word], True
             self.have.add("month")
@@ -334,7 +334,7 @@ class _Decoder:
         return Fields(None, self.days, self.time, self.zone)
 
     def _in_range(self) -> None:
-        """Month and day, as far as they are there."""
+        """Checks month and day as far as they are present."""
         month, day = "month" not in self.have or 1 <= self.month <= 12, "day" not in self.have or 1 <= self.day <= 31
         if not month or not day:
             raise self._overflow(_MD_HINT)

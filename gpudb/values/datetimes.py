@@ -1,7 +1,7 @@
-"""Dates, times of day and timestamps from PostgreSQL's text forms, and to them.
+"""Dates, times of day and timestamps: parsed from PostgreSQL's text forms, and formatted.
 
 A value within Python's years is `datetime.date`, `time` or `datetime` (naive for timestamp, in UTC for
-timestamptz); beyond them and for the infinities it is a string that DuckDB reads (`civil`).
+timestamptz); values beyond and the infinities are strings that DuckDB reads (`calendar`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gpudb.values.datetime_parser import Fields, decode
 _LAST_DATE = calendar.days_from_civil(5_874_897, 12, 31)
 _FIRST_TIMESTAMP = calendar.FIRST_DAY * calendar.DAY
 _MILLENNIUM = calendar.days_from_civil(2000, 1, 1) * calendar.DAY
-_LAST_TIMESTAMP = calendar.MAX_TIMESTAMP - 1  # DuckDB's, 29 years short of PostgreSQL's
+_LAST_TIMESTAMP = calendar.MAX_TIMESTAMP - 1  # DuckDB's limit, 29 years below PostgreSQL's
 _SPECIAL_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
 
 
 def parse_date(text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.date | str:
-    """A date; 22007, 22008. `now` is the transaction's start, in UTC."""
+    """Parses a date; 22007, 22008. `now` is the transaction's start, in UTC."""
     fields = decode(text, "date")
     special = fields.special
     if special in ("infinity", "-infinity"):
@@ -41,7 +41,7 @@ def parse_date(text: str, zone: zones.Zone, now: dt.datetime | None = None) -> d
 
 
 def parse_time(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.time | str:
-    """A time of day (a zone and a date beside it are ignored); `24:00:00` is a string. 22007, 22008."""
+    """Parses a time of day, ignoring zone and date; `24:00:00` is a string. 22007, 22008."""
     fields = decode(text, "time", time_only=True)
     if fields.special == "now":
         time = _local_now(zone, now) % calendar.DAY
@@ -55,7 +55,7 @@ def parse_time(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | N
 
 
 def parse_timestamp(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> dt.datetime | str:
-    """A timestamp or timestamptz, by the type's name. 22007, 22008, 22009, 22023."""
+    """Parses a timestamp or timestamptz, by the type's name. 22007, 22008, 22009, 22023."""
     aware = type_.name == "timestamptz"
     name = "timestamp with time zone" if aware else "timestamp"
     fields = decode(text, name)
@@ -90,7 +90,7 @@ def _moment(fields: Fields, text: str, name: str, zone: zones.Zone, now: dt.date
 
 
 def rounded(microseconds: int, precision: int) -> int:
-    """Microseconds at a precision of 0 to 6 digits (-1: as they are), halves away from zero."""
+    """Rounds microseconds to a precision of 0 to 6 digits (-1: unchanged), halves away from zero."""
     if not 0 <= precision < 6:
         return microseconds
     unit = int(10 ** (6 - precision))
@@ -99,7 +99,7 @@ def rounded(microseconds: int, precision: int) -> int:
 
 
 def timestamptz_text(value: dt.datetime | str, zone: zones.Zone) -> str:
-    """A timestamptz as a session in that zone sees it."""
+    """Formats a timestamptz in a session's zone."""
     microseconds = calendar.microseconds_of(value)
     if abs(microseconds) >= calendar.MAX_TIMESTAMP:
         return calendar.timestamp_text(microseconds)

@@ -1,6 +1,6 @@
 """inet, cidr, macaddr and macaddr8.
 
-An inet or cidr is held as bytes that compare as PostgreSQL compares them: 2 or 3 for the family, the network (the
+An inet or cidr is represented inside the engine as bytes in PostgreSQL's order: 2 or 3 for the family, the network (the
 address without its host bits), the length of the mask, the whole address. Outside it is its canonical text. A macaddr
 or macaddr8 is its canonical text everywhere.
 
@@ -20,14 +20,14 @@ from gpudb.errors import FeatureNotSupported, InvalidText, NumericOutOfRange, Sq
 from gpudb.types import SqlType
 from gpudb.values.numbers import SPACE
 
-_FAMILIES = {4: 2, 16: 3}  # bytes of an address → PostgreSQL's number of its family
+_FAMILIES = {4: 2, 16: 3}  # bytes of an address → PostgreSQL's family number
 
 Address = tuple[int, int, int]
-"""Bytes of the address (4 or 16), the address as a number, the length of the mask."""
+"""Bytes of the address (4 or 16), the address as an integer, the length of the mask."""
 
 
 def key_of(width: int, address: int, length: int) -> bytes:
-    """The bytes that hold an address."""
+    """Returns the bytes that represent an address."""
     network = address & mask_of(width, length)
     return bytes([_FAMILIES[width]]) + network.to_bytes(width, "big") + bytes([length]) + address.to_bytes(width, "big")
 
@@ -39,7 +39,7 @@ def address_of(key: bytes) -> Address:
 
 
 def mask_of(width: int, length: int) -> int:
-    """A number whose first `length` bits are set."""
+    """Returns an integer whose first `length` bits are set."""
     bits = 8 * width
     return ((1 << length) - 1) << (bits - length)
 
@@ -48,12 +48,12 @@ def mask_of(width: int, length: int) -> int:
 
 
 def parse_network(type_: SqlType, text: str) -> str:
-    """The canonical text of an inet or cidr; 22P02."""
+    """Returns the canonical text of an inet or cidr; 22P02."""
     return network_text(type_, network_key(type_, text))
 
 
 def network_key(type_: SqlType, text: str) -> bytes:
-    """The bytes of an inet or cidr from its text; 22P02."""
+    """Parses an inet or cidr to its bytes; 22P02."""
     cidr = type_.name == "cidr"
     read = _parse_ipv6 if ":" in text else _parse_cidr_ipv4 if cidr else _parse_ipv4
     found = read(text)
@@ -90,7 +90,7 @@ def _number(octets: list[int]) -> int:
 
 
 def _parse_cidr_ipv4(text: str) -> Address | None:
-    """Octets may be left out at the end; without a length the class of the network says it."""
+    """Parses an IPv4 address; trailing octets are optional, and without a length the network's class determines it."""
     if (found := _HEXADECIMAL.fullmatch(text)) is not None:
         digits = found[1] + "0" * (len(found[1]) % 2)
         octets: list[int] | None = list(bytes.fromhex(digits))
@@ -108,7 +108,7 @@ def _parse_cidr_ipv4(text: str) -> Address | None:
     return 4, _number(octets), 4 if length == 8 and first == 224 else length
 
 
-# IPv4 octets at the end of an IPv6 address, fewer than four: PostgreSQL reads those.
+# PostgreSQL accepts fewer than four IPv4 octets at the end of an IPv6 address.
 _SHORT_TAIL = re.compile(r".*:(\d+(?:\.\d+){1,2})", re.ASCII)
 
 
@@ -127,14 +127,14 @@ def _parse_ipv6(text: str) -> Address | None:
 
 
 def network_text(type_: SqlType, key: bytes) -> str:
-    """As the output function prints it: the mask's length is left out of a host's inet."""
+    """Formats an address as the output function does: without the mask's length for the inet of a host."""
     width, _, length = address_of(key)
     whole = type_.name != "cidr" and length == 8 * width
     return host_text(key) if whole else f"{host_text(key)}/{length}"
 
 
 def host_text(key: bytes) -> str:
-    """The address alone."""
+    """Formats the address without its mask."""
     width, address, _ = address_of(key)
     octets = address.to_bytes(width, "big")
     return ".".join(map(str, octets)) if width == 4 else _ipv6_text(octets)
@@ -153,7 +153,7 @@ def _ipv6_text(octets: bytes) -> str:
 
 
 def _longest_zeros(words: list[int]) -> tuple[int, int]:
-    """Where the first of the longest runs of zeros starts, and its length."""
+    """Returns start and length of the first longest run of zeros."""
     best = (0, 0)
     at = 0
     while at < len(words):
@@ -181,7 +181,7 @@ _MACADDR = tuple(
 
 
 def parse_macaddr(text: str) -> str:
-    """The canonical text of a macaddr; 22P02, 22003."""
+    """Returns the canonical text of a macaddr; 22P02, 22003."""
     for form in _MACADDR:
         if (found := form.fullmatch(text)) is not None:
             octets = [int(each, 16) for each in found.groups()]
@@ -192,7 +192,7 @@ def parse_macaddr(text: str) -> str:
 
 
 def parse_macaddr8(text: str) -> str:
-    """The canonical text of a macaddr8; one of six bytes gets ff:fe in its middle. 22P02."""
+    """Returns the canonical text of a macaddr8; six bytes get ff:fe in the middle. 22P02."""
     octets: list[str] = []
     found = _MACADDR8.fullmatch(text)
     if found is not None and len({*found[1].translate(_NO_DIGITS)}) <= 1:
@@ -202,18 +202,18 @@ def parse_macaddr8(text: str) -> str:
     return eui64(":".join(octets)) if len(octets) == 6 else ":".join(octets)
 
 
-# Pairs of digits, a mark or none behind each; PostgreSQL overlooks one character at the end.
+# Pairs of digits, each followed by an optional separator; PostgreSQL ignores one character at the end.
 _MACADDR8 = re.compile(rf"[{SPACE}]*((?:[0-9a-fA-F]{{2}}[:.-]?){{6,8}})(?:[{SPACE}]+|.)?", re.ASCII)
 _NO_DIGITS = str.maketrans("", "", "0123456789abcdefABCDEF")
 
 
 def eui64(mac: str) -> str:
-    """A macaddr as a macaddr8."""
+    """Converts a macaddr to a macaddr8."""
     return f"{mac[:8]}:ff:fe:{mac[9:]}"
 
 
 def abbreviated(key: bytes) -> str:
-    """A cidr without the zeros that its mask leaves out: `10.1/16`."""
+    """Abbreviates a cidr by the zeros beyond its mask: `10.1/16`."""
     width, address, length = address_of(key)
     octets = address.to_bytes(width, "big")
     if width == 4:
@@ -225,7 +225,7 @@ def abbreviated(key: bytes) -> str:
 
 
 def parse_network_binary(type_: SqlType, data: bytes) -> str:
-    """inet_recv, cidr_recv; 22P03."""
+    """Reads inet_recv's and cidr_recv's form; 22P03."""
     name = type_.name
     family, length, _, size = struct.unpack_from("!4B", data)
     width = {2: 4, 3: 16}.get(family)
@@ -251,21 +251,21 @@ def _malformed(message: str) -> SqlError:
 
 
 def parse_macaddr_binary(_: SqlType, data: bytes) -> str:
-    """macaddr_recv."""
+    """Reads macaddr_recv's form."""
     if len(data) != 6:
         raise _malformed("incorrect binary data format")
     return data.hex(":")
 
 
 def parse_macaddr8_binary(_: SqlType, data: bytes) -> str:
-    """macaddr8_recv, which takes six bytes too."""
+    """Reads macaddr8_recv's form, which also accepts six bytes."""
     if len(data) not in {6, 8}:
         raise _malformed("incorrect binary data format")
     return eui64(data.hex(":")) if len(data) == 6 else data.hex(":")
 
 
 def network_binary(type_: SqlType, key: bytes) -> bytes:
-    """inet_send, cidr_send."""
+    """Encodes as inet_send and cidr_send do."""
     width, address, length = address_of(key)
     return bytes([_FAMILIES[width], length, type_.name == "cidr", width]) + address.to_bytes(width, "big")
 
@@ -274,11 +274,11 @@ def network_binary(type_: SqlType, key: bytes) -> bytes:
 
 
 def each_of(column: pa.Array, convert: Callable[[bytes], object], kind: pa.DataType) -> pa.Array:
-    """A column of held addresses converted, each distinct one once."""
+    """Converts a column of addresses, each distinct one once."""
     coded = column.dictionary_encode()
     return pa.array([convert(key) for key in coded.dictionary.to_pylist()], kind).take(coded.indices)
 
 
 def network_texts(type_: SqlType, column: pa.Array) -> pa.StringArray:
-    """A column as PostgreSQL prints it."""
+    """Formats a column as PostgreSQL does."""
     return each_of(column, lambda key: network_text(type_, key), pa.string())

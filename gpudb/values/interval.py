@@ -1,6 +1,6 @@
-"""Intervals: months, days and microseconds, from and to PostgreSQL's text forms.
+"""Intervals: months, days and microseconds, parsed from and formatted as PostgreSQL's text forms.
 
-Read are the forms `postgres`, `postgres_verbose`, `sql_standard` and ISO 8601; written is `postgres`.
+Accepted input styles: `postgres`, `postgres_verbose`, `sql_standard` and ISO 8601. Output style: `postgres`.
 Source: PostgreSQL 16's DecodeInterval, DecodeISO8601Interval and EncodeInterval.
 """
 
@@ -30,8 +30,8 @@ _UNIT_NAMES = {
     "millennium": "mil mils millennia millennium",
 }
 UNITS = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
-"""Every spelling of a unit, in lower case → its name."""
-_BEGINNINGS = {name[:10]: unit for name, unit in UNITS.items()}  # of longer words PostgreSQL reads no more
+"""Name of each spelling of a unit, in lower case."""
+_BEGINNINGS = {name[:10]: unit for name, unit in UNITS.items()}  # PostgreSQL reads no more of longer words
 
 _MICROSECONDS = {
     "microsecond": 1,
@@ -53,7 +53,7 @@ _FIELD = re.compile(
 _ISO_NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INT32, _INT64 = 1 << 31, 1 << 63
 MOST_MICROSECONDS = (2**63 - 1) // 1000
-"""What an interval's hours, minutes and seconds come to at most: Arrow counts nanoseconds."""
+"""Limit of an interval's hours, minutes and seconds: Arrow counts nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -65,12 +65,12 @@ class Interval:
     microseconds: int = 0
 
     def __str__(self) -> str:
-        """The text of IntervalStyle postgres."""
+        """The text in IntervalStyle postgres."""
         return interval_text(self.months, self.days, self.microseconds)
 
 
 def interval_text(months: int, days: int, microseconds: int) -> str:
-    """`1 year 2 mons -3 days +04:05:06.5`, `00:00:00`."""
+    """Formats an interval: `1 year 2 mons -3 days +04:05:06.5`, `00:00:00`."""
     sign = -1 if months < 0 else 1
     years, months = sign * (abs(months) // 12), sign * (abs(months) % 12)
     parts = []
@@ -87,9 +87,9 @@ def interval_text(months: int, days: int, microseconds: int) -> str:
 
 
 def parse_interval(text: str, unit: str = "second") -> Interval:
-    """An interval; `unit` is that of a number without one, as in `INTERVAL '3' DAY`. 22007, 22008, 22015.
+    """Parses an interval; `unit` is the unit of a bare number, as in `INTERVAL '3' DAY`. 22007, 22008, 22015.
 
-    Under `minute to second` two numbers with a colon between them are those.
+    With `minute to second`, `a:b` means minutes and seconds.
     """
     bad = SqlError.of("invalid_datetime_format", f'invalid input syntax for type interval: "{text}"')
     try:
@@ -106,7 +106,8 @@ def parse_interval(text: str, unit: str = "second") -> Interval:
 
 
 def restricted_interval(text: str, modifier: int) -> Interval:
-    """An interval of a type with fields or a precision (`INTERVAL '1' DAY`, `interval(3)`): smaller fields are cut off.
+    """Restricts an interval to a type's fields and precision (`INTERVAL '1' DAY`, `interval(3)`): smaller fields are
+    dropped.
 
     `modifier` is PostgreSQL's typmod: the fields' bits above 16 bits of precision.
     """
@@ -132,21 +133,21 @@ def restricted_interval(text: str, modifier: int) -> Interval:
 
 
 class _BadFormat(Exception):
-    """The text is no interval."""
+    """The text is not an interval."""
 
 
 class _FieldOverflow(Exception):
-    """One of the text's numbers is beyond its field."""
+    """A number in the text exceeds its field."""
 
 
 class _Sum:
-    """An interval being added up; a fraction of a unit spills into the smaller ones."""
+    """An interval's accumulator; a fraction of a unit is carried into the smaller ones."""
 
     def __init__(self) -> None:
         self.months = self.days = self.microseconds = 0
 
     def add(self, number: str, unit: str) -> None:
-        """Adds `-1.5` units. Fractions are doubles, so that they round as PostgreSQL's do."""
+        """Adds `-1.5` units. Fractions are doubles, so that they round as in PostgreSQL."""
         sign = -1 if number.startswith("-") else 1
         digits, _, decimals = number.lstrip("+-").partition(".")
         if "e" in number.lower():
@@ -172,7 +173,7 @@ class _Sum:
 
 
 def _nearest(value: float) -> int:
-    """The nearest integer, halves towards zero."""
+    """Returns the nearest integer, halves towards zero."""
     whole = int(value)
     return whole + (value - whole > 0.5) - (value - whole < -0.5)
 
@@ -233,7 +234,9 @@ def _fields(text: str, unit: str) -> _Sum:
 
 
 def _glued(word: str, following: str) -> bool:
-    """Whether what follows makes a date of a word, as PostgreSQL sees it: digits do behind what no date has."""
+    """Whether the following text makes a word a date, by PostgreSQL's rule: digits after a character that no date has
+    do not.
+    """
     return following in {"-", "/", "."} or ((following.isdigit() or following == "+") and word.lower() not in _OF_DATES)
 
 
@@ -244,7 +247,7 @@ def _once(seen: set[str], *units: str) -> None:
 
 
 def _clock(word: str, unit: str) -> int:
-    """Microseconds of `[-]hh:mm[:ss[.f]]` or `[-]mm:ss.f`."""
+    """Parses `[-]hh:mm[:ss[.f]]` or `[-]mm:ss.f` to microseconds."""
     found = re.fullmatch(r"[+-]?(\d+):(\d*)(:\d*)?(\.\d*)?", word)
     if found is None:
         raise _BadFormat
@@ -260,7 +263,7 @@ def _clock(word: str, unit: str) -> int:
 
 
 def _iso(text: str) -> _Sum:
-    """ISO 8601: `P1Y2M3DT4H5M6.5S`, and the alternative forms `P0001-02-03T04:05:06` and `P00010203T040506`."""
+    """Parses ISO 8601: `P1Y2M3DT4H5M6.5S`, and the alternative forms `P0001-02-03T04:05:06` and `P00010203T040506`."""
     date, mark, time = text[1:].partition("T")
     if not date and not mark:
         raise _BadFormat
@@ -271,7 +274,7 @@ def _iso(text: str) -> _Sum:
 
 
 def _part(total: _Sum, text: str, units: dict[str, str], fields: tuple[str, ...], between: str, width: int) -> None:
-    """A date or a time: numbers with letters behind them, its fields with a sign between them, or without, by width."""
+    """Parses the date or time part: numbers with unit letters, fields with separators, or fields by width."""
     at = 0
     while at < len(text):
         found = _ISO_NUMBER.match(text, at)
@@ -291,7 +294,7 @@ def _part(total: _Sum, text: str, units: dict[str, str], fields: tuple[str, ...]
 
 
 def _in_turn(total: _Sum, text: str, fields: tuple[str, ...], between: str) -> None:
-    """`0001-02-03` or `04:05:06`; the last of them may be left out."""
+    """Parses `0001-02-03` or `04:05:06`, in which trailing fields are optional."""
     at = 0
     for place, unit in enumerate(fields):
         found = _ISO_NUMBER.match(text, at)
@@ -307,7 +310,7 @@ def _in_turn(total: _Sum, text: str, fields: tuple[str, ...], between: str) -> N
 
 
 def _run_together(total: _Sum, number: str, fields: tuple[str, ...], width: int) -> None:
-    """`00010203` or `040506`, the smallest field with a fraction."""
+    """Parses `00010203` or `040506`; the smallest field may have a fraction."""
     sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
     cut = (width - 4, width - 2)
     for value, unit in zip((digits[: cut[0]], digits[cut[0] : cut[1]], digits[cut[1] :]), fields, strict=True):

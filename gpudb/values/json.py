@@ -1,4 +1,4 @@
-"""json, checked and kept as it was written, and jsonb, brought to PostgreSQL's canonical text."""
+"""json, validated and kept as written, and jsonb in PostgreSQL's canonical text."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _PLAIN_WHITESPACE = re.compile(r"[ \t\n\r]*")
 
 
 def parse_json(text: str) -> str:
-    """The text itself, if it is JSON; 22P02 otherwise, 54001 if nested too deeply."""
+    """Returns the text itself if it is JSON; 22P02 otherwise, 54001 if nested too deeply."""
     _read(text, unescaped=False)
     return text
 
 
 def parse_jsonb(text: str) -> str:
-    r"""The canonical text: keys by length then bytes, the last of equal ones; 22P05 for `\u0000`."""
+    r"""Returns the canonical text: keys by length then bytes, the last of equal ones; 22P05 for `\u0000`."""
     return jsonb_text(_read(text, unescaped=True))
 
 
 def jsonb_text(value: object) -> str:
-    """A value of `json.loads` (numbers as Decimal) as jsonb prints it."""
+    """Formats a value of `json.loads` (numbers as Decimal) as jsonb's output function does."""
     if isinstance(value, dict):
         keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
         return "{" + ", ".join(f"{_string(key)}: {jsonb_text(value[key])}" for key in keys) + "}"
@@ -42,7 +42,7 @@ def jsonb_text(value: object) -> str:
 
 
 def jsonb_key(text: str) -> str:
-    """What a canonical text has in common with those of all equal documents: numbers without trailing zeros."""
+    """Returns a text that is equal for equal documents: numbers without trailing zeros."""
     return jsonb_text(_comparable(_DECODER.decode(text)))
 
 
@@ -83,7 +83,7 @@ def _blank(text: str, at: int) -> int:
 
 
 def _constant(name: str) -> object:
-    raise ValueError(name)  # NaN and the infinities are none of JSON's
+    raise ValueError(name)  # JSON has neither NaN nor infinities
 
 
 def _lone_surrogates(value: object) -> bool:

@@ -1,6 +1,6 @@
-r"""What is wrong with text that is no JSON, in PostgreSQL's words (its jsonapi.c, step by step).
+r"""PostgreSQL's error for text that is not JSON (its jsonapi.c, step by step).
 
-Asked only of text that the decoder has refused: where that stops is not always where PostgreSQL does.
+Used only for text that the decoder has rejected, since PostgreSQL may report another position than the decoder does.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _LOW = "Unicode low surrogate must follow a high surrogate."
 
 
 def json_error(text: str, *, unescaped: bool) -> GpudbError:
-    """The error of text that is no JSON; with `unescaped`, as for jsonb, escapes must stand for characters too.
+    """Returns the error of invalid JSON; with `unescaped`, as for jsonb, escapes must denote characters.
 
-    22P02, or 22P05 for a character that text cannot hold.
+    22P02, or 22P05 for a character that text cannot represent.
     """
     try:
         _Parser(text, unescaped).value_alone()
@@ -125,7 +125,7 @@ class _Parser:
         self._token = self._text[start : self._at]
 
     def _string(self, start: int) -> int:
-        """The end of a string that begins at `start`."""
+        """Returns the end of a string that begins at `start`."""
         text, at, high = self._text, start + 1, False
         while at < len(text) and (char := text[at]) != '"':
             escaped = char == "\\"
@@ -149,7 +149,7 @@ class _Parser:
         return at + 1
 
     def _code(self, start: int, at: int, high: bool) -> bool:
-        r"""Whether the digits of a `\u` at `at` are a high surrogate, which a low one must follow."""
+        r"""Whether the digits of a `\u` at `at` are a high surrogate, which must be followed by a low one."""
         digits = self._text[at : at + 4]
         if any(digit not in _HEX for digit in digits):
             self._fail(r'"\u" must be followed by four hexadecimal digits.')

@@ -1,4 +1,4 @@
-"""money: held as a whole number of cents. Its text is that of PostgreSQL's lc_monetary C.
+"""money, represented as an integer number of cents. Its text is that of PostgreSQL's lc_monetary C.
 
 Source: PostgreSQL 16's cash.c.
 """
@@ -26,7 +26,7 @@ _FORM = re.compile(
 
 
 def parse_money(text: str) -> int:
-    """The cents of `1234.5`, `$1,234.50`, `($3)` or `-2`; further digits are rounded. 22P02, 22003."""
+    """Parses `1234.5`, `$1,234.50`, `($3)` or `-2` to cents; further digits are rounded. 22P02, 22003."""
     found = _FORM.fullmatch(text)
     if found is None:
         raise InvalidText(f'invalid input syntax for type money: "{text}"')
@@ -40,7 +40,7 @@ def parse_money(text: str) -> int:
 
 
 def money_text(cents: int) -> str:
-    """`-$1,234.50`."""
+    """Formats cents as `-$1,234.50`."""
     whole, rest = divmod(abs(cents), 100)
     return f"{'-' if cents < 0 else ''}${whole:,}.{rest:02d}"
 
@@ -54,7 +54,7 @@ _THOUSANDS = ("thousand", "million", "billion", "trillion", "quadrillion")
 
 
 def money_words(cents: int) -> str:
-    """The amount in English words, as cash_words puts it, blanks and all."""
+    """Returns the amount in English words, in cash_words' spelling including blanks."""
     dollars, rest = divmod(abs(cents), 100)
     words = ""
     for power in range(len(_THOUSANDS), 0, -1):
@@ -67,7 +67,7 @@ def money_words(cents: int) -> str:
 
 
 def _words(number: int) -> str:
-    """A number below a thousand."""
+    """Returns a number below a thousand in words."""
     hundreds, rest = divmod(number, 100)
     if number <= 20:
         return _SMALL[number]
@@ -83,17 +83,17 @@ def _words(number: int) -> str:
 
 
 def money_texts(column: pa.Array) -> pa.StringArray:
-    """A column as PostgreSQL prints it."""
+    """Formats a column as PostgreSQL does."""
     return pa.array([None if cents is None else money_text(cents) for cents in column.to_pylist()], pa.string())
 
 
 def money_value(cents: int) -> Decimal:
-    """Cents as an amount."""
+    """Returns cents as an amount."""
     return Decimal((int(cents < 0), tuple(map(int, str(abs(cents)))), -2))
 
 
 def money_decimals(column: pa.Array) -> pa.Array:
-    """A column of cents as decimal128(19,2)."""
+    """Returns a column of cents as decimal128(19,2)."""
     cents = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
     words = np.empty((len(column), 2), np.int64)
     words[:, 0], words[:, 1] = cents, cents >> 63

@@ -1,4 +1,4 @@
-"""Multiranges: what their text says, and their canonical form.
+"""Multiranges: parsed from text, and brought into canonical form.
 
 Source: PostgreSQL 16's multirangetypes.c (multirange_in, multirange_canonicalize).
 """
@@ -19,7 +19,7 @@ _Bound = tuple[int, Any, int]
 
 @dataclass(frozen=True, slots=True)
 class Multirange:
-    """A multirange in its canonical form: its ranges in order, none empty, no two that overlap or touch."""
+    """A multirange in canonical form: sorted ranges, none empty, no two overlapping or adjacent."""
 
     ranges: tuple[Range, ...] = ()
 
@@ -30,12 +30,12 @@ class Multirange:
         return len(self.ranges)
 
     def __str__(self) -> str:
-        """As PostgreSQL prints it."""
+        """Formats the multirange as PostgreSQL does."""
         return "{" + ",".join(map(str, self.ranges)) + "}"
 
 
 def parse_multirange(text: str, element: Callable[[str], object]) -> Multirange:
-    """The ranges that a text says, canonical; `element` reads one. 22P02 for what is no multirange."""
+    """Parses a multirange into canonical form; `element` parses a bound. 22P02 for invalid text."""
     body = text.lstrip(SPACE)
     if not body.startswith("{"):
         raise _malformed(text, "Missing left brace.")
@@ -68,7 +68,7 @@ def _blank(text: str, at: int) -> int:
 
 
 def _range_end(text: str, at: int) -> int:
-    """Where the range ends that starts at a place: behind its parenthesis, or behind `empty`."""
+    """Returns the end of the range that starts at a position: after its parenthesis, or after `empty`."""
     if text[at : at + 5].lower() == "empty":
         return at + 5
     if text[at : at + 1] not in {"[", "("}:
@@ -88,7 +88,7 @@ def _range_end(text: str, at: int) -> int:
 
 
 def canonical(ranges: Sequence[Range]) -> Multirange:
-    """The same values as ranges in order, none empty, no two that overlap or touch."""
+    """Returns the same values as sorted ranges, none empty, no two overlapping or adjacent."""
     made: list[Range] = []
     for each in _in_order(ranges):
         last = made[-1] if made else None
@@ -100,7 +100,7 @@ def canonical(ranges: Sequence[Range]) -> Multirange:
 
 
 def _joined(one: Range, other: Range) -> Range:
-    """All of both; of equal bounds, which may show different digits, the second range's."""
+    """Returns the union of two ranges; of equal bounds, which may differ in display scale, the second range's."""
     first = one if _compared(held_bounds(one)[0], held_bounds(other)[0]) < 0 else other
     last = one if _compared(held_bounds(one)[1], held_bounds(other)[1]) > 0 else other
     return Range(first.lower, last.upper, first.lower_inc, last.upper_inc)
@@ -115,7 +115,7 @@ def _in_order(ranges: Sequence[Range]) -> Iterator[Range]:
 
 
 def _compared(one: _Bound, other: _Bound) -> int:
-    """-1, 0 or 1: bounds compare by their kinds, values and sides."""
+    """Returns -1, 0 or 1: bounds compare by kind, value and side."""
     if one[0] != other[0] or one[0] != 1:
         return (one[0] > other[0]) - (one[0] < other[0])
     a, b = (comparable(one[1]), one[2]), (comparable(other[1]), other[2])
@@ -123,7 +123,7 @@ def _compared(one: _Bound, other: _Bound) -> int:
 
 
 def _joins(upper: _Bound, lower: _Bound) -> bool:
-    """Whether nothing lies between the end of one range and the start of the next."""
+    """Whether one range's end and the next one's start are adjacent."""
     if _compared(lower, upper) <= 0:
         return True
     return upper[0] == lower[0] == 1 and comparable(upper[1]) == comparable(lower[1]) and upper[2] + 1 == lower[2]

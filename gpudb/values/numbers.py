@@ -1,4 +1,4 @@
-"""Booleans, integers, floats and numerics from PostgreSQL's text forms, and floats back to text.
+"""Booleans, integers, floats and numerics: parsed from PostgreSQL's text forms; floats also formatted.
 
 Sources: PostgreSQL 16's bool.c, numutils.c, float.c and numeric.c (input functions).
 """
@@ -27,7 +27,7 @@ _EXACT = Context(prec=2000, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 
 
 def parse_bool(text: str) -> bool:
-    """`t`, `tru`, `yes`, `on`, `1` … in any case; 22P02 for anything else."""
+    """Parses `t`, `tru`, `yes`, `on`, `1` … in any case; 22P02 for other text."""
     word = text.strip(SPACE).lower()
     if word and ("true".startswith(word) or "yes".startswith(word) or word in {"on", "1"}):
         return True
@@ -36,11 +36,11 @@ def parse_bool(text: str) -> bool:
     raise InvalidText(f'invalid input syntax for type boolean: "{text}"')
 
 
-_SHORT = 20  # digits that need no pattern: what most clients send
+_SHORT = 20  # digits that match no pattern: what most clients send
 
 
 def parse_integer(type_: SqlType, text: str) -> int:
-    """An int2, int4 or int8, in decimal, hexadecimal, octal or binary; 22P02 or 22003."""
+    """Parses an int2, int4 or int8 in decimal, hexadecimal, octal or binary; 22P02 or 22003."""
     plain = text.isdigit() and text.isascii() and len(text) < _SHORT
     value = int(text) if plain else _whole(type_, text)
     bound = 1 << (_INTEGER_BITS[type_.name] - 1)
@@ -50,7 +50,9 @@ def parse_integer(type_: SqlType, text: str) -> int:
 
 
 def parse_oid(type_: SqlType, text: str) -> int:
-    """An oid, xid or cid: unsigned 32 bits as C reads them, `010` in octal, negative numbers wrapped. 22P02, 22003."""
+    """Parses an oid, xid or cid: unsigned 32 bits in C's notation, `010` is octal, negative numbers wrap. 22P02,
+    22003.
+    """
     found = _UNSIGNED.fullmatch(text.strip(SPACE))
     if found is None:
         raise InvalidText(f'invalid input syntax for type {type_.plain}: "{text}"')
@@ -72,13 +74,13 @@ def _whole(type_: SqlType, text: str) -> int:
         if part is None:
             continue
         part = part.replace("_", "").lstrip("0") or "0"
-        # longer than any type holds: the number itself no longer matters
+        # longer than any type: the value itself no longer matters
         value = int(part, base) if len(part) <= 70 else 1 << 300
     return -value if sign == "-" else value
 
 
 def parse_float(type_: SqlType, text: str) -> float:
-    """A float8 or float4 (rounded to its own precision); 22P02, or 22003 on overflow and underflow."""
+    """Parses a float8 or float4 (rounded to its own precision); 22P02, or 22003 on overflow and underflow."""
     word = text.strip(SPACE)
     name = word.lower().lstrip("+-")
     if name in _NOT_FINITE and len(word) - len(name) <= 1:
@@ -105,9 +107,9 @@ def parse_float(type_: SqlType, text: str) -> float:
 
 
 def parse_numeric(type_: SqlType, text: str) -> Decimal:
-    """An exact decimal with the scale it was written in, or rounded half away from zero to the type's.
+    """Parses an exact decimal with its written scale, or rounded half away from zero to the type's scale.
 
-    22P02 for no number; 22003 where it does not fit the type, or 38 digits; 0A000 for NaN and the infinities.
+    22P02 for invalid text; 22003 if it exceeds the type or 38 digits; 0A000 for NaN and the infinities.
     """
     word = text.strip(SPACE)
     if word.lower().lstrip("+-") in _NOT_FINITE and len(word) - len(word.lstrip("+-")) <= 1:
@@ -129,7 +131,7 @@ def parse_numeric(type_: SqlType, text: str) -> Decimal:
 
 
 def fit_numeric(type_: SqlType, value: Decimal) -> Decimal:
-    """The value as the numeric type holds it; 22003 beyond its precision or 38 digits."""
+    """Returns the value rounded to the numeric type; 22003 beyond its precision or 38 digits."""
     exponent = int(value.as_tuple().exponent)
     if exponent > 0 or (not value and exponent < -MAX_DIGITS):
         if value and value.adjusted() >= MAX_DIGITS:
@@ -156,7 +158,7 @@ def fit_numeric(type_: SqlType, value: Decimal) -> Decimal:
 
 
 def field_overflow(precision: int, scale: int) -> str:
-    """The detail of a value that numeric(precision, scale) cannot hold."""
+    """Returns the error detail for a value that numeric(precision, scale) cannot represent."""
     limit = f"10^{precision - scale}" if precision - scale else "1"
     return f"A field with precision {precision}, scale {scale} must round to an absolute value less than {limit}."
 
@@ -172,7 +174,7 @@ def _too_long() -> SqlError:
 
 
 def float8_text(value: float) -> str:
-    """The shortest text that reads back as the same double, in PostgreSQL's notation."""
+    """Returns the shortest text that parses to the same double, in PostgreSQL's notation."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     size = abs(value)
@@ -185,7 +187,7 @@ def float8_text(value: float) -> str:
 
 
 def float4_text(value: float) -> str:
-    """The shortest text that reads back as the same single-precision float, in PostgreSQL's notation."""
+    """Returns the shortest text that parses to the same single-precision float, in PostgreSQL's notation."""
     import numpy as np
 
     if not math.isfinite(value) or value == 0:
@@ -201,9 +203,9 @@ def float4_text(value: float) -> str:
 
 
 def _inside(text: str, value: float, around: tuple[float, float], most_digits: int) -> str:
-    """The shortest digits that lie nearer to `value` than halfway to its neighbours.
+    """Returns the shortest digits that are nearer to `value` than halfway to its neighbours.
 
-    Python and numpy take digits exactly halfway too, PostgreSQL does not; only integers can lie so.
+    Python and numpy also accept digits exactly halfway, PostgreSQL does not; this concerns integers only.
     """
     exact = Decimal(value)
     low, high = ((exact + Decimal(neighbour)) / 2 for neighbour in around)
@@ -217,7 +219,7 @@ def _inside(text: str, value: float, around: tuple[float, float], most_digits: i
 
 
 def _scientific(text: str) -> str:
-    """`1.5e+20` of any spelling of a number, with an exponent of two digits or more."""
+    """Returns any spelling of a number as `1.5e+20`, with an exponent of at least two digits."""
     mantissa, _, exponent = (text if "e" in text else f"{Decimal(text):e}").partition("e")
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
@@ -225,7 +227,7 @@ def _scientific(text: str) -> str:
 
 
 def numeric_text(value: Decimal) -> str:
-    """A numeric in plain notation, with the decimals it has."""
+    """Formats a numeric in plain notation with all its decimals."""
     if not value.is_finite():
         return "NaN" if value.is_nan() else "Infinity" if value > 0 else "-Infinity"
     return f"{value:f}" if value else f"{abs(value):f}"

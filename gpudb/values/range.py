@@ -1,4 +1,4 @@
-"""Ranges: what their text says, their canonical form, and their text.
+"""Ranges: parsed from text, brought into canonical form, and formatted.
 
 Source: PostgreSQL 16's rangetypes.c (range_parse, make_range, the canonical functions, range_deparse).
 """
@@ -31,7 +31,7 @@ class Range:
     empty: bool = False
 
     def __str__(self) -> str:
-        """As PostgreSQL prints it."""
+        """Formats the range as PostgreSQL does."""
         return range_text(self, str)
 
 
@@ -39,7 +39,9 @@ EMPTY = Range(empty=True)
 
 
 def make_range(type_: SqlType, lower: object, upper: object, lower_inc: bool, upper_inc: bool) -> Range:
-    """The range between two bounds, canonical; 22000 where they are crossed, 22003 or 22008 beyond the last value."""
+    """Returns the canonical range between two bounds; 22000 if they are crossed, 22003 or 22008 beyond the last
+    value.
+    """
     lower_inc, upper_inc = lower_inc and lower is not None, upper_inc and upper is not None
     if _empty(lower, upper, lower_inc, upper_inc):
         return EMPTY
@@ -63,7 +65,7 @@ def _empty(lower: object, upper: object, lower_inc: bool, upper_inc: bool) -> bo
 
 
 def comparable(value: object) -> Any:
-    """A bound in a form that compares: moments as the numbers that hold them."""
+    """Returns a bound in comparable form: dates and times as the integers that represent them."""
     match value:
         case dt.datetime():
             return calendar.microseconds_of(value)
@@ -77,7 +79,7 @@ def comparable(value: object) -> Any:
 
 
 def _steps(value: object) -> bool:
-    """Whether a value has a next one: the infinite dates have none."""
+    """Whether a value has a successor: the infinite dates have none."""
     return not (isinstance(value, str) and value.endswith("infinity"))
 
 
@@ -98,7 +100,7 @@ def _next(type_: SqlType, value: Any) -> object:
 
 
 def parse_range(type_: SqlType, text: str, element: Callable[[str], object]) -> Range:
-    """The range that a text says; `element` reads a bound. 22P02 for what is no range."""
+    """Parses a range; `element` parses a bound. 22P02 for invalid text."""
     at = len(text) - len(text.lstrip(SPACE))
     if text[at : at + 5].lower() == "empty":
         if text[at + 5 :].strip(SPACE):
@@ -121,7 +123,7 @@ def parse_range(type_: SqlType, text: str, element: Callable[[str], object]) -> 
 
 
 def _bound(text: str, at: int) -> tuple[str | None, int]:
-    """A bound's text (None where there is none) and the place of the mark behind it."""
+    """Returns a bound's text (None if it is absent) and the position of the delimiter after it."""
     if text[at : at + 1] in {",", ")", "]"}:
         return None, at
     made: list[str] = []
@@ -147,7 +149,7 @@ def _malformed(text: str, detail: str) -> SqlError:
 
 
 def range_text(value: Range, element: Callable[[object], str]) -> str:
-    """A range's text; `element` writes a bound."""
+    """Formats a range; `element` writes a bound."""
     if value.empty:
         return "empty"
     low, high = ("" if each is None else _escaped(element(each)) for each in (value.lower, value.upper))
@@ -161,7 +163,7 @@ def _escaped(text: str) -> str:
 
 
 def packed_scales(value: Range) -> int:
-    """The decimals that the bounds of a numrange show, as `gpudb.types` packs them."""
+    """Returns the display scales of a numrange's bounds in one integer (see `gpudb.types`)."""
     low, high = (
         max(0, -int(each.as_tuple().exponent)) if isinstance(each, Decimal) else 0
         for each in (value.lower, value.upper)
@@ -170,7 +172,7 @@ def packed_scales(value: Range) -> int:
 
 
 def held_bounds(value: Range) -> tuple[tuple[int, Any, int], tuple[int, Any, int]]:
-    """The two bounds `(k, v, s)` by which a range is held (see `gpudb.types`)."""
+    """Returns the two bounds `(k, v, s)` that represent a range (see `gpudb.types`)."""
     if value.empty:
         return (-1, None, 0), (-1, None, 0)
     low, high = value.lower, value.upper
@@ -181,7 +183,7 @@ def held_bounds(value: Range) -> tuple[tuple[int, Any, int], tuple[int, Any, int
 
 
 def of_bounds(lower: tuple[int, Any, int], upper: tuple[int, Any, int]) -> Range:
-    """The range of two bounds as they are held."""
+    """Returns the range of two bounds in that representation."""
     if lower[0] == -1:
         return EMPTY
     return Range(lower[1], upper[1], lower[0] == 1 and lower[2] == 0, upper[0] == 1 and upper[2] == 0)

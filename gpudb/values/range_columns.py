@@ -1,4 +1,4 @@
-"""Columns of ranges, as `gpudb.types` holds them: their parts, and their text and binary forms."""
+"""Columns of ranges (represented as in `gpudb.types`): their parts, and their text and binary forms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Parts(NamedTuple):
-    """A column of ranges taken apart. `lower` and `upper` are columns of `subtype`, NULL where a bound is infinite."""
+    """The parts of a column of ranges. `lower` and `upper` are columns of `subtype`, NULL for infinite bounds."""
 
     subtype: SqlType
     lower: pa.Array
@@ -31,7 +31,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(type_: SqlType, column: pa.StructArray) -> Parts:
-    """The parts of a column of ranges; what NULL rows hold means nothing."""
+    """Splits a column of ranges into parts; the parts of NULL rows are undefined."""
     subtype = type_.subtype
     assert subtype is not None
     low_scale = high_scale = None
@@ -55,7 +55,7 @@ def _whole(column: pa.Array) -> npt.NDArray[np.int8]:
 
 
 def _with_scale(values: pa.Array, scales: pa.Array | None) -> pa.Array:
-    """Decimals with their scales, as a carried numeric."""
+    """Returns decimals with their scales as a carried numeric."""
     if scales is None:
         return values
     mask = values.is_null() if values.null_count else None
@@ -65,7 +65,7 @@ def _with_scale(values: pa.Array, scales: pa.Array | None) -> pa.Array:
 def range_text(
     type_: SqlType, column: pa.StructArray, text: Callable[[SqlType, pa.Array], pa.StringArray]
 ) -> pa.StringArray:
-    """The ranges as PostgreSQL prints them; `text` writes a column of bounds."""
+    """Formats the ranges as PostgreSQL does; `text` formats a column of bounds."""
     parts = parts_of(type_, column)
     low, high = (_escaped(text(parts.subtype, each)) for each in (parts.lower, parts.upper))
     opening = pc.if_else(pa.array(parts.lower_inc), "[", "(")
@@ -86,7 +86,7 @@ def _escaped(text: pa.StringArray) -> pa.StringArray:
 def range_binary(
     type_: SqlType, column: pa.StructArray, framed: Callable[[SqlType, pa.Array], pa.BinaryArray]
 ) -> pa.BinaryArray:
-    """The ranges as PostgreSQL sends them; `framed` gives a column of bounds, each behind its length."""
+    """Encodes the ranges in PostgreSQL's binary form; `framed` encodes a column of bounds, each after its length."""
     parts = parts_of(type_, column)
     no_low, no_high = (
         ~parts.empty & each.is_null().to_numpy(zero_copy_only=False) for each in (parts.lower, parts.upper)
@@ -105,7 +105,7 @@ def range_binary(
 
 
 def nulls_of(type_: SqlType, column: pa.StructArray) -> pa.StructArray:
-    """The column, NULL where its carried value is: such a row is NULL too."""
+    """Returns the column, NULL also where its carried value is NULL."""
     if not type_.carried:
         return column
     value, scale = column.flatten()

@@ -1,4 +1,4 @@
-"""Row literals `(1,"b c",)`: split into their fields' texts, and written.
+"""Row literals `(1,"b c",)`: split into field texts, and written.
 
 Source: PostgreSQL 16's record_in and record_out.
 """
@@ -17,7 +17,7 @@ _QUOTED = re.compile(NEEDS_QUOTES, re.ASCII)
 
 
 def split_record(text: str, count: int) -> list[str | None]:
-    """The texts of a row's `count` fields, None for one that is missing; 22P02 for what is no row."""
+    """Splits a row into the texts of its `count` fields, None for a missing one; 22P02 for invalid text."""
     body = text.lstrip(SPACE)
     if not body.startswith("("):
         raise _malformed(text, "Missing left parenthesis.")
@@ -67,7 +67,7 @@ def _field(body: str, at: int, text: str) -> tuple[str, int]:
 
 
 def format_record(fields: Sequence[str | None]) -> str:
-    """A row's text from its fields' texts."""
+    """Returns a row's text from its fields' texts."""
     return f"({','.join(_written(fields))})"
 
 

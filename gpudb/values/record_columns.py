@@ -1,4 +1,4 @@
-"""Whole columns of rows to their text and binary forms, from those of their fields."""
+"""Text and binary forms of whole columns of rows, from those of their fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpudb.values.record import NEEDS_QUOTES
 def record_texts(
     type_: SqlType, column: pa.StructArray, text: Callable[[SqlType, pa.Array], pa.StringArray]
 ) -> pa.StringArray:
-    """`(1,,"a b")` for each row; `text` writes a column of a field's type."""
+    """Formats each row as `(1,,"a b")`; `text` formats a column of a field's type."""
     parts = []
     for (_, item), field in zip(type_.fields, column.flatten(), strict=True):
         written = text(item, field)
@@ -32,7 +32,9 @@ def record_texts(
 def record_binaries(
     type_: SqlType, column: pa.StructArray, framed: Callable[[SqlType, pa.Array], pa.BinaryArray]
 ) -> pa.BinaryArray:
-    """record_send's form: the number of fields, then each one's OID and value; `framed` writes lengths and values."""
+    """Encodes rows as record_send does: the number of fields, then OID and value of each; `framed` writes length and
+    value.
+    """
     parts = [pa.scalar(struct.pack("!i", len(type_.fields)), pa.binary())]
     for (_, item), field in zip(type_.fields, column.flatten(), strict=True):
         parts += [pa.scalar(struct.pack("!I", item.declared_oid), pa.binary()), framed(item, field)]

@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256 secrets: a password as the text that a role keeps, `SCRAM-SHA-256$4096:salt$stored:server`.
+"""SCRAM-SHA-256 verifiers: a password as the text that a role stores, `SCRAM-SHA-256$4096:salt$stored:server`.
 
 Sources: RFC 5802 and 7677 (the keys), RFC 4013 (SASLprep), PostgreSQL 16's scram-common.c (the text form).
 """
@@ -36,7 +36,7 @@ _PROHIBITED = (
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """What a server keeps of a password: enough to check it, too little to log in elsewhere."""
+    """What a server stores of a password: enough to check it, too little to log in elsewhere."""
 
     iterations: int
     salt: bytes
@@ -52,19 +52,19 @@ class Verifier:
 
 
 def make_verifier(password: str, iterations: int = ITERATIONS, salt: bytes | None = None) -> str:
-    """The text to keep in `Role.verifier` for a password typed in the clear."""
+    """Returns the text for `Role.verifier` of a plain-text password."""
     return str(derive(password, iterations, salt or secrets.token_bytes(SALT_BYTES)))
 
 
 def derive(password: str, iterations: int, salt: bytes) -> Verifier:
-    """The keys of a password."""
+    """Derives the keys of a password."""
     salted = hashlib.pbkdf2_hmac("sha256", saslprep(password).encode(), salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", "sha256")
     return Verifier(iterations, salt, hashlib.sha256(client_key).digest(), hmac.digest(salted, b"Server Key", "sha256"))
 
 
 def parse_verifier(text: str) -> Verifier | None:
-    """The verifier of PostgreSQL's text form; None if the text is none (a password in the clear, say)."""
+    """Parses PostgreSQL's text form; None if the text is something else (a plain-text password, say)."""
     found = _TEXT.fullmatch(text)
     if found is None:
         return None
@@ -78,13 +78,13 @@ def parse_verifier(text: str) -> Verifier | None:
 
 
 def password_matches(password: str, verifier: Verifier) -> bool:
-    """Whether a password in the clear is the verifier's."""
+    """Whether a plain-text password matches the verifier."""
     keys = derive(password, verifier.iterations, verifier.salt)
     return hmac.compare_digest(keys.stored_key, verifier.stored_key)
 
 
 def saslprep(password: str) -> str:
-    """RFC 4013's form of a password; the password itself where that form is not allowed, as PostgreSQL."""
+    """Returns RFC 4013's form of a password; the password itself if that form is prohibited, as PostgreSQL does."""
     if password.isascii():
         return password
     spaced = "".join(" " if stringprep.in_table_c12(char) else char for char in password)

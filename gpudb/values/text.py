@@ -1,4 +1,4 @@
-"""PostgreSQL's text form of single values: read by `parse_text`, written by `format_text`.
+"""PostgreSQL's text form of single values: `parse_text` reads it, `format_text` writes it.
 
 | type | Python value |
 |---|---|
@@ -7,13 +7,13 @@
 | text, varchar, bpchar, name, json, jsonb, enums | str (bpchar without its padding, jsonb canonical) |
 | bit, varbit; inet, cidr, macaddr | str of the digits; canonical str |
 | bytea; uuid | bytes; uuid.UUID |
-| date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `civil` |
+| date, time, timestamp, timestamptz | date, time, naive datetime, datetime in UTC; or a string, see `calendar` |
 | money | int: cents |
 | timetz | an aware time; or a string, see `timetz` |
 | interval | Interval |
 | int4range, int8range, numrange, daterange, tsrange, tstzrange | Range |
 | multiranges of these | Multirange |
-| arrays | list, of lists where there are more dimensions; None is NULL |
+| arrays | list, nested for several dimensions; None is NULL |
 | rows | tuple |
 """
 
@@ -58,12 +58,12 @@ _NO_MODIFIER_BITS = 0xFFFF
 
 
 def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | None = None) -> object:
-    """The value that PostgreSQL's input function of the type reads.
+    """Parses a value as the type's input function in PostgreSQL does.
 
-    `zone` is the session's TimeZone, `now` the transaction's start in UTC (for `now`, `today` …). A type
-    modifier holds as in an assignment: 22001 for text that is too long. reg* names that are no
-    numbers come back as they are.
-    Errors: 22P02, 22003, 22007, 22008, 22009, 22015, 22023, and 0A000 for what gpudb does not hold.
+    `zone` is the session's TimeZone, `now` the transaction's start in UTC (for `now`, `today` …). A type modifier
+    applies as in an assignment: 22001 for text that is too long. Names of reg* types that are not numbers are returned
+    unchanged. Errors: 22P02, 22003, 22007, 22008, 22009, 22015, 22023, and 0A000 for values that gpudb cannot
+    represent.
     """
     element = type_.element
     if element is not None:
@@ -166,7 +166,7 @@ def _jsonpath(text: str) -> str:
 
 
 def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
-    """The text that PostgreSQL's output function prints for a value; `zone` is the session's TimeZone."""
+    """Formats a value as the type's output function in PostgreSQL does; `zone` is the session's TimeZone."""
     element = type_.element
     if isinstance(value, tuple):
         pairs = zip(type_.fields, value, strict=True)

@@ -1,8 +1,8 @@
-"""Whole Arrow columns to PostgreSQL's text form: what DataRow and COPY carry.
+"""Whole Arrow columns to PostgreSQL's text form, for DataRow and COPY.
 
-`text_column` gives a StringArray of the same length, NULL where the column is NULL. Common types are
-converted by Arrow and numpy; what those write differently (floats in scientific notation, years beyond 9999,
-infinities) is found by a mask and written value by value.
+`text_column` returns a StringArray of the same length, NULL where the column is NULL. Arrow and numpy convert the
+common types; values that they write differently (floats in scientific notation, years beyond 9999, infinities) are
+found by a mask and written one by one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gpudb.values.record_columns import record_texts
 from gpudb.values.timetz import timetz_texts
 
 Resolve = Callable[[str, int], str]
-"""(`regclass`, OID) → the name to show."""
+"""Returns the displayed name of (`regclass`, OID)."""
 
 _PLAIN_SCALE = 6  # Arrow writes decimals below 1e-6 in scientific notation
 _NEVER_QUOTED = frozenset("bool int2 int4 int8 oid float4 float8 numeric time timetz uuid".split())
@@ -38,7 +38,7 @@ _INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")
 
 
 def text_column(type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Resolve | None = None) -> pa.StringArray:
-    """The column's values as PostgreSQL prints them.
+    """Formats the column's values as PostgreSQL does.
 
     `zone` is the session's TimeZone. reg* types are OIDs in the column: `resolve` names them, without it they
     stay numbers. Text longer than 2 GiB in one column is 54000: pass shorter slices.
@@ -91,7 +91,7 @@ def text_column(type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Re
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """One array without dictionary, chunks or extension type."""
+    """Returns one array without dictionary, chunks or extension type."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.ExtensionArray):
@@ -100,7 +100,7 @@ def plain(column: pa.Array) -> pa.Array:
 
 
 def as_string(column: pa.Array) -> pa.StringArray:
-    """A cast to string; 54000 where 2 GiB are not enough."""
+    """Casts to string; 54000 beyond 2 GiB."""
     try:
         return column if column.type == pa.string() else pc.cast(column, pa.string())
     except pa.ArrowInvalid as error:
@@ -132,7 +132,7 @@ def _decimal_text(column: pa.Array) -> pa.StringArray:
     scale = column.type.scale
     if scale <= _PLAIN_SCALE:
         return pc.cast(column, pa.string())
-    # Arrow would write 0E-8: take the digits as an integer and set the point
+    # Arrow would write 0E-8: format the digits as an integer and insert the point
     whole = pa.Array.from_buffers(
         pa.decimal128(column.type.precision, 0), len(column), column.buffers(), offset=column.offset
     )
@@ -164,7 +164,7 @@ def _carried_text(column: pa.StructArray) -> pa.StringArray:
 
 
 def numeric_texts(column: pa.Array) -> list[str | None]:
-    """The texts of a short column of numerics, value by value: Arrow's calls take longer."""
+    """Formats a short column of numerics value by value, which is faster than Arrow's calls."""
     if not pa.types.is_struct(column.type):
         return [None if value is None else numeric_text(value) for value in column.to_pylist()]
     values, scales = (part.to_pylist() for part in column.flatten())
@@ -180,7 +180,7 @@ def _units(scale: int) -> Decimal:
 
 
 def _at_scale(values: pa.Array, scale: int) -> pa.StringArray:
-    """Decimals with `scale` digits after the point, rounded half away from zero."""
+    """Formats decimals with `scale` digits after the point, rounded half away from zero."""
     held = values.type.scale
     if scale >= held:
         text = _decimal_text(values)
@@ -205,12 +205,12 @@ def _bytea_text(column: pa.Array) -> pa.StringArray:
 
 
 def validity(column: pa.Array) -> pa.Buffer | None:
-    """A validity bitmap that starts at the column's first row; None if nothing is NULL."""
+    """Returns a validity bitmap that starts at the column's first row; None if nothing is NULL."""
     return None if column.null_count == 0 else pc.is_valid(column).buffers()[1]
 
 
 def interval_parts(column: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-    """The months, days and nanoseconds of an interval column, as a structured array."""
+    """Returns the months, days and nanoseconds of an interval column, as a structured array."""
     return np.frombuffer(column.buffers()[1], _INTERVAL)[column.offset : column.offset + len(column)]
 
 
@@ -244,7 +244,7 @@ def _list_text(
     joined = pc.binary_join(list_of(column, pc.fill_null(text, "NULL")), " " if vector else ",")
     framed = joined if vector else pc.binary_join_element_wise("{", joined, "}", "")
     if outermost and of_arrays(type_, items):
-        # PostgreSQL has no array of empty arrays: it is empty
+        # PostgreSQL has no array of empty arrays: it is an empty array
         framed = pc.if_else(
             pc.match_substring_regex(framed, r"^[{},]*$"), pc.if_else(pc.is_valid(framed), "{}", None), framed
         )
@@ -257,7 +257,7 @@ def of_arrays(element: SqlType, items: pa.Array) -> bool:
 
 
 def list_of(column: pa.ListArray, items: pa.Array) -> pa.ListArray:
-    """Lists of the same lengths and NULLs as `column`'s, over other items (`column.flatten()`, converted)."""
+    """Returns lists with the lengths and NULLs of `column` over other items (`column.flatten()`, converted)."""
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     offsets = np.zeros(len(column) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])

@@ -1,7 +1,7 @@
-"""time with time zone: one integer that compares as PostgreSQL compares the type, and its other forms.
+"""time with time zone: one integer in PostgreSQL's order of the type, and its other forms.
 
-The integer is the time of day in UTC (microseconds, which may lie before or after the day) times 2^17, plus the zone
-in seconds west of Greenwich and 2^16. As Python's a value is an aware `datetime.time`, or text at 24:00.
+The integer is the time of day in UTC (microseconds, which may be before or after the day) times 2^17, plus the zone
+in seconds west of Greenwich and 2^16. The Python value is an aware `datetime.time`, or text at 24:00.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ Value = dt.time | str
 
 
 def packed(microseconds: int, west: int) -> int:
-    """The integer of a time of day and a zone in seconds west; 0A000 for one that it has no room for."""
+    """Encodes a time of day and a zone in seconds west as the integer; 0A000 if it does not fit."""
     if abs(west) >= FARTHEST:
         raise FeatureNotSupported(TOO_FAR)
     return ((microseconds + west * _SECOND) << SHIFT) + west + MIDDLE
 
 
 def unpacked(key: int) -> tuple[int, int]:
-    """Microseconds since midnight and seconds west of an integer."""
+    """Decodes the integer to microseconds since midnight and seconds west."""
     west = (key & _MASK) - MIDDLE
     return (key >> SHIFT) - west * _SECOND, west
 
 
 def timetz_value(key: int) -> Value:
-    """An integer as an aware time, or as text at 24:00."""
+    """Returns the integer as an aware time, or as text at 24:00."""
     microseconds, west = unpacked(key)
     time = calendar.time_value(microseconds)
     return timetz_text(key) if isinstance(time, str) else time.replace(tzinfo=zones.fixed(-west))
@@ -61,13 +61,13 @@ def timetz_key(value: Value) -> int:
 
 
 def timetz_text(key: int) -> str:
-    """An integer as PostgreSQL prints it: `04:05:06.5+05:30`."""
+    """Formats the integer as PostgreSQL does: `04:05:06.5+05:30`."""
     microseconds, west = unpacked(key)
     return calendar.time_text(microseconds) + calendar.offset_text(-west)
 
 
 def parse_timetz(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime | None = None) -> Value:
-    """A time of day with its zone; without one the session's, as it is on the date beside it or today. 22007, 22008."""
+    """Parses a time of day with a zone; the default is the session's zone on the given date or today. 22007, 22008."""
     fields = decode(text, "time with time zone", time_only=True)
     utc = calendar.microseconds_of(now or dt.datetime.now(dt.UTC))
     local = utc + zones.offset_at(zone, utc) * _SECOND
@@ -79,14 +79,14 @@ def parse_timetz(type_: SqlType, text: str, zone: zones.Zone, now: dt.datetime |
     if fields.special is not None or fields.time is None:
         raise malformed
     if fields.zone is not None and not isinstance(fields.zone, dt.timezone) and fields.days is None:
-        raise malformed  # what a zone's offset is depends on the date
+        raise malformed  # a zone's offset depends on the date
     days = local // calendar.DAY if fields.days is None else fields.days
     offset = zones.offset_of_local(fields.zone or zone, days * calendar.DAY + fields.time)
     return timetz_value(packed(rounded(fields.time, type_.modifier), -offset))
 
 
 def parse_timetz_binary(_: SqlType, data: bytes) -> Value:
-    """timetz_recv: microseconds since midnight, seconds west. 22008, 22009."""
+    """Reads timetz_recv's form: microseconds since midnight, seconds west. 22008, 22009."""
     microseconds, west = struct.unpack("!qi", data)
     if not 0 <= microseconds <= calendar.DAY:
         raise SqlError.of("datetime_field_overflow", "time out of range")
@@ -101,14 +101,14 @@ Numbers = npt.NDArray[np.int64]
 
 
 def unpacked_column(column: pa.Array) -> tuple[Numbers, Numbers]:
-    """Microseconds since midnight and seconds west of a column; NULLs as some time."""
+    """Decodes a column to microseconds since midnight and seconds west, with arbitrary values for NULLs."""
     keys = pc.fill_null(column, packed(0, 0)).to_numpy(zero_copy_only=False)
     west = (keys & _MASK) - MIDDLE
     return (keys >> SHIFT) - west * _SECOND, west
 
 
 def timetz_texts(column: pa.Array) -> pa.StringArray:
-    """A column as PostgreSQL prints it."""
+    """Formats a column as PostgreSQL does."""
     microseconds, west = unpacked_column(column)
     times = time_column(pa.array(microseconds).view(pa.time64("us")))
     offsets, places = np.unique(west, return_inverse=True)
@@ -118,7 +118,7 @@ def timetz_texts(column: pa.Array) -> pa.StringArray:
 
 
 def timetz_binary(column: pa.Array) -> npt.NDArray[np.void]:
-    """A column as PostgreSQL sends it, NULLs as some time."""
+    """Encodes a column in PostgreSQL's binary form, with arbitrary values for NULLs."""
     sent = np.empty(len(column), [("microseconds", ">i8"), ("west", ">i4")])
     sent["microseconds"], sent["west"] = unpacked_column(column)
     return sent

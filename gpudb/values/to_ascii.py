@@ -1,4 +1,4 @@
-"""to_ascii: letters of four encodings of one byte without their marks (PostgreSQL's ascii.c, with its tables)."""
+"""to_ascii: letters of four single-byte encodings without diacritics (PostgreSQL's ascii.c, with its tables)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from gpudb.errors import FeatureNotSupported, SqlError
 
-# Of each encoding the first byte that the table has, and what each one from there on becomes.
+# For each encoding the first byte of the table, and the replacement of each byte from there on.
 _TABLES = {
     "LATIN1": (
         160,
@@ -38,9 +38,10 @@ _ALIASES = {
 
 
 def to_ascii(text: str, encoding: str) -> str:
-    """The bytes of a text taken for one encoding's, as ASCII; `encoding` is a name, or PostgreSQL's number as `#8`.
+    """Returns a text's bytes, interpreted in one encoding, as ASCII; `encoding` is a name, or PostgreSQL's number as
+    `#8`.
 
-    0A000 for an encoding other than the four, 42704 for none at all.
+    0A000 for an encoding other than the four, 42704 for an unknown one.
     """
     name = _by_number(int(encoding[1:])) if encoding.startswith("#") else _by_name(encoding)
     if name not in _TABLES:

@@ -32,10 +32,10 @@ def _names() -> dict[str, str]:
 
 @cache
 def abbreviations() -> dict[str, Zone]:
-    """Zone abbreviation, in lower case → what it means: PostgreSQL's default set.
+    """Meaning of each zone abbreviation, in lower case: PostgreSQL's default set.
 
-    Some mean what the clocks of a place showed at the time, or what they showed last when IANA's data called it so:
-    `MSK` was four hours east from 2011 to 2014.
+    Some follow a zone's clocks at the time, or keep the last offset that IANA's data gave that abbreviation: `MSK` was
+    four hours east from 2011 to 2014.
     """
     found: dict[str, Zone] = {}
     for row in pgdata.table("timezone_abbrev"):
@@ -47,7 +47,7 @@ def abbreviations() -> dict[str, Zone]:
 
 
 class Called(dt.tzinfo):
-    """The offsets that an abbreviation has meant: each from a local time (`since`) on, in `seconds` east."""
+    """The offsets of an abbreviation over time: `seconds` east, each from a local time (`since`) on."""
 
     def __init__(self, rows: Sequence[Mapping[str, str]]) -> None:
         offsets = [dt.timedelta(seconds=int(row["seconds"])) for row in rows]
@@ -58,7 +58,7 @@ class Called(dt.tzinfo):
         self._first = offsets[0]
 
     def utcoffset(self, moment: dt.datetime | None) -> dt.timedelta | None:
-        """See `datetime.tzinfo`; what clocks show twice is `fold` 0 first."""
+        """See `datetime.tzinfo`; of an ambiguous local time the first is `fold` 0."""
         if moment is None:
             return None
         found, local = self._first, moment.replace(tzinfo=None)
@@ -84,17 +84,17 @@ class Called(dt.tzinfo):
 
 
 def fixed(seconds: int) -> Zone:
-    """The zone of a constant offset."""
+    """Returns the zone of a constant offset."""
     return dt.UTC if seconds == 0 else dt.timezone(dt.timedelta(seconds=seconds))
 
 
 @lru_cache(maxsize=256)
 def named(name: str) -> Zone | None:
-    """A zone by IANA name or POSIX text (`EST5`, `<+03>-03`), or None."""
+    """Returns a zone by IANA name or POSIX text (`EST5`, `<+03>-03`), or None."""
     if (known := _names().get(name.lower())) is not None:
         return dt.UTC if known in {"UTC", "Etc/UTC", "Zulu"} else ZoneInfo(known)
     if (posix := _POSIX.fullmatch(name)) is not None:
-        # POSIX counts westward, and a rule of daylight saving would follow; without one the offset is fixed
+        # POSIX counts westward, and a daylight saving rule may follow; without one the offset is fixed
         hours, minutes, seconds = (int(part or 0) for part in posix.group(4, 5, 6))
         offset = hours * 3600 + minutes * 60 + seconds
         if offset <= 167 * 3600 and abs(offset) < 86_400:
@@ -103,7 +103,7 @@ def named(name: str) -> Zone | None:
 
 
 def parse_offset(text: str) -> int | None:
-    """Seconds east of `+5`, `-0330`, `+05:30:10`; None if it is no offset; 22009 beyond 15:59:59."""
+    """Parses `+5`, `-0330`, `+05:30:10` to seconds east; None for other text; 22009 beyond 15:59:59."""
     found = _OFFSET.fullmatch(text)
     if found is None:
         return None
@@ -119,7 +119,7 @@ def parse_offset(text: str) -> int | None:
 
 
 def session_zone(name: str) -> Zone:
-    """The zone that `SET TimeZone` takes: a name, an abbreviation or hours east of Greenwich; or 22023."""
+    """Returns the zone of `SET TimeZone`: a name, an abbreviation or hours east of Greenwich; 22023 otherwise."""
     word = name.strip()
     if re.fullmatch(r"[+-]?\d+(\.\d+)?", word) and abs(float(word)) < 24:
         return fixed(round(float(word) * 3600))
@@ -131,7 +131,7 @@ def session_zone(name: str) -> Zone:
 
 
 def zone_of(name: str) -> Zone:
-    """The zone of AT TIME ZONE's text: abbreviations first, then names; 22023 if there is none."""
+    """Returns the zone of AT TIME ZONE's text: abbreviations first, then names; 22023 if there is none."""
     word = name.strip()
     if (meant := abbreviations().get(word.lower())) is not None:
         return meant
@@ -142,7 +142,7 @@ def zone_of(name: str) -> Zone:
 
 
 def zone_at(name: str) -> Zone:
-    """The zone of AT TIME ZONE's text: a bare offset is POSIX's, which counts westward; else as `zone_of`."""
+    """Returns the zone of AT TIME ZONE's text: a bare offset is POSIX's, which counts westward; else as `zone_of`."""
     word = name.strip()
     word = word if word[:1] in {"+", "-"} else "+" + word
     if (found := _WESTWARD.fullmatch(word)) is None:
@@ -157,12 +157,12 @@ def zone_at(name: str) -> Zone:
 
 
 def offset_at(zone: Zone, microseconds: int) -> int:
-    """Seconds east of Greenwich at a moment of UTC."""
+    """Returns seconds east of Greenwich at a UTC time."""
     return _seconds(_clock_at(zone, microseconds).utcoffset())
 
 
 def name_at(zone: Zone, microseconds: int) -> str:
-    """What the zone's time is called at a moment of UTC, such as CEST; nothing where it has no name."""
+    """Returns the zone's abbreviation at a UTC time, such as CEST; empty if it has none."""
     return _clock_at(zone, microseconds).tzname() or ""
 
 
@@ -173,16 +173,18 @@ def _clock_at(zone: Zone, microseconds: int) -> dt.datetime:
 
 
 def offset_of_local(zone: Zone, microseconds: int) -> int:
-    """Seconds east of Greenwich for a local time; in a gap and in an overlap standard time, as PostgreSQL."""
+    """Returns seconds east of Greenwich for a local time; gaps and overlaps are read in standard time, as in
+    PostgreSQL.
+    """
     local = calendar.timestamp_value(_nearest(microseconds))
     assert isinstance(local, dt.datetime)
     first, second = (_seconds(local.replace(tzinfo=zone, fold=fold).utcoffset()) for fold in (0, 1))
-    # a gap reads with the offset before it, an overlap with the offset after it
+    # a gap uses the offset before it, an overlap the offset after it
     return first if first <= second else second
 
 
 def _nearest(microseconds: int) -> int:
-    """A moment within Python's years that has the same rules: years repeat every 400."""
+    """Returns a time within Python's years that has the same rules: years repeat every 400."""
     cycle = 146_097 * calendar.DAY
     low, high = calendar.days_from_civil(2, 1, 1) * calendar.DAY, calendar.days_from_civil(9998, 1, 1) * calendar.DAY
     if microseconds < low:

@@ -1,6 +1,6 @@
 """The SQL/JSON path language (PostgreSQL's manual, 9.16.2): `lexer`, `grammar` (text to items), `printer` (and back).
 
-A jsonpath is held as the text that PostgreSQL prints for it.
+A jsonpath is represented by the text that PostgreSQL prints for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["parse", "parse_jsonpath", "printed"]
 
 
 def parse_jsonpath(text: str) -> str:
-    """The text as PostgreSQL prints it; 42601 for one that is no path, 22P02 for an empty one."""
+    """Returns the text as PostgreSQL prints it; 42601 for an invalid path, 22P02 for an empty one."""
     if not text:
         raise InvalidText('invalid input syntax for type jsonpath: ""')
     return printed(parse(text))

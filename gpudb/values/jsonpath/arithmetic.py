@@ -1,4 +1,4 @@
-"""Numbers in a jsonpath: numeric's operators, exact, with the scales that PostgreSQL gives their results."""
+"""Arithmetic in a jsonpath: numeric's exact operators, with PostgreSQL's result scales."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _scale(value: Decimal) -> int:
 
 
 def _leading(value: Decimal) -> tuple[int, int]:
-    """The power of 10000 that a number starts with, and its digit there."""
+    """Returns the highest power of 10000 in a number, and its digit there."""
     if not value:
         return 0, 0
     weight = value.adjusted() // 4
@@ -60,7 +60,7 @@ UNARY: dict[str, Callable[[Decimal], Decimal]] = {
 
 
 def double(value: object) -> Decimal:
-    """.double() of a number or a string; 22036 for what is no finite float8."""
+    """Evaluates .double() of a number or a string; 22036 if the result is not a finite float8."""
     numeric = isinstance(value, Decimal)
     if not numeric and not isinstance(value, str):
         raise wrong("jsonpath item method .double() can only be applied to a string or numeric value")
@@ -84,5 +84,5 @@ def double(value: object) -> Decimal:
 
 
 def wrong(message: str) -> SqlError:
-    """22036."""
+    """Raises 22036."""
     return SqlError.of("non_numeric_sql_json_item", message)

@@ -1,4 +1,4 @@
-"""Dates and times inside a jsonpath: what .datetime() reads from a string, compares, and prints as JSON does."""
+"""Dates and times inside a jsonpath: .datetime(), comparisons, and output as JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Moment:
     offset: int = 0
 
     def text(self) -> str:
-        """As JSON shows it: ISO 8601."""
+        """Returns the text in JSON: ISO 8601."""
         match self.kind:
             case "date":
                 return date_text(self.value)
@@ -51,7 +51,7 @@ def _whole_offset(seconds: int) -> str:
 
 
 def read(text: str) -> Moment:
-    """A date or time in one of the ISO forms; 22031 for another."""
+    """Parses a date or time in one of the ISO forms; 22031 for other text."""
     found = _ISO.fullmatch(text)
     if found is None or (found["year"] is None and found["hour"] is None):
         raise _unrecognized(text)
@@ -93,14 +93,14 @@ def _unrecognized(text: str) -> SqlError:
 
 
 def compared(left: Moment, right: Moment, zone: Zone | None) -> int | None:
-    """-1, 0 or 1; None for a time and a date. 0A000 where a zone is needed and `zone` is None."""
+    """Returns -1, 0 or 1; None for a time and a date. 0A000 if a zone is needed and `zone` is None."""
     timed = "time without time zone", "time with time zone"
     if (left.kind in timed) != (right.kind in timed):
         return None
     if left.kind in timed:
         if left.kind != right.kind:
             left, right = (_zoned(each, zone, "time with time zone") for each in (left, right))
-        # by the moment in UTC, then the zone
+        # by the time in UTC, then the zone
         a, b = ((each.value - each.offset * 1_000_000, -each.offset) for each in (left, right))
         return (a > b) - (a < b)
     if "timestamp with time zone" in (left.kind, right.kind):

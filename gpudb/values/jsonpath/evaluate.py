@@ -1,6 +1,6 @@
-"""Runs a jsonpath over a JSON value (jsonpath_exec.c): lax and strict, filters, methods, arithmetic, comparisons.
+"""Evaluator of jsonpaths over JSON values (jsonpath_exec.c): lax and strict, filters, methods, arithmetic, comparisons.
 
-JSON values are Python's, numbers Decimals; .datetime() makes a `Moment`. A predicate is True, False or None: unknown.
+JSON values are Python's, numbers Decimals; .datetime() returns a `Moment`. A predicate is True, False or None: unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _NAMES = {bool: "boolean", str: "string", dict: "object", list: "array", Decimal
 
 
 class Evaluation:
-    """One run of a path over `root`. `matches` is like_regex; `zone` is the session's where a _tz function asks."""
+    """One evaluation of a path over `root`. `matches` implements like_regex; `zone` is the session's for a _tz
+    function.
+    """
 
     def __init__(self, path: Path, root: Any, variables: Any, matches: Matcher, zone: Zone | None) -> None:
         self._path = path
@@ -36,15 +38,15 @@ class Evaluation:
         self._methods = 0
 
     def run(self) -> list[Any]:
-        """All results; the errors of class 22 that PostgreSQL raises unless it is told to be silent."""
+        """Returns all results; raises the errors of class 22 that PostgreSQL raises unless it is silent."""
         return list(self.results())
 
     def results(self) -> Found:
-        """The results one by one; such an error after those that there are before it."""
+        """Yields the results one by one; such an error is raised after the results before it."""
         return self._item(self._path.item, self._root)
 
     def finds(self) -> bool:
-        """Whether there is a result: in lax mode what would follow the first one is not looked at."""
+        """Whether there is a result: in lax mode evaluation stops at the first one."""
         return self._some(self._path.item, self._root)
 
     def _some(self, item: Item, value: Any) -> bool:
@@ -57,7 +59,7 @@ class Evaluation:
     # ------------------------------------------------------------------------------------------ steps
 
     def _item(self, item: Item, value: Any, unwrap: bool | None = None) -> Found:
-        """What an item and all that follow it make of a value; `unwrap` as the mode says where it is None."""
+        """Yields the results of an item and its successors for a value; `unwrap` None means by the mode."""
         unwrap = self._lax if unwrap is None else unwrap
         kind = item.kind
         if kind in _PREDICATES:
@@ -116,7 +118,7 @@ class Evaluation:
             yield from self._item(item, each, unwrap)
 
     def _each(self, item: Item, values: Any) -> Found:
-        """The steps that follow, on every value."""
+        """Applies the following steps to every value."""
         for each in values:
             yield from self._next(item, each)
 
@@ -202,7 +204,7 @@ class Evaluation:
         return self._next(item, Decimal(len(value) if isinstance(value, list) else 1))
 
     def _pairs(self, item: Item, value: Any) -> Found:
-        """keyvalue()."""
+        """Evaluates keyvalue()."""
         if not isinstance(value, dict):
             message = "jsonpath item method .keyvalue() can only be applied to an object"
             raise SqlError.of("sql_json_object_not_found", message)
@@ -211,7 +213,7 @@ class Evaluation:
             yield from self._next(item, {"id": number, "key": key, "value": each})
 
     def _identity(self) -> Decimal:
-        """A number for an object that is not the root: unique in the run, where PostgreSQL takes its offset."""
+        """Returns an id for an object other than the root: unique in the evaluation, as PostgreSQL's offset is."""
         self._methods += 1
         return Decimal(self._methods)
 
@@ -233,7 +235,7 @@ class Evaluation:
     # ------------------------------------------------------------------------------------------ arithmetic
 
     def _operand(self, item: Item | None, value: Any, unwrap: bool = True) -> list[Any]:
-        """An operand's values, arrays among them taken apart in lax mode."""
+        """Returns an operand's values, with arrays unwrapped in lax mode."""
         assert item is not None
         found = self._item(item, value)
         if not (unwrap and self._lax):
@@ -306,7 +308,7 @@ class Evaluation:
             raise
 
     def _quiet(self, item: Item | None, value: Any, unwrap: bool) -> list[Any] | None:
-        """An operand's values, or None where there is an error in them."""
+        """Returns an operand's values, or None if evaluating them fails."""
         try:
             return self._operand(item, value, unwrap)
         except GpudbError as error:
@@ -315,7 +317,7 @@ class Evaluation:
             raise
 
     def _compared(self, item: Item, value: Any, unwrap: bool, test: Callable[[Any, Any], bool | None]) -> bool | None:
-        """Whether any pair of the operands' values passes; unknown counts as PostgreSQL has it."""
+        """Whether any pair of the operands' values satisfies the comparison; unknown is handled as in PostgreSQL."""
         left = self._quiet(item.args[0], value, True)
         if left is None:
             return None
@@ -375,7 +377,7 @@ def _second(item: Item) -> Item:
 
 
 def type_name(value: Any) -> str:
-    """What .type() says."""
+    """Returns the result of .type()."""
     return value.kind if isinstance(value, datetimes.Moment) else _NAMES[type(value)]
 
 
@@ -388,7 +390,7 @@ def _subscript(message: str) -> SqlError:
 
 
 def silenced(error: GpudbError) -> bool:
-    """Whether a predicate, or a function told to be silent, takes an error for unknown: those of the data."""
+    """Whether a predicate, or a silent function, treats an error as unknown: errors of the data."""
     return error.sqlstate in _SOFT or error.sqlstate.startswith("2203")
 
 
@@ -396,7 +398,7 @@ _SOFT = frozenset({"22012", "22003", "22008"})
 
 
 def _descendants(value: Any, level: int, first: int, last: int) -> Iterator[Any]:
-    """What lies inside a value at the levels asked for; at `last to last` its leaves alone."""
+    """Yields the values nested at the requested levels; with `last to last` only leaves."""
     if level > last or not isinstance(value, dict | list):
         return
     for each in value.values() if isinstance(value, dict) else value:

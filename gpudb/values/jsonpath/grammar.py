@@ -1,4 +1,4 @@
-"""A jsonpath as a tree of items, by recursive descent over PostgreSQL's grammar (jsonpath_gram.y)."""
+"""Recursive-descent parser of jsonpaths into a tree of items (PostgreSQL's jsonpath_gram.y)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ METHODS = frozenset({"abs", "size", "type", "floor", "double", "ceiling", "keyva
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One step or operation; `next` is the step that is taken on its results.
+    """One step or operation; `next` is the step applied to its results.
 
-    Kinds: null, bool, number, string (`value`); $, @, last, variable (`value` its name); key (`value`), .*, [*],
-    index (`args` pairs of bounds, the second None for one), ** (`value` first and last level), ? (`args`); the
+    Kinds: null, bool, number, string (`value`); $, @, last, variable (`value` is the name); key (`value`), .*, [*],
+    index (`args` pairs of bounds, the second None for a single one), ** (`value` first and last level), ? (`args`); the
     methods (datetime has `args` of a template or none); the operators, binary ones with two `args`; `+1` and `-1` for
     signs; exists, is unknown, starts with, like_regex (`value` pattern and flags).
     """
@@ -40,7 +40,7 @@ class Path:
 
 @lru_cache(maxsize=512)
 def parse(text: str) -> Path:
-    """A path's items; 42601 for what is none."""
+    """Parses a path into items; 42601 if it is invalid."""
     return _Parser(text).path()
 
 
@@ -54,7 +54,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.tokens = list(tokens(text))
         self.at = 0
-        # how many filters and subscripts enclose what is read: @ and last mean something in them alone
+        # depth of enclosing filters and subscripts: @ and last are valid only inside them
         self.filters = self.subscripts = 0
 
     def path(self) -> Path:
@@ -281,7 +281,7 @@ class _Parser:
 
 
 def _chained(first: Item, steps: list[Item]) -> Item:
-    """Steps one after the other on the results of the first item."""
+    """Chains steps onto the results of the first item."""
     if not steps:
         return first
     rest = steps[-1]
@@ -295,7 +295,7 @@ def _appended(item: Item, rest: Item) -> Item:
 
 
 def _flags(flags: str) -> str:
-    """The flags of like_regex in the order that they are printed in; 42601 for an unknown one."""
+    """Returns the flags of like_regex in printing order; 42601 for an unknown one."""
     for flag in flags:
         if flag not in "ismxq":
             detail = f'Unrecognized flag character "{flag}" in LIKE_REGEX predicate.'

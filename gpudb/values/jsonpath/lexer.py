@@ -1,4 +1,4 @@
-"""The tokens of a jsonpath: strings, numbers, variables, names, keywords, operators (jsonpath_scan.l)."""
+"""Lexer of jsonpaths: strings, numbers, variables, names, keywords, operators (jsonpath_scan.l)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ESCAPE = re.compile(
 )
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
-# Words that mean something; those of JSON itself only in small letters.
+# Keywords; those of JSON itself only in lower case.
 KEYWORDS = frozenset(
     "is to abs lax flag last size type with floor double exists starts strict ceiling unknown datetime keyvalue"
     " like_regex".split()
@@ -43,14 +43,14 @@ class Token:
 
 
 def syntax_error(token: Token) -> SqlError:
-    """42601, as PostgreSQL words it."""
+    """Returns PostgreSQL's 42601."""
     if token.kind == "end":
         return SqlError.of("syntax_error", "syntax error at end of jsonpath input")
     return SqlError.of("syntax_error", f'syntax error at or near "{token.text}" of jsonpath input')
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a path, an end last."""
+    """Returns the tokens of a path, ended by an end token."""
     at = 0
     while at < len(text):
         if (blank := _BLANK.match(text, at)) is not None:
@@ -109,7 +109,7 @@ def _number(text: str, at: int) -> tuple[Token, int]:
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:
-    """A string after its opening quote."""
+    """Reads a string after its opening quote."""
     made: list[str] = []
     while at < len(text):
         if text[at] == '"':
@@ -124,7 +124,7 @@ def _quoted(text: str, at: int) -> tuple[str, int]:
 
 
 def _name(text: str, at: int) -> tuple[str, int]:
-    """An unquoted name, which may hold escapes."""
+    """Reads an unquoted name, which may contain escapes."""
     made: list[str] = []
     while at < len(text):
         if text[at] == "\\":
@@ -160,7 +160,7 @@ def _escape(text: str, at: int) -> tuple[str, int]:
 
 
 def _paired(text: str) -> str:
-    """Surrogates in pairs as the characters that they stand for; 22P02 for a lone one."""
+    """Replaces surrogate pairs by their characters; 22P02 for an unpaired one."""
     if not any("\ud800" <= char <= "\udfff" for char in text):
         return text
     try:

@@ -1,4 +1,4 @@
-"""A jsonpath's items as the text that PostgreSQL prints (printJsonPathItem)."""
+"""Printer of jsonpath items as PostgreSQL's text (printJsonPathItem)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOWEST = 6
 
 
 def printed(path: Path) -> str:
-    """The text of a path."""
+    """Returns the text of a path."""
     return ("" if path.lax else "strict ") + _item(path.item, False, True)
 
 
@@ -23,7 +23,7 @@ def _quoted(value: object) -> str:
 
 
 def _inner(arg: Item | None, outer: Item) -> str:
-    """An operand, in brackets where it binds no tighter."""
+    """Returns an operand's text, in parentheses unless it binds tighter."""
     assert arg is not None
     return _item(arg, False, _PRIORITY.get(arg.kind, _LOWEST) <= _PRIORITY.get(outer.kind, _LOWEST))
 

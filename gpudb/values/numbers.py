@@ -36,7 +36,7 @@ def parse_bool(text: str) -> bool:
     raise InvalidText(f'invalid input syntax for type boolean: "{text}"')
 
 
-_SHORT = 20  # digits that match no pattern: what most clients send
+_SHORT = 20  # digits of this length need no pattern: most clients send these
 
 
 def parse_integer(type_: SqlType, text: str) -> int:

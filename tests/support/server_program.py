@@ -8,7 +8,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -23,16 +23,22 @@ _LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
 class Program:
     """`gpudb serve` over a data directory, until `kill` (SIGKILL), `stop` (SIGTERM) or `end`. A context manager that kills.
 
-    `dsn` is for user and database gpudb. The program's stderr goes to the file `log`.
+    `dsn` is for user and database gpudb. The program's stderr goes to the file `log`. `environment` adds variables.
     Raises RuntimeError with the program's output if it ends, or does not listen within START_S.
     """
 
-    def __init__(self, data_dir: Path, *options: str) -> None:
+    def __init__(self, data_dir: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.log = data_dir.parent / f"{data_dir.name}.log"
         command = [sys.executable, "-m", "gpudb.cli", "serve", "--host", "127.0.0.1", "--port", "0"]
         command += ["--data-dir", str(data_dir), *options]
         with self.log.open("ab") as errors:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **(environment or {})},
+            )
         try:
             self.host, self.port = self._address()
         except BaseException:

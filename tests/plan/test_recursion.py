@@ -66,7 +66,7 @@ def test_tables_come_to_the_worker_that_goes_round(edges: Lab) -> None:
 
 def test_one_that_does_not_end_is_left_to_the_embedded_engine(edges: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """There it can be interrupted."""
-    monkeypatch.setattr(recursion, "ROUNDS", 50)
+    monkeypatch.setattr(recursion, "MAX_ROUNDS", 50)
     request = edges.request(
         "WITH RECURSIVE r(n) AS (SELECT f FROM edge UNION ALL SELECT n FROM r) SELECT n FROM r LIMIT 3"
     )

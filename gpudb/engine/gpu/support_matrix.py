@@ -13,8 +13,8 @@ from typing import Literal
 
 from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.gpu.lower import percentiles
-from gpudb.engine.gpu.lower.aggregates import lacking
-from gpudb.engine.gpu.lower.registry import lowering
+from gpudb.engine.gpu.lower.aggregates import unsupported_reason
+from gpudb.engine.gpu.lower.registry import find_lowering
 from gpudb.engine.gpu.lower.windows import LOWERED
 from gpudb.functions.manual import README, Entry, entries
 from gpudb.functions.registry import Function, implementation
@@ -57,7 +57,7 @@ def locate(entry: Entry) -> tuple[Place, str]:
     if function.volatile:
         return "embedded", "another value each time"
     try:
-        lowering(function)
+        find_lowering(function)
     except NotCarried:
         pass
     else:
@@ -74,7 +74,7 @@ def _aggregate(call: bound.Aggregate) -> tuple[Place, str]:
     if call.function.ordered_set:
         lowered = call.function.name in percentiles.LOWERED and call.function.args[0].element is None
         return ("lowered" if lowered and call.function.args[1].name != "interval" else "host"), ""
-    return ("lowered" if lacking(call) is None else "host"), ""
+    return ("lowered" if unsupported_reason(call) is None else "host"), ""
 
 
 def _placed() -> Iterator[tuple[Entry, Place, str]]:

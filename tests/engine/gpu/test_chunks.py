@@ -22,7 +22,7 @@ from gpudb.engine.gpu.coordinator import coordinator
 from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import Twin
-from gpudb.engine.gpu.lower.nodes import Lowering
+from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.planning import planner
 from gpudb.engine.gpu.planning.planner import CAREFUL_SECONDS, Planner
 from gpudb.engine.gpu.worker import batching as cut
@@ -84,7 +84,7 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture
 def engine(cluster: Cluster, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> ClusterEngine:
     """Workers of little memory."""
-    monkeypatch.setattr(cluster, "space", lambda: SPACE)
+    monkeypatch.setattr(cluster, "memory_space", lambda: SPACE)
     assert faults.whole(cluster)
     return ClusterEngine(cluster, lab.database.cpu)
 
@@ -101,7 +101,7 @@ def _told(node: PlanNode, label: str) -> list[str]:
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_the_answer_is_the_same(engine: ClusterEngine, lab: Lab, cluster: Cluster, name: str) -> None:
     request = lab.request(STATEMENTS[name])
-    planned = engine._planned(request)
+    planned = engine._plan(request)
     assert planned.chunks > 1
     given, wanted = _rows(engine, request), embedded(lab, request)
     assert (given if name == "sort" else sorted_rows(given)) == (wanted if name == "sort" else sorted_rows(wanted))
@@ -112,9 +112,9 @@ def test_the_answer_is_the_same(engine: ClusterEngine, lab: Lab, cluster: Cluste
 def test_a_share_asks_each_worker_once_for_all_its_chunks(
     engine: ClusterEngine, lab: Lab, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "space", lambda: MemorySpace(SPACE.tables, 2**18))
+    monkeypatch.setattr(cluster, "memory_space", lambda: MemorySpace(SPACE.tables, 2**18))
     request = lab.request(STATEMENTS["many groups"])
-    planned, before = engine._planned(request), faults.asked(cluster)
+    planned, before = engine._plan(request), faults.asked(cluster)
     _rows(engine, request)
     assert planned.chunks > 10
     assert 0 < faults.asked(cluster) - before <= WORKERS * planned.chunks * (WORKERS - 1) * len(planned.stages)
@@ -123,7 +123,7 @@ def test_a_share_asks_each_worker_once_for_all_its_chunks(
 def test_explain_analyze_tells_chunks_and_what_was_spilled(engine: ClusterEngine, lab: Lab) -> None:
     request = lab.request(STATEMENTS["join of two large"])
     told = engine.explain(request, analyze=True)
-    chunks = engine._planned(request).chunks
+    chunks = engine._plan(request).chunks
     assert _told(told, "Chunks") == [f"{chunks} of each worker's rows"]
     # Both sides' columns are written once at least.
     assert sum(map(int, _told(told, "Bytes Spilled"))) > 8 * 3 * ROWS
@@ -137,19 +137,19 @@ def test_explain_analyze_of_what_runs_out_of_memory(
 ) -> None:
     """The run whose stages are told may be cut finer, and the one that tells of operators is cut as that one was; of
     one that memory is too small for nothing is told."""
-    monkeypatch.setattr(cluster, "space", lambda: MemorySpace(2**30, 2**30))
+    monkeypatch.setattr(cluster, "memory_space", lambda: MemorySpace(2**30, 2**30))
     assert faults.whole(cluster)
     engine = ClusterEngine(cluster, lab.database.cpu)
-    ended = engine._ended
+    ended = engine._run_to_end
 
     def armed(*given: Any, measure: bool = False) -> Any:
         if measure == measured:
             faults.arm(cluster, 0, "full", "compute", "hash")
         return ended(*given, measure=measure)
 
-    monkeypatch.setattr(engine, "_ended", armed)
+    monkeypatch.setattr(engine, "_run_to_end", armed)
     request = lab.request("SELECT k, sum(v), count(*) FROM ch_big GROUP BY k")
-    assert engine._planned(request).chunks == 1
+    assert engine._plan(request).chunks == 1
     told = engine.explain(request, analyze=True)
     assert _told(told, "Chunks") == ([] if measured else ["4 of each worker's rows"])
     # Of stages both workers tell, of a scan, which is an operator, the second run alone.
@@ -167,25 +167,25 @@ def _walk(node: PlanNode) -> Iterator[PlanNode]:
 def test_a_statement_that_runs_out_of_memory_goes_on_in_smaller_chunks(
     cluster: Cluster, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "space", lambda: MemorySpace(2**30, 2**30))
+    monkeypatch.setattr(cluster, "memory_space", lambda: MemorySpace(2**30, 2**30))
     assert faults.whole(cluster)
     engine = ClusterEngine(cluster, lab.database.cpu)
     sql = "SELECT k, sum(price), count(*) FROM ch_big GROUP BY k"
     request = lab.request(sql)
-    assert engine._planned(request).chunks == 1
+    assert engine._plan(request).chunks == 1
     faults.arm(cluster, 0, "full", "compute", "hash")
     assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
     # What was learned stays with the plan, for a while.
-    assert engine._planned(request).chunks > 1
+    assert engine._plan(request).chunks > 1
     later = SimpleNamespace(monotonic=lambda: time.monotonic() + CAREFUL_SECONDS)
     monkeypatch.setattr(planner, "time", later)
-    assert engine._planned(request).chunks == 1
+    assert engine._plan(request).chunks == 1
 
 
 def test_what_the_smallest_chunks_do_not_help_ends_in_an_error(
     engine: ClusterEngine, lab: Lab, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(coordinator, "finer", lambda chunks: None)
+    monkeypatch.setattr(coordinator, "next_chunks", lambda chunks: None)
     faults.arm(cluster, 0, "full", "compute", "hash")
     with pytest.raises(GpudbError) as failed:
         _rows(engine, lab.request(STATEMENTS["many groups"]))
@@ -199,7 +199,7 @@ def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
 ) -> None:
     """No worker is lost by it, and smaller chunks are not tried: all rows are one partition."""
     request = lab.request("SELECT max(n), sum(v) FROM (SELECT ntile(9) OVER (ORDER BY v, id) AS n, v FROM ch_big) t")
-    workers = [nanny.pid for nanny in cluster._fleet.cluster.workers.values()]
+    workers = [nanny.pid for nanny in cluster._launcher.cluster.workers.values()]
     # As they are read, and as they are sorted.
     for left in (ROWS, 8 * 2 * 3 * ROWS):
         cluster._client.run(faults.room, left)
@@ -213,7 +213,7 @@ def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
         assert _left(cluster) == []
     assert faults.idle(cluster, within=60)
     assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
-    assert [nanny.pid for nanny in cluster._fleet.cluster.workers.values()] == workers
+    assert [nanny.pid for nanny in cluster._launcher.cluster.workers.values()] == workers
 
 
 @pytest.mark.parametrize(
@@ -228,14 +228,14 @@ def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
 )
 def test_rows_that_need_not_come_together_do_not(lab: Lab, monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
     """However few groups there are, or values of an order's first key: no stage receives more than some of the rows."""
-    most, compute = 0, local_stages.compute
+    most, compute = 0, local_stages.execute_stage
 
     def measured(task: Any, tables: Any, received: Any, *more: Any) -> Any:
         nonlocal most
         most = max(most, sum(each.rows for parts in received.values() for each in parts))
         return compute(task, tables, received, *more)
 
-    monkeypatch.setattr(local_stages, "compute", measured)
+    monkeypatch.setattr(local_stages, "execute_stage", measured)
     request = lab.request(sql)
     given, wanted = (
         local_stages.rows(request, 1, lab.database.cpu, Costs(broadcast=2**16), chunks=16),
@@ -251,7 +251,7 @@ def test_memory_that_runs_out_over_rows_that_have_to_come_together_ends_the_stat
 ) -> None:
     """They would be as many on one worker, however small chunks are."""
     request = lab.request("SELECT max(n) FROM (SELECT ntile(9) OVER (ORDER BY v, id) AS n FROM ch_big) t")
-    chunks = engine._planned(request).chunks
+    chunks = engine._plan(request).chunks
     assert chunks > 1
     cluster._client.run(given, 8 * 2 * 8 * ROWS)
     try:
@@ -261,13 +261,13 @@ def test_memory_that_runs_out_over_rows_that_have_to_come_together_ends_the_stat
     finally:
         cluster._client.run(given, 2**60)
     assert (failed.value.sqlstate, "come together" in str(failed.value.detail)) == ("53200", True)
-    assert engine._planned(request).chunks == chunks
+    assert engine._plan(request).chunks == chunks
     assert _left(cluster) == []
     assert faults.idle(cluster, within=60)
     # With room for much more than they are it was something else.
     faults.arm(cluster, 0, "full", "compute", "result")
     assert _rows(engine, request) == embedded(lab, request)
-    assert engine._planned(request).chunks > chunks
+    assert engine._plan(request).chunks > chunks
 
 
 def test_workers_that_do_not_come_back_from_a_lack_of_memory_are_told_as_that(
@@ -340,7 +340,7 @@ def _left(cluster: Cluster) -> list[str]:
 def _temporary(cluster: Cluster) -> list[str]:
     """The temporary files that workers have open, and those that lie in their folders."""
     found: list[str] = []
-    for nanny in cluster._fleet.cluster.workers.values():
+    for nanny in cluster._launcher.cluster.workers.values():
         if nanny.pid is None:
             continue
         try:
@@ -348,7 +348,7 @@ def _temporary(cluster: Cluster) -> list[str]:
         except FileNotFoundError:  # closed meanwhile
             continue
         found += [each for each in links if "/results-" in each]
-    folders = {Path(nanny.local_directory) for nanny in cluster._fleet.cluster.workers.values()}
+    folders = {Path(nanny.local_directory) for nanny in cluster._launcher.cluster.workers.values()}
     lying = (each for folder in folders for each in folder.glob("**/results-*/*") if not each.is_socket())
     return found + list(map(str, lying))
 
@@ -358,8 +358,10 @@ def test_chunks_are_a_worker_s_rows_each_once(lab: Lab) -> None:
         table = table_of(lab, name)
         for workers, chunks in ((1, 4), (3, 5)):
             for worker in range(workers):
-                own = Partition(worker, workers).rows(table)
-                parts = [Partition(worker * chunks + n, workers * chunks, chunks).rows(table) for n in range(chunks)]
+                own = Partition(worker, workers).row_ranges(table)
+                parts = [
+                    Partition(worker * chunks + n, workers * chunks, chunks).row_ranges(table) for n in range(chunks)
+                ]
                 for file in table.files:
                     runs = sorted(rows for each in parts for rows in [each[file.path]] if rows[0] < rows[1])
                     assert [n for run in runs for n in range(*run)] == list(range(*own[file.path]))
@@ -415,7 +417,7 @@ def test_a_build_side_that_would_fill_the_memory_is_not_fused(lab: Lab) -> None:
 
     def joins(statements: int) -> bool:
         planner = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True)
-        planned = planner.planned(lab.request(STATEMENTS["join of two large"]), MemorySpace(2**30, statements))
+        planned = planner.plan(lab.request(STATEMENTS["join of two large"]), MemorySpace(2**30, statements))
         return any(
             node.builds for stage in planned.stages for node in walk_nodes(stage.root) if isinstance(node, Fused)
         )
@@ -434,6 +436,6 @@ def test_a_stage_leaves_nothing_that_only_a_search_for_cycles_frees(lab: Lab) ->
     try:
         for fused in (None, Twin(PackedTables(2**30))):
             local_stages.rows(request, 2, lab.database.cpu, kernels=fused, chunks=2)
-            assert not [each for each in gc.get_objects() if isinstance(each, Lowering)]
+            assert not [each for each in gc.get_objects() if isinstance(each, StageLowering)]
     finally:
         gc.enable()

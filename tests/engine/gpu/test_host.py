@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from gpudb.engine.gpu.lower import host_fallback
-from gpudb.engine.gpu.lower.arrow import column, to_lanes
+from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.plan.errors import NotCarried
 from tests.support.gpu import local_stages
@@ -108,14 +108,14 @@ def test_columns_of_intervals_inside_others_keep_their_parts(lab: Lab) -> None:
     kind = lab.request("SELECT v3 FROM every").query.columns[0].type  # type: ignore[union-attr]
     spans = [pa.MonthDayNano((1, -2, 1_500_000)), None]
     array = pa.array([spans, None, [], spans[:1]], pa.list_(pa.month_day_nano_interval()))
-    frame = to_lanes(array, kind, pa.array([b"1", None, b"0", b"1"]))
+    frame = to_physical_columns(array, kind, pa.array([b"1", None, b"0", b"1"]))
     frame = frame.rename({suffix: f"c0{suffix}" for suffix in frame.columns})
-    assert column(frame, "c0", kind) == array
-    assert column(frame.slice(1, 3), "c0", kind) == array[1:]
+    assert to_arrow(frame, "c0", kind) == array
+    assert to_arrow(frame.slice(1, 3), "c0", kind) == array[1:]
 
 
 def test_a_frame_goes_in_slices(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_fallback, "SLICE", 7)
+    monkeypatch.setattr(host_fallback, "SLICE_ROWS", 7)
     _same(lab, "SELECT id, to_char(id, '0999'), ARRAY[id, k], overlay(label PLACING '-' FROM 1 FOR 1) FROM few")
     _same(lab, "SELECT id, v0, v0[1], v3 FROM every", 1)
 
@@ -166,12 +166,12 @@ def test_jsonb_sorts_by_its_own_order(lab: Lab) -> None:
 @pytest.mark.parametrize("sql", ["SELECT random() FROM few", "SELECT count(*) FROM (SELECT random(), id FROM few) q"])
 def test_each_row_of_random_is_refused_by_name(lab: Lab, sql: str) -> None:
     with pytest.raises(NotCarried, match="random"):
-        Planner(lab.database.cpu).planned(lab.request(sql))
+        Planner(lab.database.cpu).plan(lab.request(sql))
 
 
 def test_the_planner_tells_what_goes_to_the_host(lab: Lab) -> None:
     planner = Planner(lab.database.cpu)
     request = lab.request("SELECT to_char(id, '0999'), upper(label) FROM few")
-    planner.planned(request)
-    (told,) = [names for names in planner.hosted(request).values() if names]
+    planner.plan(request)
+    (told,) = [names for names in planner.host_functions(request).values() if names]
     assert told == ("function to_char(integer, text)",)

@@ -36,7 +36,7 @@ def lab() -> Iterator[Lab]:
     ],
 )
 def test_first_rows(lab: Lab, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "_LARGE", 100)
+    monkeypatch.setattr(nodes, "_LARGE_ROWS", 100)
     request = lab.request(sql)
     kinds = [each.type for each in request.query.columns]  # type: ignore[union-attr]
     wanted = local_stages.as_text(lab.database.cpu.run(request), kinds)
@@ -45,7 +45,7 @@ def test_first_rows(lab: Lab, sql: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_only_other_rows_raise_is_raised(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "_LARGE", 100)
+    monkeypatch.setattr(nodes, "_LARGE_ROWS", 100)
     with pytest.raises(Exception, match="division by zero"):
         local_stages.rows(
             lab.request("SELECT id, 1 / (x - 1008) FROM wide ORDER BY x, id LIMIT 2"), 2, lab.database.cpu

@@ -101,7 +101,7 @@ def test_wrong_arguments_are_errors(lab: Lab, call: str, sqlstate: str) -> None:
 
 def test_frames_of_too_many_rows_are_the_hosts(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of aggregates that have to look at every frame's rows."""
-    monkeypatch.setattr(window_aggregates, "PAIRS", 100)
+    monkeypatch.setattr(window_aggregates, "MAX_FRAME_ROWS", 100)
     request = lab.request("SELECT id, bool_or(n > 3) OVER (ORDER BY id) FROM w")
     assert outcome(lambda: local_stages.rows(request, 1, lab.database.cpu)) == outcome(lambda: embedded(lab, request))
 

@@ -17,16 +17,16 @@ def lowered(lab: Lab, request: Request) -> None:
     """Asserts the embedded engine's answer, with no operator planned on the host."""
     assert sorted_rows(local_stages.rows(request, 1, lab.database.cpu)) == sorted_rows(embedded(lab, request))
     planner = Planner(lab.database.cpu, Costs())
-    planner.planned(request)
-    assert not any(planner.hosted(request).values())
+    planner.plan(request)
+    assert not any(planner.host_functions(request).values())
 
 
 def fetched(lab: Lab, request: Request, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Why rows were fetched to the host, after asserting the embedded engine's answer on one worker and on two."""
     frames = HostBackend()
     told: list[str] = []
-    fetch = frames.fetched
-    monkeypatch.setattr(frames, "fetched", lambda lazy, why: told.append(why) or fetch(lazy, why))
+    fetch = frames.compute_on_host
+    monkeypatch.setattr(frames, "compute_on_host", lambda lazy, why: told.append(why) or fetch(lazy, why))
     for workers in (1, 2):
         given = local_stages.rows(request, workers, lab.database.cpu, frames=frames)
         assert sorted_rows(given) == sorted_rows(embedded(lab, request))

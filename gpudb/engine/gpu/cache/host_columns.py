@@ -23,9 +23,9 @@ from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
 from gpudb.engine.gpu.lower.arrow import series
-from gpudb.engine.gpu.lower.host_fallback import lanes_of_text, restored_lanes
-from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
-from gpudb.engine.gpu.lower.values import Bounds, digits_of, is_keyed, lanes, type_bounds
+from gpudb.engine.gpu.lower.host_fallback import repeat_text_value, restore_columns
+from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
+from gpudb.engine.gpu.lower.values import Bounds, is_keyed, physical_columns, type_bounds, unscaled_digits
 from gpudb.errors import SqlError
 from gpudb.plan.tree.nodes import INPUT, Scan
 from gpudb.plan.tree.traversal import conjunction, moved
@@ -56,7 +56,7 @@ class ResidentTables:
         """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped."""
         share = scan_partition(scan, share)
         columns = [scan.table.columns[index] for index in scan.columns]
-        wanted, held = share.rows(scan.table), cached_partition(scan.table, share).rows(scan.table)
+        wanted, held = share.row_ranges(scan.table), cached_partition(scan.table, share).row_ranges(scan.table)
         parts = [
             self._file(scan.table, file, columns, share, wanted[file.path], held[file.path])
             for file in pruned_files(scan, parameters)
@@ -74,7 +74,7 @@ class ResidentTables:
         """Returns the `wanted` rows of a file; this worker caches the rows `held`."""
         first, last = wanted
         if not columns:
-            return pl.DataFrame({NOTHING: pl.repeat(True, last - first, eager=True)})
+            return pl.DataFrame({NO_COLUMNS: pl.repeat(True, last - first, eager=True)})
         keys = [(file.path, column.field_id, column.type, cached_partition(table, share)) for column in columns]
         kept = {key: self.columns.get(key) for key in keys}
         found = {
@@ -192,10 +192,10 @@ def pruned_files(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ..
 def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
     """Reads rows of a file's columns, each as the lanes of its type, named by their suffixes."""
     if first == last:
-        return [pl.DataFrame(schema=lanes(column.type)) for column in columns]
+        return [pl.DataFrame(schema=physical_columns(column.type)) for column in columns]
     arrays = _read_arrays(file, columns, first, last)
     return [
-        lanes_of_text(column.initial, column.type, last - first)
+        repeat_text_value(column.initial, column.type, last - first)
         if array is None and column.initial is not None
         else to_lanes(pa.chunked_array([pa.nulls(last - first)]) if array is None else array, column.type)
         for column, array in zip(columns, arrays, strict=True)
@@ -224,7 +224,7 @@ def _read_arrays(file: DataFile, columns: Sequence[Column], first: int, last: in
 
 def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     """Converts a stored column to the lanes of its type, each under its suffix."""
-    held = lanes(kind)
+    held = physical_columns(kind)
     if pa.types.is_null(array.type):
         return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
     if kind.name == "uuid":
@@ -233,7 +233,7 @@ def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
         value, shown = array.combine_chunks().flatten()
         return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
     if stored_duckdb(kind) != kind.duckdb or is_keyed(kind):
-        return restored_lanes(array, kind)
+        return restore_columns(array, kind)
     return pl.DataFrame({"": series(array, held[""])})
 
 
@@ -247,8 +247,8 @@ def _uuids(array: pa.ChunkedArray) -> pl.Series:
 
 
 def _empty(types: Sequence[SqlType]) -> pl.DataFrame:
-    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in lanes(kind).items()}
-    return pl.DataFrame(schema=schema or {NOTHING: pl.Boolean()})
+    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
+    return pl.DataFrame(schema=schema or {NO_COLUMNS: pl.Boolean()})
 
 
 def column_bounds(table: Table, column: Column) -> Bounds:
@@ -264,5 +264,5 @@ def column_bounds(table: Table, column: Column) -> Bounds:
             if file.nulls.get(column.field_id) == file.rows:
                 continue
             return known
-        found += [digits_of(Decimal(low), scale), digits_of(Decimal(high), scale)]
+        found += [unscaled_digits(Decimal(low), scale), unscaled_digits(Decimal(high), scale)]
     return (min(found), max(found)) if found else (0, 0)

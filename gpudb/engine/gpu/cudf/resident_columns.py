@@ -23,7 +23,7 @@ from gpudb.engine.gpu.cudf.reader import nothing, read
 from gpudb.engine.gpu.cudf.streams import complete, current
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.packed_cache.read_batches import AHEAD
-from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
+from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.tree.nodes import Scan
 from gpudb.types import SqlType
@@ -64,7 +64,7 @@ class CudfTables:
     def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over this worker's share of the files that its filter does not exclude."""
         share = scan_partition(scan, share)
-        wanted = share.rows(scan.table)
+        wanted = share.row_ranges(scan.table)
         files = tuple(file for file in pruned_files(scan, parameters) if _length(wanted[file.path]))
         columns = [scan.table.columns[index] for index in scan.columns]
         rows = sum(_length(wanted[file.path]) for file in files)
@@ -79,7 +79,7 @@ class CudfTables:
                 kinds.append(data_type(kind))
                 arrays.append(array)
         if not columns:
-            names, kinds = [NOTHING], [data_type(pl.Boolean())]
+            names, kinds = [NO_COLUMNS], [data_type(pl.Boolean())]
             one = plc.Scalar.from_py(True, kinds[0].plc_type, stream=current())
             arrays = [plc.Column.from_scalar(one, rows, stream=current())]
         held = CudfHeld(of(arrays, names, kinds, rows), self._frames)
@@ -116,7 +116,7 @@ class CudfTables:
     def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Partition) -> None:
         """Reads missing columns concurrently, if there is room for twice their size."""
         whole = cached_partition(scan.table, share)
-        owned = whole.rows(scan.table)
+        owned = whole.row_ranges(scan.table)
         missing = [
             column
             for column in columns
@@ -133,7 +133,7 @@ class CudfTables:
     ) -> list[Any]:
         """Returns a column over a share of some files of its table."""
         table, whole = scan.table, cached_partition(scan.table, share)
-        owned = whole.rows(table)
+        owned = whole.row_ranges(table)
         key = (scan.table.oid, column.field_id, column.type, whole)
         held = self.columns.get(key)
         if held is None or not all(file.path in held.files for file in files):

@@ -8,7 +8,7 @@ from functools import lru_cache
 import polars as pl
 import pyarrow as pa
 
-from gpudb.engine.gpu.lower.arrow import column
+from gpudb.engine.gpu.lower.arrow import to_arrow
 from gpudb.types import SqlType
 
 
@@ -20,7 +20,7 @@ def result_schema(types: tuple[SqlType, ...]) -> pa.Schema:
 
 def to_batch(frame: pl.DataFrame, types: Sequence[SqlType]) -> pa.RecordBatch:
     """Converts the lanes c0, c1, … of a frame to columns of `SqlType.arrow`."""
-    arrays = [column(frame, f"c{number}", kind) for number, kind in enumerate(types)]
+    arrays = [to_arrow(frame, f"c{number}", kind) for number, kind in enumerate(types)]
     return pa.RecordBatch.from_arrays(arrays, schema=result_schema(tuple(types)))
 
 

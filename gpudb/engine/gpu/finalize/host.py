@@ -29,9 +29,9 @@ from gpudb.engine.gpu.finalize.merge import (
 )
 from gpudb.engine.gpu.fused.planning.top_n import count_of
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
-from gpudb.engine.gpu.lower.arrow import numerics
-from gpudb.engine.gpu.lower.groups import Groups
-from gpudb.engine.gpu.lower.values import RANGES
+from gpudb.engine.gpu.lower.arrow import to_numerics
+from gpudb.engine.gpu.lower.groups import Aggregation
+from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.errors import GpudbError
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, Sort
 from gpudb.plan.tree.stage_nodes import Final, Receive
@@ -115,24 +115,24 @@ class FinalStage:
         self._kinds: list[SqlType] = []
         self._makers: list[Maker] = []
         self._sorts: list[tuple[list[tuple[int, bound.SortKey]], Sort]] = []
-        self._places = self._over(root)
+        self._places = self._compile(root)
         self._schema = result_schema(tuple(self._kinds[place] for place in self._places))
 
-    def _over(self, node: Node) -> list[int]:
+    def _compile(self, node: Node) -> list[int]:
         """Returns the indices of a node's columns among the groups' columns."""
         match node:
             case Final(input=Receive(), aggregate=aggregate):
-                self._groups(aggregate)
+                self._add_groups(aggregate)
                 return list(range(len(self._kinds)))
             case Receive():
                 for number, (_, kind) in enumerate(node.columns):
                     self._add(kind, _held(f"c{number}", kind))
                 return list(range(len(self._kinds)))
             case Project(exprs=exprs):
-                below = self._over(node.input)
+                below = self._compile(node.input)
                 return [below[_place(expr)] for expr in exprs]
             case Sort():
-                below = self._over(node.input)
+                below = self._compile(node.input)
                 keys = [(below[_place(key.expr)], key) for key in node.keys]
                 if not all(self._kinds[place].name in _ORDERED for place, _ in keys):
                     raise _Unsupported
@@ -140,7 +140,7 @@ class FinalStage:
                 return below
         raise _Unsupported
 
-    def _groups(self, node: Aggregate) -> None:
+    def _add_groups(self, node: Aggregate) -> None:
         self.aggregate = node
         for number, key in enumerate(node.keys):
             self._add(key.type, _held(f"k{number}", key.type))
@@ -156,7 +156,7 @@ class FinalStage:
         self._kinds.append(kind)
         self._makers.append(maker)
 
-    def rows(self, given: Sequence[States], parameters: Sequence[object]) -> FinalResult | None:
+    def finalize(self, given: Sequence[States], parameters: Sequence[object]) -> FinalResult | None:
         """Returns the result from the rows or the states of each worker, of which none has a group twice.
 
         None if the stage needs the lowering.
@@ -167,15 +167,15 @@ class FinalStage:
         keys = None if aggregate is None else len(aggregate.keys)
         try:
             try:
-                return FinalResult(self._batch(MergedGroups(given, keys), parameters))
+                return FinalResult(self._make_batch(MergedGroups(given, keys), parameters))
             except NotMergeable:
                 assert aggregate is not None
-                merged = Groups.merged(pl.concat([each.frame for each in given]).lazy(), aggregate).collect()
-                return FinalResult(self._batch(MergedGroups([FrameStates(merged)], keys), parameters))
+                merged = Aggregation.merge(pl.concat([each.frame for each in given]).lazy(), aggregate).collect()
+                return FinalResult(self._make_batch(MergedGroups([FrameStates(merged)], keys), parameters))
         except (_Unsupported, GpudbError):
             return None
 
-    def _batch(self, states: MergedGroups, parameters: Sequence[object]) -> pa.RecordBatch:
+    def _make_batch(self, states: MergedGroups, parameters: Sequence[object]) -> pa.RecordBatch:
         made = [maker(states) for maker in self._makers]
         rows: Array | None = None
         for keys, node in self._sorts:
@@ -193,7 +193,7 @@ class FinalStage:
 
 def _most_rows(given: Sequence[States]) -> int:
     """Returns the row limit below which rows that are not groups take less time here than as frames."""
-    return MANY if all(isinstance(each, KernelStates) and each.plain for each in given) else ROWS
+    return MANY if all(isinstance(each, KernelStates) and each.is_plain for each in given) else ROWS
 
 
 def _place(expr: bound.Expr) -> int:
@@ -260,7 +260,7 @@ def _array(kind: SqlType, lane: OutputColumn) -> pa.Array:
         return texts if texts.type == kind.arrow else texts.cast(kind.arrow)
     mask = None if lane.valid is None else ~lane.valid
     if kind.name == "numeric":
-        return numerics(_digits(values, mask), None if lane.shown is None else pa.array(lane.shown, pa.int8()), kind)
+        return to_numerics(_digits(values, mask), None if lane.shown is None else pa.array(lane.shown, pa.int8()), kind)
     if kind.name in {"date", "timestamp", "timestamptz"}:
         return pa.array(values.astype(np.int32 if kind.name == "date" else np.int64), mask=mask).view(kind.arrow)
     return pa.array(values.astype(kind.arrow.to_pandas_dtype(), copy=False), mask=mask)
@@ -321,7 +321,7 @@ def _summed(name: str, call: bound.Aggregate) -> Maker:
         return _real(name, average=False)
     if kind.name not in _NUMBERS or call.type.name not in _NUMBERS:
         raise _Unsupported
-    low, high = RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
+    low, high = INTEGER_RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
 
     def lane(states: MergedGroups) -> OutputColumn:
         totals, valid, _ = _totals(name, states)

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import ComputedFrame
-from gpudb.engine.gpu.lower.arithmetic import integer
-from gpudb.engine.gpu.lower.deferred import PutOff
-from gpudb.engine.gpu.lower.error_codes import OVERFLOW, ROWS, fault
+from gpudb.engine.gpu.lower.arithmetic import integer_result
+from gpudb.engine.gpu.lower.deferred import DeferredSteps
+from gpudb.engine.gpu.lower.error_codes import OVERFLOW, ROWS, error_if
 from gpudb.engine.gpu.lower.text import constant_text
-from gpudb.engine.gpu.lower.values import RANGES, Value, lanes, type_bounds
+from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Value, physical_columns, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import INT8, MAX_DIGITS, SqlType, exact
 
-_ROWS = 2**31
+_MAX_ROWS = 2**31
 """More rows than a segment has; bounds of sums assume it."""
 _FLOATS = {"float4", "float8"}
 _INTEGERS = {"int2", "int4", "int8"}
@@ -39,7 +39,7 @@ class State:
 
     partial: Callable[[Sequence[Value], str], list[pl.Expr]]
     merge: Callable[[str], list[pl.Expr]]
-    final: Callable[[str, PutOff], Value]
+    final: Callable[[str, DeferredSteps], Value]
     narrow: Callable[[str, ComputedFrame], Value | None] | None = None
 
 
@@ -47,13 +47,13 @@ def is_mergeable(call: bound.Aggregate) -> bool:
     """Returns whether a call has a small state; otherwise all rows of a group must be on one worker."""
     if (call.distinct and call.function.name not in {"min", "max"}) or call.function.name not in _MERGEABLE:
         return False
-    return lacking(call) is None
+    return unsupported_reason(call) is None
 
 
-def lacking(call: bound.Aggregate) -> str | None:
+def unsupported_reason(call: bound.Aggregate) -> str | None:
     """Returns why a call is evaluated on the host, over whole groups; None if it is lowered."""
     try:
-        _lowered(call)
+        _state(call)
     except NotCarried as error:
         return error.construct
     return None
@@ -65,25 +65,25 @@ def skips_nulls(call: bound.Aggregate) -> bool:
     return (name in _MERGEABLE and name != "single_value") or name in _WHOLE
 
 
-def state_of(call: bound.Aggregate) -> State:
+def aggregate_state(call: bound.Aggregate) -> State:
     """Returns the state of a call; for a call evaluated on the host its value, which the caller computes."""
-    return _lowered(call) if lacking(call) is None else _given(call)
+    return _state(call) if unsupported_reason(call) is None else _host_state(call)
 
 
-def _lowered(call: bound.Aggregate) -> State:
+def _state(call: bound.Aggregate) -> State:
     if call.within_group:
         raise NotCarried(f"{call.function.name} WITHIN GROUP")
     name = call.function.name
     if name == "first_value":
-        return _first(call)
+        return _first_value_state(call)
     if name in _MERGEABLE and not (call.distinct and name not in {"min", "max", "bool_and", "bool_or", "every"}):
         return _MERGEABLE[name](call)
     if call.distinct or name in _WHOLE:
-        return _whole(call)
+        return _whole_group_state(call)
     raise NotCarried(f"aggregate {call.function}")
 
 
-def _counted(call: bound.Aggregate) -> State:
+def _count_state(call: bound.Aggregate) -> State:
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         made = args[0].expr.count() if args else pl.len()
         return [made.cast(pl.Int64).alias(name)]
@@ -95,48 +95,48 @@ def _counted(call: bound.Aggregate) -> State:
     )
 
 
-MOST_SUM = 2**112
+MAX_PARTIAL_SUM = 2**112
 """Partial sums are less: 16,384 of them, one a share, add up to at most 38 digits."""
 
 
-def may_wrap(call: bound.Aggregate | bound.Window, value: Value) -> bool:
+def may_overflow(call: bound.Aggregate | bound.Window, value: Value) -> bool:
     """Returns whether a partial sum of such values may overflow, judged by known bounds alone."""
     if call.function.name not in {"sum", "avg"} or value.type.name != "numeric":
         return False
-    most = _most(value)
-    return most is None or most >= MOST_SUM
+    most = _sum_bound(value)
+    return most is None or most >= MAX_PARTIAL_SUM
 
 
-def checked_sums(held: ComputedFrame, names: Sequence[str]) -> None:
+def check_sums(held: ComputedFrame, names: Sequence[str]) -> None:
     """Raises NotCarried if a sum of values of one of these columns may overflow, for any grouping."""
     for name in names:
-        least, largest = held.least(name), held.largest(name)
-        if least is not None and largest is not None and max(-least, largest) * held.rows >= MOST_SUM:
+        least, largest = held.min_integer(name), held.max_integer(name)
+        if least is not None and largest is not None and max(-least, largest) * held.rows >= MAX_PARTIAL_SUM:
             raise NotCarried("sums that 128 bits may not hold")
 
 
 def is_narrow(value: Value) -> bool:
     """Returns whether 64 bits hold every sum of such values."""
-    most = _most(value)
+    most = _sum_bound(value)
     return most is not None and most < 2**63
 
 
-def _most(value: Value) -> int | None:
+def _sum_bound(value: Value) -> int | None:
     """Returns a bound of the absolute value of any sum of such values; None without bounds."""
     limits = value.bounds or type_bounds(value.type)
-    return None if limits is None else max(-limits[0], limits[1]) * _ROWS
+    return None if limits is None else max(-limits[0], limits[1]) * _MAX_ROWS
 
 
-def _sum_state(value: Value, name: str) -> list[pl.Expr]:
+def _partial_sum(value: Value, name: str) -> list[pl.Expr]:
     held = value.expr.cast(pl.Int64) if is_narrow(value) else value.expr.cast(pl.Int128)
     made = [held.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
     if value.type.carried:
         # A NULL has no display scale, whatever its expression has.
-        made.append(pl.when(value.expr.is_not_null()).then(value.shown).max().alias(name + "s"))
+        made.append(pl.when(value.expr.is_not_null()).then(value.display_scale).max().alias(name + "s"))
     return made
 
 
-def _sum_merged(kind: SqlType, name: str) -> list[pl.Expr]:
+def _merge_sums(kind: SqlType, name: str) -> list[pl.Expr]:
     made = [pl.col(name).sum(), pl.col(name + "n").sum()]
     return [*made, pl.col(name + "s").max()] if kind.carried else made
 
@@ -145,34 +145,34 @@ def _total(name: str) -> pl.Expr:
     return pl.when(pl.col(name + "n") > 0).then(pl.col(name)).otherwise(None)
 
 
-def _summed(call: bound.Aggregate) -> State:
+def _sum_state(call: bound.Aggregate) -> State:
     kind = call.args[0].type
     if kind.name in _FLOATS:
         return _float_state(call, average=False)
     if kind.name not in _INTEGERS | {"numeric", "money"}:
         raise NotCarried(f"sum of {kind.plain}")
 
-    def final(name: str, put_off: PutOff) -> Value:
+    def final(name: str, deferred: DeferredSteps) -> Value:
         total = _total(name)
         if call.type.name in _INTEGERS:
-            return integer(total, call.type, None)
+            return integer_result(total, call.type, None)
         if call.type.name == "money":
-            return replace(integer(total, INT8, None), type=call.type)
+            return replace(integer_result(total, INT8, None), type=call.type)
         others = (("s", pl.col(name + "s")),) if call.type.carried else ()
         return Value(call.type, total, None, (1 - _LIMIT, _LIMIT - 1), others)
 
     def narrow(name: str, held: ComputedFrame) -> Value | None:
-        if not held.rows or not held.narrow(name):
+        if not held.rows or not held.fits_int64(name):
             return None
-        counts = held.least(name + "n")
+        counts = held.min_integer(name + "n")
         total = pl.col(name) if counts is not None and counts > 0 else _total(name)
         others = (("s", pl.col(name + "s")),) if call.type.carried else ()
-        return Value(call.type, total, None, RANGES["int8"], others)
+        return Value(call.type, total, None, INTEGER_RANGES["int8"], others)
 
-    return State(lambda args, name: _sum_state(args[0], name), lambda name: _sum_merged(kind, name), final, narrow)
+    return State(lambda args, name: _partial_sum(args[0], name), lambda name: _merge_sums(kind, name), final, narrow)
 
 
-def _averaged(call: bound.Aggregate) -> State:
+def _avg_state(call: bound.Aggregate) -> State:
     kind = call.args[0].type
     if kind.name in _FLOATS:
         return _float_state(call, average=True)
@@ -180,14 +180,14 @@ def _averaged(call: bound.Aggregate) -> State:
         raise NotCarried(f"avg of {kind.plain}")
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
-    def final(name: str, put_off: PutOff) -> Value:
+    def final(name: str, deferred: DeferredSteps) -> Value:
         filled = pl.when(pl.col(name + "n") > 0).then(pl.col(name + "n")).otherwise(None)
         count = Value(SqlType("int8"), filled, None, (1, 2**62))
         shown = pl.col(name + "s") if kind.carried else pl.lit(scale, pl.Int8)
         total = Value(exact(MAX_DIGITS, scale), _total(name))
-        return put_off.quotient(total, count, shown, call.type).failing(None)
+        return deferred.defer_quotient(total, count, shown, call.type).with_error(None)
 
-    return State(lambda args, name: _sum_state(args[0], name), lambda name: _sum_merged(kind, name), final)
+    return State(lambda args, name: _partial_sum(args[0], name), lambda name: _merge_sums(kind, name), final)
 
 
 def _float_state(call: bound.Aggregate, *, average: bool) -> State:
@@ -199,17 +199,17 @@ def _float_state(call: bound.Aggregate, *, average: bool) -> State:
             value.is_infinite().fill_null(False).cast(pl.Int8).max().alias(name + "i"),
         ]
 
-    def final(name: str, put_off: PutOff) -> Value:
+    def final(name: str, deferred: DeferredSteps) -> Value:
         total = pl.when(pl.col(name + "n") > 0).then(pl.col(name)).otherwise(None)
         made = total / pl.col(name + "n") if average else total
         if call.type.name == "float4":
             made = made.cast(pl.Float32)
-        return Value(call.type, made, fault(made.is_infinite() & (pl.col(name + "i") == 0), OVERFLOW))
+        return Value(call.type, made, error_if(made.is_infinite() & (pl.col(name + "i") == 0), OVERFLOW))
 
     return State(partial, lambda name: [pl.col(name).sum(), pl.col(name + "n").sum(), pl.col(name + "i").max()], final)
 
 
-def _extreme(call: bound.Aggregate) -> State:
+def _extreme_state(call: bound.Aggregate) -> State:
     kind = call.args[0].type
     largest = call.function.name == "max"
     floats = kind.name in _FLOATS
@@ -226,27 +226,27 @@ def _extreme(call: bound.Aggregate) -> State:
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         made = [(suffix, at_end(expr, args[0].expr)) for suffix, expr in args[0].others]
-        first = pick(args[0].expr).cast(lanes(call.type)[""]).alias(name)
+        first = pick(args[0].expr).cast(physical_columns(call.type)[""]).alias(name)
         return [first, *(expr.alias(name + suffix) for suffix, expr in made)]
 
-    def at_end(lane: pl.Expr, key: pl.Expr) -> pl.Expr:
+    def at_end(column: pl.Expr, key: pl.Expr) -> pl.Expr:
         # Of equal values the first row's, as in the embedded engine.
-        return lane.sort_by(key, descending=largest, nulls_last=True, maintain_order=True).first()
+        return column.sort_by(key, descending=largest, nulls_last=True, maintain_order=True).first()
 
-    rest = [suffix for suffix in lanes(kind) if suffix]
+    rest = [suffix for suffix in physical_columns(kind) if suffix]
 
     def merge(name: str) -> list[pl.Expr]:
         others = [at_end(pl.col(name + suffix), pl.col(name)).alias(name + suffix) for suffix in rest]
         return [pick(pl.col(name)).alias(name), *others]
 
-    def final(name: str, put_off: PutOff) -> Value:
+    def final(name: str, deferred: DeferredSteps) -> Value:
         return Value(call.type, pl.col(name), None, limits, tuple((s, pl.col(name + s)) for s in rest))
 
     limits = type_bounds(call.type)
     return State(partial, merge, final)
 
 
-def _boolean(call: bound.Aggregate) -> State:
+def _boolean_state(call: bound.Aggregate) -> State:
     every = call.function.name != "bool_or"
 
     def pick(value: pl.Expr) -> pl.Expr:
@@ -259,26 +259,29 @@ def _boolean(call: bound.Aggregate) -> State:
     )
 
 
-def _single(call: bound.Aggregate) -> State:
+def _single_value_state(call: bound.Aggregate) -> State:
     """The value of a scalar subquery of at most one row: 21000 for more."""
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
-        parts = [(name, args[0].expr.cast(lanes(call.type)[""]))]
+        parts = [(name, args[0].expr.cast(physical_columns(call.type)[""]))]
         parts += [(name + suffix, expr) for suffix, expr in args[0].others]
         return [*(expr.first().alias(at) for at, expr in parts), pl.len().cast(pl.Int64).alias(name + "n")]
 
     def merge(name: str) -> list[pl.Expr]:
-        return [*(_only(name + suffix, kind) for suffix, kind in lanes(call.type).items()), pl.col(name + "n").sum()]
+        return [
+            *(_single_value(name + suffix, kind) for suffix, kind in physical_columns(call.type).items()),
+            pl.col(name + "n").sum(),
+        ]
 
-    def final(name: str, put_off: PutOff) -> Value:
-        others = tuple((suffix, pl.col(name + suffix)) for suffix in lanes(call.type) if suffix)
-        error = fault(pl.col(name + "n") > 1, ROWS)
+    def final(name: str, deferred: DeferredSteps) -> Value:
+        others = tuple((suffix, pl.col(name + suffix)) for suffix in physical_columns(call.type) if suffix)
+        error = error_if(pl.col(name + "n") > 1, ROWS)
         return Value(call.type, pl.col(name), error, type_bounds(call.type), others)
 
     return State(partial, merge, final)
 
 
-def _only(name: str, kind: pl.DataType) -> pl.Expr:
+def _single_value(name: str, kind: pl.DataType) -> pl.Expr:
     """Returns the value of the one state that has one: the others are of no rows, and NULL."""
     value = pl.col(name)
     return value.drop_nulls().first() if kind.is_nested() else value.max()
@@ -287,44 +290,44 @@ def _only(name: str, kind: pl.DataType) -> pl.Expr:
 # -------------------------------------------------------------------------------------------- whole groups
 
 
-def _given(call: bound.Aggregate) -> State:
+def _host_state(call: bound.Aggregate) -> State:
     """Returns the state of a call that was evaluated on the host, whose columns are present."""
-    names = tuple(lanes(call.type))
+    names = tuple(physical_columns(call.type))
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         raise NotCarried(f"aggregate {call.function} of parts of a group")
 
-    def final(name: str, put_off: PutOff) -> Value:
+    def final(name: str, deferred: DeferredSteps) -> Value:
         others = tuple((suffix, pl.col(name + suffix)) for suffix in names if suffix)
         return Value(call.type, pl.col(name), None, type_bounds(call.type), others)
 
     return State(partial, lambda name: [pl.col(name + suffix).first() for suffix in names], final)
 
 
-def _first(call: bound.Aggregate) -> State:
+def _first_value_state(call: bound.Aggregate) -> State:
     """The value of the first row in the call's order."""
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
-        held = [("", args[0].expr.cast(lanes(call.type)[""])), *args[0].others]
-        ordered = [(suffix, _sorted(expr, args[1:], call)) for suffix, expr in held]
+        held = [("", args[0].expr.cast(physical_columns(call.type)[""])), *args[0].others]
+        ordered = [(suffix, _sort(expr, args[1:], call)) for suffix, expr in held]
         return [expr.first().alias(name + suffix) for suffix, expr in ordered]
 
-    return replace(_given(call), partial=partial)
+    return replace(_host_state(call), partial=partial)
 
 
-def _whole(call: bound.Aggregate) -> State:
+def _whole_group_state(call: bound.Aggregate) -> State:
     """Returns the state of an aggregate over all rows of its group at once."""
     name = call.function.name
     compute = _WHOLE.get(name)
     if call.distinct and name in {"count", "sum", "avg"}:
-        return _distinct(call)
+        return _distinct_state(call)
     if compute is None or (call.distinct and not (name == "string_agg" and _sorts_itself(call))):
         raise NotCarried(f"{name}(DISTINCT …)" if call.distinct else f"aggregate {call.function}")
     if name.startswith(("std", "var")) and call.args[0].type.name not in _FLOATS:
         raise NotCarried(f"{name} of exact numbers")
     if name == "string_agg" and not (isinstance(call.args[1], bound.Constant) and isinstance(call.args[1].value, str)):
         raise NotCarried("string_agg of bytea, or with a separator that is no constant")
-    if any(len(lanes(key.expr.type)) > 1 for key in call.order_by):
+    if any(len(physical_columns(key.expr.type)) > 1 for key in call.order_by):
         raise NotCarried(f"{name} ordered by values of several lanes")
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
@@ -337,9 +340,9 @@ def _whole(call: bound.Aggregate) -> State:
     )
 
 
-def _distinct(call: bound.Aggregate) -> State:
+def _distinct_state(call: bound.Aggregate) -> State:
     plain = _MERGEABLE[call.function.name](call)
-    if len(lanes(call.args[0].type)) > 1 and call.function.name != "count":
+    if len(physical_columns(call.args[0].type)) > 1 and call.function.name != "count":
         raise NotCarried("DISTINCT of numerics of varying scale")
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
@@ -357,7 +360,7 @@ Whole = Callable[[Sequence[Value], bound.Aggregate], pl.Expr]
 """From the arguments' values, followed by those of the sort keys, to the aggregate of a group."""
 
 
-def _spread(name: str) -> Whole:
+def _deviation(name: str) -> Whole:
     ddof = 0 if name.endswith("_pop") else 1
 
     def compute(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
@@ -367,14 +370,14 @@ def _spread(name: str) -> Whole:
     return compute
 
 
-def _sorted(expr: pl.Expr, keys: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
+def _sort(expr: pl.Expr, keys: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
     """Sorts a physical column by the call's ORDER BY."""
     # A constant sorts nothing, and its column lacks the group's length.
-    told = [(key.expr, by) for key, by in zip(keys, call.order_by, strict=True) if not key.constant]
-    if not told:
+    sort_keys = [(key.expr, by) for key, by in zip(keys, call.order_by, strict=True) if not key.constant]
+    if not sort_keys:
         return expr
-    down, last = [key.descending for _, key in told], [not key.nulls_first for _, key in told]
-    return expr.sort_by([by for by, _ in told], descending=down, nulls_last=last)
+    down, last = [key.descending for _, key in sort_keys], [not key.nulls_first for _, key in sort_keys]
+    return expr.sort_by([by for by, _ in sort_keys], descending=down, nulls_last=last)
 
 
 def _sorts_itself(call: bound.Aggregate) -> bool:
@@ -382,29 +385,29 @@ def _sorts_itself(call: bound.Aggregate) -> bool:
     return len(call.order_by) == 1 and call.order_by[0].expr == call.args[0] and call.args[0].type.name != "bpchar"
 
 
-def _strings(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
+def _string_agg(args: Sequence[Value], call: bound.Aggregate) -> pl.Expr:
     between = constant_text(args[1])
     if call.distinct:
         texts = args[0].expr.drop_nulls().unique().sort(descending=call.order_by[0].descending)
     else:
-        texts = _sorted(args[0].expr, args[len(call.args) :], call).drop_nulls()
+        texts = _sort(args[0].expr, args[len(call.args) :], call).drop_nulls()
     # Joining no texts, cuDF returns no row and Polars an empty text: max() makes one row.
     return pl.when(texts.len() > 0).then(texts.str.join(between).max()).otherwise(None)
 
 
 _MERGEABLE: dict[str, Callable[[bound.Aggregate], State]] = {
-    "count": _counted,
-    "sum": _summed,
-    "avg": _averaged,
-    "min": _extreme,
-    "max": _extreme,
-    "bool_and": _boolean,
-    "every": _boolean,
-    "bool_or": _boolean,
-    "single_value": _single,
-    "any_value": _extreme,
+    "count": _count_state,
+    "sum": _sum_state,
+    "avg": _avg_state,
+    "min": _extreme_state,
+    "max": _extreme_state,
+    "bool_and": _boolean_state,
+    "every": _boolean_state,
+    "bool_or": _boolean_state,
+    "single_value": _single_value_state,
+    "any_value": _extreme_state,
 }
 _WHOLE: dict[str, Whole] = {
-    "string_agg": _strings,
-    **{name: _spread(name) for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")},
+    "string_agg": _string_agg,
+    **{name: _deviation(name) for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")},
 }

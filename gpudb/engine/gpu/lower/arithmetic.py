@@ -8,10 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.error_codes import DIVISION, OVERFLOW, RANGES, UNDERFLOW, fault, worst
+from gpudb.engine.gpu.lower.error_codes import DIVISION, OVERFLOW, RANGES, UNDERFLOW, error_if, first_error
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import RANGES as LIMITS
-from gpudb.engine.gpu.lower.values import Bounds, Value, quotient, type_bounds
+from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Bounds, Value, divide, type_bounds
 from gpudb.types import SqlType
 
 _FAMILIES = "int2{0} int4{0} int8{0} int24{0} int42{0} int28{0} int82{0} int48{0} int84{0}"
@@ -19,17 +18,17 @@ _FLOATS = "float4{0} float8{0} float48{0} float84{0}"
 _HELD = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}
 
 
-def integer(expr: pl.Expr, kind: SqlType, bounds: Bounds) -> Value:
+def integer_result(expr: pl.Expr, kind: SqlType, bounds: Bounds) -> Value:
     """Returns an integer result computed in sufficient width; checks its range unless `bounds` prove it."""
-    low, high = LIMITS[kind.name]
+    low, high = INTEGER_RANGES[kind.name]
     if bounds is not None and low <= bounds[0] and bounds[1] <= high:
         return Value(kind, expr.cast(_HELD[kind.name]), None, bounds)
-    error = fault((expr < low) | (expr > high), RANGES[kind.name])
+    error = error_if((expr < low) | (expr > high), RANGES[kind.name])
     safe = pl.when((expr >= low) & (expr <= high)).then(expr).otherwise(None)
     return Value(kind, safe.cast(_HELD[kind.name]), error, (low, high))
 
 
-def corners(left: Value, right: Value, op: Callable[[int, int], int]) -> Bounds:
+def result_bounds(left: Value, right: Value, op: Callable[[int, int], int]) -> Bounds:
     """Returns the bounds of a sum, difference or product from its operands' bounds."""
     a, b = left.bounds or type_bounds(left.type), right.bounds or type_bounds(right.type)
     if a is None or b is None:
@@ -38,18 +37,18 @@ def corners(left: Value, right: Value, op: Callable[[int, int], int]) -> Bounds:
     return min(found), max(found)
 
 
-def enough(bounds: Bounds, *values: Value) -> list[pl.Expr]:
+def widen_operands(bounds: Bounds, *values: Value) -> list[pl.Expr]:
     """Casts the operands to the width that a result within `bounds` needs."""
-    wide = bounds is None or max(-bounds[0], bounds[1]) > LIMITS["int8"][1]
+    wide = bounds is None or max(-bounds[0], bounds[1]) > INTEGER_RANGES["int8"][1]
     return [each.expr.cast(pl.Int128 if wide else pl.Int64) for each in values]
 
 
 def _declare_integers(suffix: str, op: Callable[[Any, Any], Any]) -> None:
     @lowers(_FAMILIES.format(suffix))
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        bounds = corners(args[0], args[1], op)
-        left, right = enough(bounds, *args)
-        return integer(op(left, right), kind, bounds)
+        bounds = result_bounds(args[0], args[1], op)
+        left, right = widen_operands(bounds, *args)
+        return integer_result(op(left, right), kind, bounds)
 
 
 _declare_integers("pl", operator.add)
@@ -57,7 +56,7 @@ _declare_integers("mi", operator.sub)
 _declare_integers("mul", operator.mul)
 
 
-def truncated(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+def truncating_divide(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """Truncating integer division; NULL for a divisor of 0."""
     safe = pl.when(right == 0).then(None).otherwise(right)
     floor = left // safe
@@ -70,18 +69,20 @@ def _divide(args: tuple[Value, ...], kind: SqlType) -> Value:
     left, right = args
     known = right.constant and right.bounds is not None and right.bounds[0] not in {0, -1}
     limits = left.bounds or type_bounds(left.type)
-    a, b = enough(None if not known and kind.name == "int8" else (0, 0), left, right)
-    made = integer(truncated(a, b), kind, (min(limits[0], 0), max(limits[1], 0)) if known and limits else None)
-    return made if known else made.failing(worst(made.error, fault((b == 0) & a.is_not_null(), DIVISION)))
+    a, b = widen_operands(None if not known and kind.name == "int8" else (0, 0), left, right)
+    made = integer_result(
+        truncating_divide(a, b), kind, (min(limits[0], 0), max(limits[1], 0)) if known and limits else None
+    )
+    return made if known else made.with_error(first_error(made.error, error_if((b == 0) & a.is_not_null(), DIVISION)))
 
 
 @lowers("int2mod int4mod int8mod mod(int2,int2) mod(int4,int4) mod(int8,int8)")
 def _modulo(args: tuple[Value, ...], kind: SqlType) -> Value:
-    a, b = enough((0, 0), *args)
+    a, b = widen_operands((0, 0), *args)
     # The least bigint divided by -1 overflows; its remainder does not.
     safe = pl.when(b == -1).then(pl.lit(1, pl.Int64)).otherwise(b)
-    rest = a - truncated(a, safe) * safe
-    error = None if args[1].constant and args[1].bounds != (0, 0) else fault((b == 0) & a.is_not_null(), DIVISION)
+    rest = a - truncating_divide(a, safe) * safe
+    error = None if args[1].constant and args[1].bounds != (0, 0) else error_if((b == 0) & a.is_not_null(), DIVISION)
     return Value(kind, rest.cast(_HELD[kind.name]), error, type_bounds(kind))
 
 
@@ -89,8 +90,8 @@ def _modulo(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _minus(args: tuple[Value, ...], kind: SqlType) -> Value:
     limits = args[0].bounds or type_bounds(args[0].type)
     bounds = (-limits[1], -limits[0]) if limits else None
-    (a,) = enough(bounds, args[0])
-    return integer(0 - a, kind, bounds)
+    (a,) = widen_operands(bounds, args[0])
+    return integer_result(0 - a, kind, bounds)
 
 
 @lowers("int2up int4up int8up float4up float8up numeric_uplus")
@@ -102,8 +103,8 @@ def _plus(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
     limits = args[0].bounds or type_bounds(args[0].type)
     bounds = (0, max(-limits[0], limits[1])) if limits else None
-    (a,) = enough(bounds, args[0])
-    return integer(a.abs(), kind, bounds)
+    (a,) = widen_operands(bounds, args[0])
+    return integer_result(a.abs(), kind, bounds)
 
 
 def _declare_bits(name: str, op: Callable[[Any, Any], Any]) -> None:
@@ -125,13 +126,13 @@ def _complement(args: tuple[Value, ...], kind: SqlType) -> Value:
 # -------------------------------------------------------------------------------------------- floats
 
 
-def _float(expr: pl.Expr, kind: SqlType, *operands: pl.Expr) -> Value:
+def _float_result(expr: pl.Expr, kind: SqlType, *operands: pl.Expr) -> Value:
     """Returns a float result: 22003 if finite operands give infinity."""
     made = expr.cast(pl.Float32) if kind.name == "float4" else expr
     finite = operands[0].is_finite()
     for each in operands[1:]:
         finite = finite & each.is_finite()
-    return Value(kind, made, fault(made.is_infinite() & finite, OVERFLOW))
+    return Value(kind, made, error_if(made.is_infinite() & finite, OVERFLOW))
 
 
 def _doubles(args: tuple[Value, ...]) -> list[pl.Expr]:
@@ -141,31 +142,31 @@ def _doubles(args: tuple[Value, ...]) -> list[pl.Expr]:
 @lowers(_FLOATS.format("pl"))
 def _float_add(args: tuple[Value, ...], kind: SqlType) -> Value:
     a, b = _doubles(args)
-    return _float(a + b, kind, a, b)
+    return _float_result(a + b, kind, a, b)
 
 
 @lowers(_FLOATS.format("mi"))
 def _float_subtract(args: tuple[Value, ...], kind: SqlType) -> Value:
     a, b = _doubles(args)
-    return _float(a - b, kind, a, b)
+    return _float_result(a - b, kind, a, b)
 
 
 @lowers(_FLOATS.format("mul"))
 def _float_multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
     a, b = _doubles(args)
-    made = _float(a * b, kind, a, b)
-    return made.failing(worst(made.error, fault((made.expr == 0) & (a != 0) & (b != 0), UNDERFLOW)))
+    made = _float_result(a * b, kind, a, b)
+    return made.with_error(first_error(made.error, error_if((made.expr == 0) & (a != 0) & (b != 0), UNDERFLOW)))
 
 
 @lowers(_FLOATS.format("div"))
 def _float_divide(args: tuple[Value, ...], kind: SqlType) -> Value:
     a, b = _doubles(args)
-    made = _float(quotient(a, b), kind, a)
-    zero = fault((b == 0) & ~a.is_nan(), DIVISION)
-    under = fault((made.expr == 0) & (a != 0) & b.is_finite(), UNDERFLOW)
-    over = fault(made.expr.is_infinite() & a.is_finite() & (b != 0), OVERFLOW)
+    made = _float_result(divide(a, b), kind, a)
+    zero = error_if((b == 0) & ~a.is_nan(), DIVISION)
+    under = error_if((made.expr == 0) & (a != 0) & b.is_finite(), UNDERFLOW)
+    over = error_if(made.expr.is_infinite() & a.is_finite() & (b != 0), OVERFLOW)
     # Division by 0 has only its own error.
-    return made.failing(pl.when(b == 0).then(zero).otherwise(worst(under, over)))
+    return made.with_error(pl.when(b == 0).then(zero).otherwise(first_error(under, over)))
 
 
 @lowers("float4um float8um")

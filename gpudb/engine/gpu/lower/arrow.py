@@ -9,25 +9,27 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.engine.gpu.lower.values import INTERVAL_PARTS, held_arrow, interval, is_keyed, lanes
+from gpudb.engine.gpu.lower.values import INTERVAL_PARTS, interval_value, is_keyed, physical_columns, value_arrow_type
 from gpudb.types import SqlType
 
 
-def to_lanes(array: pa.Array, kind: SqlType, keys: pa.Array | None = None) -> pl.DataFrame:
+def to_physical_columns(array: pa.Array, kind: SqlType, keys: pa.Array | None = None) -> pl.DataFrame:
     """Converts a column to its type's physical columns, each named by its suffix.
 
     `keys` are the comparison keys of keyed types.
     """
-    held = lanes(kind)
+    held = physical_columns(kind)
     if pa.types.is_null(array.type):
         return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
     if is_keyed(kind):
         assert keys is not None
-        return pl.DataFrame({"": series(keys, held[""]), "v": series(_mapped(array, kind, _TO_HELD), held["v"])})
+        return pl.DataFrame(
+            {"": series(keys, held[""]), "v": series(_map_leaves(array, kind, _TO_PHYSICAL), held["v"])}
+        )
     if kind.name == "interval":
-        parts = zip("mdu", _taken_apart(array).flatten(), strict=True)
+        parts = zip("mdu", _split_intervals(array).flatten(), strict=True)
         frame = pl.DataFrame({suffix: series(part, held[suffix]) for suffix, part in parts})
-        return frame.select(interval(kind, *map(pl.col, "mdu")).columns(""))
+        return frame.select(interval_value(kind, *map(pl.col, "mdu")).as_columns(""))
     if kind.carried:
         value, shown = array.flatten()
         if value.null_count:
@@ -52,19 +54,21 @@ def series(array: pa.Array | pa.ChunkedArray, held: pl.DataType) -> pl.Series:
     return made.cast(held).rename("")
 
 
-def column(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
+def to_arrow(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
     """Converts the physical columns under a name to a column of `SqlType.arrow`."""
-    lane = frame[name]
+    key = frame[name]
     if is_keyed(kind):
-        return _mapped(_one(frame[name + "v"].to_arrow()).cast(held_arrow(kind)), kind, _FROM_HELD).cast(kind.arrow)
+        return _map_leaves(
+            _combine(frame[name + "v"].to_arrow()).cast(value_arrow_type(kind)), kind, _FROM_PHYSICAL
+        ).cast(kind.arrow)
     if kind.name == "numeric":
-        shown = _one(frame[name + "s"].to_arrow()).cast(pa.int8()) if kind.carried else None
-        return numerics(_one(lane.cast(pl.Int128).cast(pl.Decimal(38, 0)).to_arrow()), shown, kind)
+        shown = _combine(frame[name + "s"].to_arrow()).cast(pa.int8()) if kind.carried else None
+        return to_numerics(_combine(key.cast(pl.Int128).cast(pl.Decimal(38, 0)).to_arrow()), shown, kind)
     if kind.name == "interval":
-        parts = [_one(frame[name + suffix].to_arrow()) for suffix in "mdu"]
-        mask = pa.array(lane.is_null().to_numpy()) if lane.null_count() else None
-        return _put_together(pa.StructArray.from_arrays(parts, fields=list(INTERVAL_PARTS), mask=mask))
-    array = _one(lane.to_arrow())
+        parts = [_combine(frame[name + suffix].to_arrow()) for suffix in "mdu"]
+        mask = pa.array(key.is_null().to_numpy()) if key.null_count() else None
+        return _join_intervals(pa.StructArray.from_arrays(parts, fields=list(INTERVAL_PARTS), mask=mask))
+    array = _combine(key.to_arrow())
     if kind.labels:
         return pa.array([label.name for label in kind.labels], pa.string()).take(array)
     if kind.name == "timestamptz":
@@ -72,7 +76,7 @@ def column(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
     return array if array.type == kind.arrow else array.cast(kind.arrow)
 
 
-def numerics(digits: pa.Array, shown: pa.Array | list[int] | None, kind: SqlType) -> pa.Array:
+def to_numerics(digits: pa.Array, shown: pa.Array | list[int] | None, kind: SqlType) -> pa.Array:
     """Converts unscaled decimals to numerics; `shown` are the display scales of a carried numeric."""
     held = kind.numeric_digits
     value = digits.view(pa.decimal128(38, held[1])).cast(pa.decimal128(*held))
@@ -83,14 +87,14 @@ def numerics(digits: pa.Array, shown: pa.Array | list[int] | None, kind: SqlType
     return pa.StructArray.from_arrays([value, scales], fields=list(kind.arrow), mask=mask)
 
 
-def _one(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _combine(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 # ------------------------------------------------------------------------------------ intervals and times in parts
 
 
-def _mapped(array: pa.Array, kind: SqlType, changes: Mapping[str, Callable[[pa.Array], pa.Array]]) -> pa.Array:
+def _map_leaves(array: pa.Array, kind: SqlType, changes: Mapping[str, Callable[[pa.Array], pa.Array]]) -> pa.Array:
     """Converts nested values of some types inside a column of a keyed type."""
     if kind.item is not None:
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
@@ -99,16 +103,16 @@ def _mapped(array: pa.Array, kind: SqlType, changes: Mapping[str, Callable[[pa.A
         if not len(items):
             # The offsets of lists that Polars sliced may exceed an empty child, which pyarrow cannot write.
             items = pa.array([], items.type)
-        items = _mapped(items, kind.item, changes)
+        items = _map_leaves(items, kind.item, changes)
         return pa.ListArray.from_arrays(pa.array(offsets), items, mask=array.is_null() if array.null_count else None)
     if kind.fields:
-        parts = [_mapped(part, item, changes) for part, (_, item) in zip(array.flatten(), kind.fields, strict=True)]
+        parts = [_map_leaves(part, item, changes) for part, (_, item) in zip(array.flatten(), kind.fields, strict=True)]
         fields = [pa.field(field.name, part.type) for field, part in zip(kind.arrow, parts, strict=True)]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null() if array.null_count else None)
     return changes[kind.name](array) if kind.name in changes else array
 
 
-def _taken_apart(array: pa.Array) -> pa.StructArray:
+def _split_intervals(array: pa.Array) -> pa.StructArray:
     """Splits intervals into months, days and microseconds."""
     start = array.offset * 16
     raw = np.frombuffer(
@@ -123,7 +127,7 @@ def _taken_apart(array: pa.Array) -> pa.StructArray:
     )
 
 
-def _put_together(array: pa.StructArray) -> pa.Array:
+def _join_intervals(array: pa.StructArray) -> pa.Array:
     """Joins months, days and microseconds into intervals."""
     raw = np.zeros(len(array), dtype=[("m", "<i4"), ("d", "<i4"), ("n", "<i8")])
     months, days, micros = (pc.fill_null(part, 0).to_numpy(zero_copy_only=False) for part in array.flatten())
@@ -132,5 +136,5 @@ def _put_together(array: pa.StructArray) -> pa.Array:
     return pa.Array.from_buffers(pa.month_day_nano_interval(), len(array), [valid, pa.py_buffer(raw.tobytes())])
 
 
-_TO_HELD = {"interval": _taken_apart, "time": lambda array: array.view(pa.int64())}
-_FROM_HELD = {"interval": _put_together, "time": lambda array: array.view(pa.time64("us"))}
+_TO_PHYSICAL = {"interval": _split_intervals, "time": lambda array: array.view(pa.int64())}
+_FROM_PHYSICAL = {"interval": _join_intervals, "time": lambda array: array.view(pa.time64("us"))}

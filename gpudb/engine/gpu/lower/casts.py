@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.arithmetic import integer
+from gpudb.engine.gpu.lower.arithmetic import integer_result
 from gpudb.engine.gpu.lower.dates import to_date, to_timestamp
-from gpudb.engine.gpu.lower.error_codes import LENGTH, RANGES, fault
+from gpudb.engine.gpu.lower.error_codes import LENGTH, RANGES, error_if
 from gpudb.engine.gpu.lower.intervals import of_microseconds, time_of
-from gpudb.engine.gpu.lower.numeric import rounded, to_numeric
-from gpudb.engine.gpu.lower.text_output import text_of
-from gpudb.engine.gpu.lower.values import RANGES as LIMITS
-from gpudb.engine.gpu.lower.values import Value, is_keyed, quotient, type_bounds
+from gpudb.engine.gpu.lower.numeric import round_to_scale, to_numeric
+from gpudb.engine.gpu.lower.text_output import to_text
+from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Value, divide, is_keyed, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType, exact
 
@@ -39,10 +38,10 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
     if target.name == "numeric" and source.name in _INTEGERS | {"numeric"}:
         return to_numeric(value, kind)
     if target.name in _INTEGERS and source.name in _INTEGERS:
-        return integer(value.expr.cast(pl.Int64), kind, value.bounds or type_bounds(source))
+        return integer_result(value.expr.cast(pl.Int64), kind, value.bounds or type_bounds(source))
     if target.name in _INTEGERS and source.name == "numeric":
-        expr, bounds = rounded(value, 0) if value.scale else (value.expr, value.bounds or type_bounds(source))
-        return integer(expr, kind, bounds)
+        expr, bounds = round_to_scale(value, 0) if value.scale else (value.expr, value.bounds or type_bounds(source))
+        return integer_result(expr, kind, bounds)
     if target.name in _INTEGERS and source.name in _FLOATS:
         return _float_to_integer(value, kind)
     if target.name in _INTEGERS and source.name == "bool":
@@ -52,7 +51,7 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
     if target.name in _STRINGS and source.name in _STRINGS:
         return _to_string(value, kind, explicit=explicit)
     if target.name in {"text", "varchar"} and target.length is None:
-        return replace(text_of(value), type=kind)
+        return replace(to_text(value), type=kind)
     if target.modifier == -1 and (target.name, source.name) in _PARTS:
         if source.name == "timestamptz" and not utc:
             raise NotCarried("the time of day in a time zone")
@@ -68,12 +67,12 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
 
 
 def _float_to_integer(value: Value, kind: SqlType) -> Value:
-    low, high = LIMITS[kind.name]
+    low, high = INTEGER_RANGES[kind.name]
     made = _half_even(value.expr.cast(pl.Float64))
     fits = (made >= float(low)) & (made < float(high) + 1)
     held = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}[kind.name]
     safe = pl.when(fits).then(made).otherwise(None)
-    return Value(kind, safe.cast(held), fault(value.expr.is_not_null() & ~fits, RANGES[kind.name]), (low, high))
+    return Value(kind, safe.cast(held), error_if(value.expr.is_not_null() & ~fits, RANGES[kind.name]), (low, high))
 
 
 def _half_even(value: pl.Expr) -> pl.Expr:
@@ -90,7 +89,7 @@ def _to_float(value: Value, kind: SqlType) -> Value:
         # By way of its text, which rounds once; the quotient of two integers below 2⁵³ is also exact.
         limits = value.bounds or type_bounds(value.type)
         if limits is not None and max(-limits[0], limits[1]) < 2**53 and value.scale <= 22:
-            return Value(kind, quotient(value.expr.cast(pl.Float64), pl.lit(float(10**value.scale))).cast(held))
+            return Value(kind, divide(value.expr.cast(pl.Float64), pl.lit(float(10**value.scale))).cast(held))
         made = pl.concat_str(value.expr.cast(pl.String), pl.lit(f"e-{value.scale}")).cast(pl.Float64)
         return Value(kind, made.cast(held))
     raise NotCarried(f"cast from {value.type.plain} to {kind.plain}")
@@ -106,4 +105,4 @@ def _to_string(value: Value, kind: SqlType, *, explicit: bool) -> Value:
         cut = expr.str.head(kind.length)
         return Value(kind, cut.str.strip_chars_end(" ") if kind.name == "bpchar" else cut)
     rest = expr.str.slice(kind.length).str.strip_chars_end(" ")
-    return Value(kind, expr.str.head(kind.length), fault(rest != "", LENGTH))
+    return Value(kind, expr.str.head(kind.length), error_if(rest != "", LENGTH))

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.lower.dates import to_timestamp
-from gpudb.engine.gpu.lower.numeric import comparable
+from gpudb.engine.gpu.lower.numeric import rescale_for_comparison
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value, is_keyed
 from gpudb.plan.errors import NotCarried
@@ -25,7 +25,7 @@ _OPS: dict[str, Operator] = {
     "gt": operator.gt,
     "ge": operator.ge,
 }
-_TURNED: dict[Operator, Operator] = {
+_SWAPPED: dict[Operator, Operator] = {
     operator.eq: operator.eq,
     operator.ne: operator.ne,
     operator.lt: operator.gt,
@@ -44,28 +44,28 @@ KEYED = frozenset(f"{family}{suffix}" for family in _KEYED.split() for suffix in
 """Comparisons of types that compare by a key; keys of two different types are incompatible."""
 
 
-def turned(op: Operator, left: Value, right: Value) -> tuple[Operator, Value, Value]:
+def swap_constant(op: Operator, left: Value, right: Value) -> tuple[Operator, Value, Value]:
     """Swaps operands so that a constant is on the right: beside a column of one value Polars returns a single row.
 
     Source: Polars 1.44, whose cross join with one row produces such columns.
     """
-    return (_TURNED[op], right, left) if left.constant and not right.constant else (op, left, right)
+    return (_SWAPPED[op], right, left) if left.constant and not right.constant else (op, left, right)
 
 
-def compared(op: Operator, left: Value, right: Value) -> Value:
+def compare(op: Operator, left: Value, right: Value) -> Value:
     """Compares two values of one type, or two integers or numerics."""
-    op, left, right = turned(op, left, right)
+    op, left, right = swap_constant(op, left, right)
     if "numeric" in {left.type.name, right.type.name}:
         scale = max(left.scale, right.scale)
-        return Value(BOOL, op(comparable(left, scale), comparable(right, scale)))
+        return Value(BOOL, op(rescale_for_comparison(left, scale), rescale_for_comparison(right, scale)))
     if is_keyed(left.type) and left.type != right.type:
         raise NotCarried(f"{left.type.plain} compared with {right.type.plain}")
     return Value(BOOL, op(left.expr, right.expr))
 
 
-def equal(left: Value, right: Value) -> pl.Expr:
+def equals(left: Value, right: Value) -> pl.Expr:
     """Returns whether two values are equal; NULL if either is NULL."""
-    return compared(operator.eq, left, right).expr
+    return compare(operator.eq, left, right).expr
 
 
 def _declare(suffix: str, op: Operator) -> None:
@@ -74,17 +74,17 @@ def _declare(suffix: str, op: Operator) -> None:
 
     @lowers(" ".join(families))
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        return compared(op, *args)
+        return compare(op, *args)
 
     @lowers(" ".join(f"{family}{suffix}" for family in _FLOATS.split()))
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        told, left, right = turned(op, *args)
-        return Value(BOOL, told(left.expr.cast(pl.Float64), right.expr.cast(pl.Float64)))
+        swapped, left, right = swap_constant(op, *args)
+        return Value(BOOL, swapped(left.expr.cast(pl.Float64), right.expr.cast(pl.Float64)))
 
     @lowers(f"date_{suffix}_timestamp timestamp_{suffix}_date")
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        told, left, right = turned(op, *args)
-        return Value(BOOL, told(to_timestamp(left.expr, left.type), to_timestamp(right.expr, right.type)))
+        swapped, left, right = swap_constant(op, *args)
+        return Value(BOOL, swapped(to_timestamp(left.expr, left.type), to_timestamp(right.expr, right.type)))
 
 
 for _suffix, _op in _OPS.items():

@@ -7,36 +7,38 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.host_fallback import Host, HostStep
-from gpudb.engine.gpu.lower.values import Value, lanes, literal
+from gpudb.engine.gpu.lower.host_fallback import HostFallback, HostStep
+from gpudb.engine.gpu.lower.values import Value, literal_value, physical_columns
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 
 
-def constant(expr: bound.Constant | bound.Parameter, host: Host) -> Value:
+def constant_value(expr: bound.Constant | bound.Parameter, host: HostFallback) -> Value:
     """Returns a constant or parameter with all its physical columns.
 
     NotCarried if one is a list or struct, of which Polars has no literals.
     """
     try:
-        return literal(expr.value if isinstance(expr, bound.Constant) else host.parameters[expr.number - 1], expr.type)
+        return literal_value(
+            expr.value if isinstance(expr, bound.Constant) else host.parameters[expr.number - 1], expr.type
+        )
     except NotCarried:
-        if any(held.is_nested() for held in lanes(expr.type).values()):
+        if any(held.is_nested() for held in physical_columns(expr.type).values()):
             raise
-    first, *rest = _lanes(host.step("v", expr))
+    first, *rest = _evaluate(host.expression_step("v", expr))
     others = tuple((made.name, _literal(made)) for made in rest)
     return Value(expr.type, _literal(first), None, None, others, True)
 
 
-def compared_constant(expr: Any, host: Host) -> Value:
+def comparison_key(expr: Any, host: HostFallback) -> Value:
     """Returns the comparison key alone of a constant of any type, or of an expression of constants."""
-    return Value(expr.type, _literal(_lanes(host.step("v", expr))[0]), constant=True)
+    return Value(expr.type, _literal(_evaluate(host.expression_step("v", expr))[0]), constant=True)
 
 
 @lru_cache(512)
-def _lanes(step: HostStep) -> list[pl.Series]:
+def _evaluate(step: HostStep) -> list[pl.Series]:
     """Returns the physical columns of a step that reads no columns, for one row."""
-    return step.of(pl.DataFrame({"c": [None]})).get_columns()
+    return step.evaluate(pl.DataFrame({"c": [None]})).get_columns()
 
 
 def _literal(made: pl.Series) -> pl.Expr:

@@ -18,13 +18,13 @@ def counted_row(call: bound.Aggregate) -> bound.Row | None:
     return arg if isinstance(arg, bound.Row) and arg.items else None
 
 
-def firsts(
+def mark_first_rows(
     lazy: pl.LazyFrame, keys: Sequence[str], fields: Sequence[str], there: str, made: str, frames: Backend
 ) -> pl.LazyFrame:
     """Adds a column `made` that is true in the first of each group's rows with equal `fields`, and NULL elsewhere.
 
     Only rows whose column `there` is true count.
     """
-    held = frames.held(lazy.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))).lazy
+    held = frames.compute(lazy.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))).lazy
     first = held.filter(pl.col(there)).group_by([*keys, *fields]).agg(pl.col("row").min())
     return held.join(first.select("row", pl.lit(True).alias(made)), on="row", how="left").drop("row")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.error_codes import CALENDAR, DATE, fault
+from gpudb.engine.gpu.lower.error_codes import CALENDAR, DATE, error_if
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.text_output import YEAR_1, YEAR_10000
-from gpudb.engine.gpu.lower.values import Value, interval, quotient
+from gpudb.engine.gpu.lower.values import Value, divide, interval_value
 from gpudb.functions.fields import UNITS
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
@@ -23,7 +23,7 @@ def _no_year_zero(year: pl.Expr) -> pl.Expr:
     return pl.when(year > 0).then(year).otherwise(year - 1)
 
 
-def _counted_years(year: pl.Expr, size: int) -> pl.Expr:
+def _count_periods(year: pl.Expr, size: int) -> pl.Expr:
     """Returns a year's century or millennium: the first starts with year 1, the one before it is -1."""
     return pl.when(year > 0).then((year + (size - 1)) // size).otherwise(0 - (size - year) // size)
 
@@ -46,8 +46,8 @@ _FIELDS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "dow": lambda value: value.dt.weekday() % 7,
     "isodow": lambda value: value.dt.weekday(),
     "decade": lambda value: value.dt.year() // 10,
-    "century": lambda value: _counted_years(value.dt.year(), 100),
-    "millennium": lambda value: _counted_years(value.dt.year(), 1000),
+    "century": lambda value: _count_periods(value.dt.year(), 100),
+    "millennium": lambda value: _count_periods(value.dt.year(), 1000),
 }
 _OF_DAYS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "epoch": lambda days: days * 86_400,
@@ -56,7 +56,7 @@ _OF_DAYS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
 _OF_ZONES = {"timezone", "timezone_hour", "timezone_minute"}
 
 
-_WITHIN = {"second": 6, "milliseconds": 3, "microseconds": 0, "epoch": 6}
+_SUBSECOND_SCALES = {"second": 6, "milliseconds": 3, "microseconds": 0, "epoch": 6}
 """Fields with decimals: their scale in microseconds."""
 
 
@@ -66,11 +66,11 @@ _CALENDAR_DAYS = 11_200_000
 """libcudf's years have 16 bits: it supports fields within this many days of 1970."""
 
 
-def known(value: Value) -> pl.Expr:
+def calendar_error(value: Value) -> pl.Expr:
     """Returns the error code of timestamps whose fields are not supported here."""
     days = value.type.name == "date"
     count, limit = (pl.Int32, _CALENDAR_DAYS) if days else (pl.Int64, _CALENDAR_DAYS * DAY)
-    return fault(value.expr.cast(count).abs() > limit, CALENDAR)
+    return error_if(value.expr.cast(count).abs() > limit, CALENDAR)
 
 
 @lowers("to_timestamp(float8)")
@@ -80,10 +80,10 @@ def _from_epoch(args: tuple[Value, ...], kind: SqlType) -> Value:
     inside = seconds.abs() <= _CALENDAR_DAYS * 86_400
     since = (pl.when(inside).then(seconds).otherwise(None) - _YEAR_2000) * 1e6
     made = since.round(0, mode="half_to_even").cast(pl.Int64) + _YEAR_2000 * 1_000_000
-    return Value(kind, made.cast(pl.Datetime("us")), fault(~inside, CALENDAR))
+    return Value(kind, made.cast(pl.Datetime("us")), error_if(~inside, CALENDAR))
 
 
-def name_of(value: Value) -> str:
+def field_name(value: Value) -> str:
     """Returns the field that a constant names."""
     name = constant_text(value).strip().lower()
     return UNITS.get(name, name)
@@ -97,7 +97,7 @@ def _microseconds(name: str, value: pl.Expr) -> pl.Expr:
 
 
 def _field(args: tuple[Value, ...]) -> pl.Expr:
-    name = name_of(args[0])
+    name = field_name(args[0])
     if name in _OF_DAYS and args[1].type.name == "date":
         return _OF_DAYS[name](args[1].expr.cast(pl.Int32).cast(pl.Int64))
     if name in _OF_ZONES and args[1].type.name == "timestamptz":
@@ -112,26 +112,26 @@ def _field(args: tuple[Value, ...]) -> pl.Expr:
 
 @lowers("extract(text,date) extract(text,timestamp)")
 def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
-    name = name_of(args[0])
-    if name in _WITHIN and args[1].type.name != "date":
-        if kind.carried or kind.numeric_digits[1] != _WITHIN[name]:
+    name = field_name(args[0])
+    if name in _SUBSECOND_SCALES and args[1].type.name != "date":
+        if kind.carried or kind.numeric_digits[1] != _SUBSECOND_SCALES[name]:
             raise NotCarried(f"extract({name}) as {kind.plain}")
         most = 10**19 if name == "epoch" else 60_000_000
-        return Value(kind, _microseconds(name, args[1].expr), known(args[1]), (-most, most))
+        return Value(kind, _microseconds(name, args[1].expr), calendar_error(args[1]), (-most, most))
     digits = 10 ** kind.numeric_digits[1]
     made = _field(args).cast(pl.Int64) * digits
     shown = ((("s", pl.lit(0, pl.Int8)),)) if kind.carried else ()
     most = 2**31 * 86_400 if name in _OF_DAYS else 300_000
-    return Value(kind, made, known(args[1]), (-most * digits, most * digits), shown)
+    return Value(kind, made, calendar_error(args[1]), (-most * digits, most * digits), shown)
 
 
 @lowers("date_part(text,date) date_part(text,timestamp)")
 def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
-    name = name_of(args[0])
-    if name in _WITHIN and args[1].type.name != "date":
+    name = field_name(args[0])
+    if name in _SUBSECOND_SCALES and args[1].type.name != "date":
         made = _microseconds(name, args[1].expr).cast(pl.Float64)
-        return Value(kind, quotient(made, pl.lit(float(10 ** _WITHIN[name]))), known(args[1]))
-    return Value(kind, _field(args).cast(pl.Float64), known(args[1]))
+        return Value(kind, divide(made, pl.lit(float(10 ** _SUBSECOND_SCALES[name]))), calendar_error(args[1]))
+    return Value(kind, _field(args).cast(pl.Float64), calendar_error(args[1]))
 
 
 _UNITS = {"day": "1d", "hour": "1h", "minute": "1m", "second": "1s"}
@@ -156,10 +156,10 @@ def _truncate(args: tuple[Value, ...], kind: SqlType) -> Value:
     value = args[1].expr
     if unit in _DAYS_INTO:
         days = value.cast(pl.Date).cast(pl.Int32).cast(pl.Int64) - _DAYS_INTO[unit](value)
-        return Value(kind, (days * DAY).cast(pl.Datetime("us")), known(args[1]))
+        return Value(kind, (days * DAY).cast(pl.Datetime("us")), calendar_error(args[1]))
     if unit not in _UNITS:
         raise NotCarried(f"date_trunc({unit})")
-    return Value(kind, value.dt.truncate(_UNITS[unit]), known(args[1]))
+    return Value(kind, value.dt.truncate(_UNITS[unit]), calendar_error(args[1]))
 
 
 _FORMATS = {"YYYY": "%Y", "DDD": "%j", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S"}
@@ -182,63 +182,63 @@ def _to_char(args: tuple[Value, ...], kind: SqlType) -> Value:
     there = (micros >= YEAR_1 * DAY) & (micros < YEAR_10000 * DAY)
     safe = pl.when(there).then(value).otherwise(None)
     text = safe.dt.to_string(made) if "%" in made else pl.when(value.is_null()).then(None).otherwise(pl.lit(made))
-    return Value(kind, text, fault(~there, CALENDAR))
+    return Value(kind, text, error_if(~there, CALENDAR))
 
 
 _FIRST, _LAST = -2_440_588, 2_145_031_948
 """PostgreSQL's first and last date, in days since 1970."""
 
 
-_ENDLESS = {"date": 2**31 - 1, "timestamp": 2**63 - 1}
+_INFINITY = {"date": 2**31 - 1, "timestamp": 2**63 - 1}
 """The representation of infinity, in days or microseconds since 1970; negated for -infinity."""
 
 
-def endless(value: Value) -> pl.Expr:
+def is_infinite(value: Value) -> pl.Expr:
     """Returns whether a date or timestamp is infinite."""
     days = value.type.name == "date"
-    return value.expr.cast(pl.Int32 if days else pl.Int64).abs() == _ENDLESS["date" if days else "timestamp"]
+    return value.expr.cast(pl.Int32 if days else pl.Int64).abs() == _INFINITY["date" if days else "timestamp"]
 
 
 def to_timestamp(expr: pl.Expr, source: SqlType) -> pl.Expr:
     """Converts a date or timestamp to a timestamp."""
-    return expr if source.name != "date" else _recounted(expr, pl.Int32(), "date", pl.Datetime("us"), "timestamp")
+    return expr if source.name != "date" else _convert_count(expr, pl.Int32(), "date", pl.Datetime("us"), "timestamp")
 
 
 def to_date(expr: pl.Expr, source: SqlType) -> pl.Expr:
     """Converts a date or timestamp to a date."""
-    return expr if source.name == "date" else _recounted(expr, pl.Int64(), "timestamp", pl.Date(), "date")
+    return expr if source.name == "date" else _convert_count(expr, pl.Int64(), "timestamp", pl.Date(), "date")
 
 
-def _recounted(expr: pl.Expr, counted: pl.DataType, source: str, held: pl.DataType, target: str) -> pl.Expr:
+def _convert_count(expr: pl.Expr, counted: pl.DataType, source: str, held: pl.DataType, target: str) -> pl.Expr:
     count = expr.cast(counted)
-    endless = pl.when(count > 0).then(_ENDLESS[target]).otherwise(-_ENDLESS[target])
-    whole = endless.cast(pl.Int32 if target == "date" else pl.Int64).cast(held)
-    return pl.when(count.abs() == _ENDLESS[source]).then(whole).otherwise(expr.cast(held))
+    infinity = pl.when(count > 0).then(_INFINITY[target]).otherwise(-_INFINITY[target])
+    whole = infinity.cast(pl.Int32 if target == "date" else pl.Int64).cast(held)
+    return pl.when(count.abs() == _INFINITY[source]).then(whole).otherwise(expr.cast(held))
 
 
-def _moved_days(args: tuple[Value, ...], sign: int, kind: SqlType) -> Value:
+def _add_days_checked(args: tuple[Value, ...], sign: int, kind: SqlType) -> Value:
     days = args[0].expr.cast(pl.Int32).cast(pl.Int64) + sign * args[1].expr.cast(pl.Int64)
     there = (days >= _FIRST) & (days <= _LAST)
-    stays = endless(args[0]) & days.is_not_null()
+    stays = is_infinite(args[0]) & days.is_not_null()
     made = pl.when(there).then(days).otherwise(None).cast(pl.Int32).cast(pl.Date)
     made, there = pl.when(stays).then(args[0].expr).otherwise(made), there | stays
-    return Value(kind, made, fault(~there, DATE))
+    return Value(kind, made, error_if(~there, DATE))
 
 
 @lowers("date_pli")
 def _add_days(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return _moved_days(args, 1, kind)
+    return _add_days_checked(args, 1, kind)
 
 
 @lowers("date_mii")
 def _subtract_days(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return _moved_days(args, -1, kind)
+    return _add_days_checked(args, -1, kind)
 
 
 @lowers("date_mi")
 def _days_between(args: tuple[Value, ...], kind: SqlType) -> Value:
     made = args[0].expr.cast(pl.Int32) - args[1].expr.cast(pl.Int32)
-    return Value(kind, made, fault(endless(args[0]) | endless(args[1]), CALENDAR))
+    return Value(kind, made, error_if(is_infinite(args[0]) | is_infinite(args[1]), CALENDAR))
 
 
 @lowers("timestamp_mi timestamptz_mi")
@@ -246,16 +246,16 @@ def _between(args: tuple[Value, ...], kind: SqlType) -> Value:
     one, other = (each.expr.cast(pl.Int64) for each in args)
     micros = one - other
     wrapped = ((one < 0) != (other < 0)) & ((micros < 0) != (one < 0))
-    beyond = fault(endless(args[0]) | endless(args[1]) | wrapped, CALENDAR)
+    beyond = error_if(is_infinite(args[0]) | is_infinite(args[1]) | wrapped, CALENDAR)
     # As PostgreSQL does: whole days and a rest, both of one sign.
     size = micros.abs()
     sign = pl.when(micros < 0).then(-1).otherwise(1)
     days = (size // DAY * sign).cast(pl.Int32)
     months = pl.when(micros.is_null()).then(None).otherwise(pl.lit(0, pl.Int32))
-    return interval(kind, months, days, size % DAY * sign).failing(beyond)
+    return interval_value(kind, months, days, size % DAY * sign).with_error(beyond)
 
 
-def _moved(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:
+def _move_by_interval(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:
     def move(args: tuple[Value, ...], kind: SqlType) -> Value:
         value, span = args
         start = to_timestamp(value.expr, value.type)
@@ -263,11 +263,11 @@ def _moved(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:
             months, days, micros = pl.select([span.part(part).alias(part) for part in "mdu"]).row(0)
             if months is None:
                 return Value(kind, pl.lit(None, pl.Datetime("us")))
-            endless = start.cast(pl.Int64).abs() == _ENDLESS["timestamp"]
-            finite = pl.when(endless).then(None).otherwise(start)
+            infinity = start.cast(pl.Int64).abs() == _INFINITY["timestamp"]
+            finite = pl.when(infinity).then(None).otherwise(start)
             made = finite.dt.offset_by(f"{sign * months}mo") if months else finite
             made = made + pl.lit(sign * (days * DAY + micros), pl.Int64).cast(pl.Duration("us"))
-            return Value(kind, pl.when(endless).then(start).otherwise(made))
+            return Value(kind, pl.when(infinity).then(start).otherwise(made))
         raise NotCarried("moving a timestamp by an interval that is no constant")
 
     return move
@@ -275,9 +275,9 @@ def _moved(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:
 
 @lowers("integer_pl_date")
 def _days_after(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return _moved_days((args[1], args[0]), 1, kind)
+    return _add_days_checked((args[1], args[0]), 1, kind)
 
 
-lowers("interval_pl_date interval_pl_timestamp")(lambda args, kind: _moved(1)((args[1], args[0]), kind))
-lowers("date_pl_interval timestamp_pl_interval")(_moved(1))
-lowers("date_mi_interval timestamp_mi_interval")(_moved(-1))
+lowers("interval_pl_date interval_pl_timestamp")(lambda args, kind: _move_by_interval(1)((args[1], args[0]), kind))
+lowers("date_pl_interval timestamp_pl_interval")(_move_by_interval(1))
+lowers("date_mi_interval timestamp_mi_interval")(_move_by_interval(-1))

@@ -8,61 +8,61 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
-from gpudb.engine.gpu.lower.error_codes import DIVISION, fault
-from gpudb.engine.gpu.lower.host_fallback import Host, HostStep
-from gpudb.engine.gpu.lower.quotients import Quotient
-from gpudb.engine.gpu.lower.values import Value, lanes, type_bounds
+from gpudb.engine.gpu.lower.error_codes import DIVISION, error_if
+from gpudb.engine.gpu.lower.host_fallback import HostFallback, HostStep
+from gpudb.engine.gpu.lower.quotients import QuotientStep
+from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
 from gpudb.types import MAX_DIGITS, SqlType
 
 _LIMIT = 10**MAX_DIGITS
 
 
 @dataclass
-class PutOff:
+class DeferredSteps:
     """The deferred steps of expressions over one frame; names of their columns start with `prefix`."""
 
     prefix: str = "h"
-    steps: list[Quotient | HostStep] = field(default_factory=list)
-    _hosted: list[tuple[Any, Value]] = field(default_factory=list)
+    steps: list[QuotientStep | HostStep] = field(default_factory=list)
+    _host_values: list[tuple[Any, Value]] = field(default_factory=list)
 
-    def quotient(self, dividend: Value, divisor: Value, shown: pl.Expr, kind: SqlType) -> Value:
+    def defer_quotient(self, dividend: Value, divisor: Value, shown: pl.Expr, kind: SqlType) -> Value:
         """Defers a carried quotient; returns its future columns. 22012 for a divisor of 0."""
         name = f"{self.prefix}{len(self.steps)}"
-        self.steps.append(Quotient(name, dividend, divisor, shown))
+        self.steps.append(QuotientStep(name, dividend, divisor, shown))
         known = divisor.constant and divisor.bounds != (0, 0)
-        error = None if known else fault((divisor.expr == 0) & dividend.expr.is_not_null(), DIVISION)
+        error = None if known else error_if((divisor.expr == 0) & dividend.expr.is_not_null(), DIVISION)
         return Value(kind, pl.col(name), error, (1 - _LIMIT, _LIMIT - 1), (("s", pl.col(name + "s")),))
 
-    def hosted(self, host: Host, expr: Any) -> Value:
+    def defer_to_host(self, host: HostFallback, expr: Any) -> Value:
         """Defers an expression to the host; returns its future columns. The step raises its errors."""
-        for known, value in self._hosted:
+        for known, value in self._host_values:
             if known == expr:
                 return value
         kind = expr.type
-        step = host.step(f"{self.prefix}{len(self.steps)}", expr)
+        step = host.expression_step(f"{self.prefix}{len(self.steps)}", expr)
         self.steps.append(step)
-        others = tuple((suffix, pl.col(step.name + suffix)) for suffix in lanes(kind) if suffix)
+        others = tuple((suffix, pl.col(step.name + suffix)) for suffix in physical_columns(kind) if suffix)
         value = Value(kind, pl.col(step.name), None, type_bounds(kind), others)
-        self._hosted.append((expr, value))
+        self._host_values.append((expr, value))
         return value
 
-    def mark(self) -> tuple[int, int]:
-        """Returns a savepoint for `back_to`."""
-        return len(self.steps), len(self._hosted)
+    def savepoint(self) -> tuple[int, int]:
+        """Returns a savepoint for `roll_back`."""
+        return len(self.steps), len(self._host_values)
 
-    def back_to(self, mark: tuple[int, int]) -> None:
+    def roll_back(self, savepoint: tuple[int, int]) -> None:
         """Removes the steps added since a savepoint."""
-        del self.steps[mark[0] :]
-        del self._hosted[mark[1] :]
+        del self.steps[savepoint[0] :]
+        del self._host_values[savepoint[1] :]
 
-    def computed(self, lazy: pl.LazyFrame, frames: Backend) -> ComputedFrame:
+    def run(self, lazy: pl.LazyFrame, frames: Backend) -> ComputedFrame:
         """Collects the frame and adds every step's columns."""
-        made = frames.held(lazy)
+        made = frames.compute(lazy)
         for each in self.steps:
-            made = each.added(made, frames)
+            made = each.add_to(made, frames)
         return made
 
     @property
     def columns(self) -> list[str]:
         """The columns that the steps add."""
-        return [name for each in self.steps for name in each.lanes]
+        return [name for each in self.steps for name in each.output_names]

@@ -9,7 +9,7 @@ import polars as pl
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotCarried
 
-_FAULTS: tuple[tuple[str, str], ...] = (
+_ERRORS: tuple[tuple[str, str], ...] = (
     ("successful_completion", ""),
     ("division_by_zero", "division by zero"),
     ("numeric_value_out_of_range", "smallint out of range"),
@@ -53,25 +53,25 @@ Error = pl.Expr | None
 """The code of each row as Int8; None for an expression that cannot fail."""
 
 
-def raised(code: int) -> SqlError | NotCarried:
+def to_exception(code: int) -> SqlError | NotCarried:
     """Returns the exception for a code."""
     if code == CALENDAR:
         return NotCarried("a date or timestamp beyond the workers' calendar")
-    condition, message = _FAULTS[code]
+    condition, message = _ERRORS[code]
     return SqlError.of(condition, message)
 
 
-def fault(when: pl.Expr, code: int) -> pl.Expr:
+def error_if(when: pl.Expr, code: int) -> pl.Expr:
     """Returns the code where a condition is true, 0 elsewhere."""
     return pl.when(when).then(pl.lit(code, pl.Int8)).otherwise(pl.lit(0, pl.Int8))
 
 
-def worst(*errors: Error) -> Error:
+def first_error(*errors: Error) -> Error:
     """Returns the first code of each row that is not 0."""
     found = [each for each in errors if each is not None]
     return reduce(lambda rest, each: pl.when(each != 0).then(each).otherwise(rest), reversed(found)) if found else None
 
 
-def masked(error: Error, where: pl.Expr) -> Error:
+def mask_error(error: Error, where: pl.Expr) -> Error:
     """Returns the codes of the rows where a condition is true, 0 elsewhere."""
     return None if error is None else pl.when(where).then(error).otherwise(pl.lit(0, pl.Int8))

@@ -6,16 +6,16 @@ import polars as pl
 
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS
 
-LEFT = 127
+NOT_COMPUTED = 127
 """Marks a quotient that expressions cannot compute, in the column of display scales."""
-_DIGITS = 17
+_MAX_DIGITS = 17
 """Maximal number of digits of an operand."""
 _SIGNIFICANT = 16
 _ROOM = 4.0e37
 """Less than half of 2¹²⁷, by more than the error of floating point."""
 
 
-def quotients(parts: pl.LazyFrame, a_scale: int, b_scale: int) -> pl.LazyFrame:
+def exact_quotients(parts: pl.LazyFrame, a_scale: int, b_scale: int) -> pl.LazyFrame:
     """Returns the quotients a / b of a frame's columns of unscaled digits; `s` is the operands' display scale.
 
     Columns: `v` (Int128 with CARRIED_SCALE decimals) and `t` (Int8, the display scale), as
@@ -23,7 +23,7 @@ def quotients(parts: pl.LazyFrame, a_scale: int, b_scale: int) -> pl.LazyFrame:
     the value needs more than 128 bits.
     """
     a, b = pl.col("a"), pl.col("b")
-    limit = 10**_DIGITS
+    limit = 10**_MAX_DIGITS
     fits = (a < limit) & (a > -limit) & (b < limit) & (b > -limit)
     # A column per step: an expression that is used repeatedly would grow with every use.
     parts = parts.select("a", "b", pl.col("s").cast(pl.Int32), n=a.is_null() | b.is_null() | (b == 0), fits=fits)
@@ -50,7 +50,9 @@ def quotients(parts: pl.LazyFrame, a_scale: int, b_scale: int) -> pl.LazyFrame:
     room = (p >= 0) & (p < 32) & (x.cast(pl.Float64) * 10.0 ** p.cast(pl.Float64) < _ROOM) & (ratio < 1.0e17)
     parts = parts.with_columns(room.alias("room"))
     parts = parts.with_columns(pl.when(pl.col("room")).then(p).otherwise(0).cast(pl.Int32).alias("p"))
-    parts = parts.with_columns(u=x.cast(pl.Int128) * _tens(p), e=_tens(CARRIED_SCALE - c), y=y.cast(pl.Int128))
+    parts = parts.with_columns(
+        u=x.cast(pl.Int128) * _power_of_ten(p), e=_power_of_ten(CARRIED_SCALE - c), y=y.cast(pl.Int128)
+    )
     u, e = pl.col("u"), pl.col("e")
     parts = parts.with_columns(m=(u + u + y) // (y + y) * e)
     m = pl.col("m")
@@ -59,7 +61,7 @@ def quotients(parts: pl.LazyFrame, a_scale: int, b_scale: int) -> pl.LazyFrame:
     value = pl.when(done).then(pl.when(negative).then(0 - m).otherwise(m)).otherwise(None)
     # Zero may display more decimals than a quotient.
     zero = pl.when(pl.col("k") < MAX_DIGITS).then(pl.col("k")).otherwise(MAX_DIGITS)
-    shown = pl.when(pl.col("n")).then(0).when(~done).then(LEFT).when(pl.col("one") == 0).then(zero).otherwise(c)
+    shown = pl.when(pl.col("n")).then(0).when(~done).then(NOT_COMPUTED).when(pl.col("one") == 0).then(zero).otherwise(c)
     return parts.select(value.cast(pl.Int128).alias("v"), shown.cast(pl.Int8).alias("t"))
 
 
@@ -72,7 +74,7 @@ def _leading(value: pl.Expr, scale: int) -> tuple[pl.Expr, pl.Expr]:
     below = (lowest - scale) // 4 - 1
     weight: pl.Expr = pl.lit(below, pl.Int32)
     digit = value * 10 ** (4 - lowest) if lowest else pl.lit(0, pl.Int64)
-    for place, power in enumerate(range(lowest, _DIGITS + 1, 4), 1):
+    for place, power in enumerate(range(lowest, _MAX_DIGITS + 1, 4), 1):
         reached = value >= 10**power
         weight = pl.when(reached).then(pl.lit(below + place, pl.Int32)).otherwise(weight)
         digit = pl.when(reached).then(value // 10**power).otherwise(digit)
@@ -80,7 +82,7 @@ def _leading(value: pl.Expr, scale: int) -> tuple[pl.Expr, pl.Expr]:
     return pl.when(empty).then(0).otherwise(weight).cast(pl.Int32), pl.when(empty).then(0).otherwise(digit)
 
 
-def _tens(power: pl.Expr) -> pl.Expr:
+def _power_of_ten(power: pl.Expr) -> pl.Expr:
     """Returns 10 to a power from 0 to 31, in 128 bits."""
     made = pl.lit(1, pl.Int64).cast(pl.Int128)
     for bit in range(5):

@@ -22,9 +22,9 @@ from gpudb.duckdb.instance import Instance
 from gpudb.duckdb.output_casts import cast_output, output_type
 from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
-from gpudb.engine.gpu.lower.arrow import column, to_lanes
+from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
 from gpudb.engine.gpu.lower.sort_keys import sort_key
-from gpudb.engine.gpu.lower.values import is_keyed, lanes
+from gpudb.engine.gpu.lower.values import is_keyed, physical_columns
 from gpudb.errors import FeatureNotSupported
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
@@ -32,18 +32,18 @@ from gpudb.sql.traverse import walk
 from gpudb.storage.iceberg.column_layout import restored, stored_duckdb
 from gpudb.types import INT8, SqlType
 
-SLICE = 1 << 18
+SLICE_ROWS = 1 << 18
 """Rows of a slice sent to the host."""
 _MEMORY = "1GiB"
 _UTC = {"UTC", "ETC/UTC", "GMT", "ETC/GMT"}
-_ELSEWHERE = (
+_NOT_PER_ROW = (
     bound.Aggregate, bound.Window, bound.Grouping, bound.SetReturning, bound.ScalarSubquery, bound.ArraySubquery,
     bound.Exists, bound.AnySubquery, bound.Default,
 )  # fmt: skip
 
 
 @dataclass
-class Host:
+class HostFallback:
     """The host side of a statement: its parameters and time zone. `used` names the constructs that fell back.
 
     If `dry`, nothing is computed: only whether the host supports the expressions is checked.
@@ -59,29 +59,29 @@ class Host:
         """Whether the session's time zone is UTC."""
         return self.timezone.upper() in _UTC
 
-    def step(self, name: str, expr: Any) -> HostStep:
+    def expression_step(self, name: str, expr: Any) -> HostStep:
         """Returns the step that evaluates an expression into the physical columns under a name.
 
         NotCarried if the value depends on more than one row, or the expression is volatile.
         """
-        columns = _read((expr,), _ELSEWHERE)
-        return HostStep(name, expr.type, self._rendered(expr, expr.type), columns, self.timezone)
+        columns = _read_columns((expr,), _NOT_PER_ROW)
+        return HostStep(name, expr.type, self._render(expr, expr.type), columns, self.timezone)
 
-    def calls(self, calls: Sequence[bound.Aggregate] | Sequence[bound.Window]) -> HostCalls:
-        """Returns the step that evaluates aggregates of groups, or window functions; NotCarried as for `step`."""
-        columns = _read(calls, _ELSEWHERE[2:])
-        sql = tuple(self._rendered(call, call.type) for call in calls)
+    def calls_step(self, calls: Sequence[bound.Aggregate] | Sequence[bound.Window]) -> HostCalls:
+        """Returns the step that evaluates aggregates of groups, or window functions; NotCarried as above."""
+        columns = _read_columns(calls, _NOT_PER_ROW[2:])
+        sql = tuple(self._render(call, call.type) for call in calls)
         grouped = isinstance(calls[0], bound.Aggregate)
         return HostCalls(tuple(call.type for call in calls), sql, columns, self.timezone, grouped)
 
-    def rows(self, call: bound.SetReturning) -> HostRows:
-        """Returns the step that evaluates a set-returning function; NotCarried as for `step`."""
-        columns = _read(call.args, _ELSEWHERE)
-        return HostRows(call.type, self._rendered(call, call.type), columns, self.timezone)
+    def rows_step(self, call: bound.SetReturning) -> HostRows:
+        """Returns the step that evaluates a set-returning function; NotCarried as for `expression_step`."""
+        columns = _read_columns(call.args, _NOT_PER_ROW)
+        return HostRows(call.type, self._render(call, call.type), columns, self.timezone)
 
-    def _rendered(self, expr: Any, kind: SqlType) -> str:
+    def _render(self, expr: Any, kind: SqlType) -> str:
         """Renders an expression over `f` as SQL, with one value of `SqlType.duckdb`."""
-        lanes(kind)
+        physical_columns(kind)
         renderer = ExpressionRenderer(lambda each: f"f.c{each.index}", _no_query, self.parameters)
         try:
             sql = renderer.render_packed(expr)
@@ -96,14 +96,14 @@ Columns = tuple[tuple[int, SqlType], ...]
 """Columns of a frame, by index and type."""
 
 
-def _read(exprs: Sequence[Any], elsewhere: tuple[type, ...]) -> Columns:
+def _read_columns(exprs: Sequence[Any], excluded: tuple[type, ...]) -> Columns:
     """Returns the columns that expressions read; NotCarried if the expressions depend on anything else."""
     columns: dict[int, SqlType] = {}
     nodes = [node for expr in exprs for node in walk(expr)]
     inside = {node.rel for node in nodes if isinstance(node, bound.Let | bound.Fold)}
     inside |= {node.item for node in nodes if isinstance(node, bound.Fold)}
     for node in nodes:
-        if isinstance(node, elsewhere):
+        if isinstance(node, excluded):
             raise NotCarried(type(node).__name__)
         if isinstance(node, bound.Call) and node.function.volatile:
             raise NotCarried(f"function {node.function}, whose value changes from row to row")
@@ -114,10 +114,10 @@ def _read(exprs: Sequence[Any], elsewhere: tuple[type, ...]) -> Columns:
     return tuple(columns.items())
 
 
-def _given(frame: pl.DataFrame, columns: Columns) -> tuple[pa.Table, str]:
+def _input_table(frame: pl.DataFrame, columns: Columns) -> tuple[pa.Table, str]:
     """Returns a frame's columns as an Arrow table, and the SQL that reads them from `held` as DuckDB types."""
-    arrays = {f"c{index}": column(frame, f"c{index}", kind) for index, kind in columns}
-    arrays |= {f"c{index}": _copied(arrays[f"c{index}"]) for index, kind in columns if is_keyed(kind)}
+    arrays = {f"c{index}": to_arrow(frame, f"c{index}", kind) for index, kind in columns}
+    arrays |= {f"c{index}": _copy(arrays[f"c{index}"]) for index, kind in columns if is_keyed(kind)}
     selected = [
         f"c{index}" if output_type(kind) == kind.duckdb else f"CAST(c{index} AS {kind.duckdb}) AS c{index}"
         for index, kind in columns
@@ -137,24 +137,24 @@ class HostStep:
     timezone: str
 
     @property
-    def lanes(self) -> tuple[str, ...]:
+    def output_names(self) -> tuple[str, ...]:
         """The columns that it adds to a frame."""
-        return tuple(self.name + suffix for suffix in lanes(self.kind))
+        return tuple(self.name + suffix for suffix in physical_columns(self.kind))
 
-    def added(self, made: ComputedFrame, frames: Backend) -> ComputedFrame:
+    def add_to(self, made: ComputedFrame, frames: Backend) -> ComputedFrame:
         """Adds the expression's physical columns to the frame; raises the errors of its rows."""
-        read = [f"c{index}{suffix}" for index, kind in self.columns for suffix in lanes(kind)]
+        read = [f"c{index}{suffix}" for index, kind in self.columns for suffix in physical_columns(kind)]
         # A table needs a column to have a row count.
-        frame = frames.fetched(made.lazy.select(read or pl.first()), "functions")
-        parts = [self.of(frame.slice(start, SLICE)) for start in range(0, frame.height, SLICE)]
-        held = pl.concat(parts) if parts else pl.DataFrame(schema=lanes(self.kind))
-        return made.beside(held.rename({suffix: self.name + suffix for suffix in held.columns}))
+        frame = frames.compute_on_host(made.lazy.select(read or pl.first()), "functions")
+        parts = [self.evaluate(frame.slice(start, SLICE_ROWS)) for start in range(0, frame.height, SLICE_ROWS)]
+        held = pl.concat(parts) if parts else pl.DataFrame(schema=physical_columns(self.kind))
+        return made.add_columns(held.rename({suffix: self.name + suffix for suffix in held.columns}))
 
-    def of(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def evaluate(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Evaluates the expression over a few rows."""
-        table, selected = _given(frame, self.columns)
+        table, selected = _input_table(frame, self.columns)
         values = f"SELECT {self.sql} AS v0 FROM (SELECT {selected} FROM held) AS f"
-        return _computed(values, table, (self.kind,), self.timezone)[0]
+        return _evaluate(values, table, (self.kind,), self.timezone)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,24 +167,24 @@ class HostCalls:
     timezone: str
     grouped: bool
 
-    def of(self, frame: pl.DataFrame, groups: pl.Series | None) -> list[pl.DataFrame]:
+    def evaluate(self, frame: pl.DataFrame, groups: pl.Series | None) -> list[pl.DataFrame]:
         """Evaluates the calls, in the order of the groups' numbers.
 
         A call has a row for each group, or for each of a window's rows. Without groups the result is one row.
         """
-        table, selected = _given(frame, self.columns)
+        table, selected = _input_table(frame, self.columns)
         outputs = [f"{sql} AS v{number}" for number, sql in enumerate(self.sql)]
         if groups is None:
             values = f"SELECT {', '.join(outputs)} FROM (SELECT {selected} FROM held) AS f"
-            return _computed(values, table, self.kinds, self.timezone)
+            return _evaluate(values, table, self.kinds, self.timezone)
         table = table.append_column("g", groups.to_arrow())
         values = f"SELECT f.g, {', '.join(outputs)} FROM (SELECT g, {selected} FROM held) AS f"
         values += " GROUP BY f.g" if self.grouped else ""
-        return _computed(values, table, self.kinds, self.timezone, " ORDER BY q.g")
+        return _evaluate(values, table, self.kinds, self.timezone, " ORDER BY q.g")
 
-    def nothing(self, rows: int) -> list[pl.DataFrame]:
+    def nulls(self, rows: int) -> list[pl.DataFrame]:
         """Returns NULLs as the results of the calls."""
-        return [to_lanes(pa.nulls(rows), kind) for kind in self.kinds]
+        return [to_physical_columns(pa.nulls(rows), kind) for kind in self.kinds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,43 +196,43 @@ class HostRows:
     columns: Columns
     timezone: str
 
-    def of(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    def evaluate(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
         """Returns the number of result rows for each of the frame's rows, and all result rows in that order."""
         counts = [pl.Series(dtype=pl.Int64)]
-        held = [pl.DataFrame(schema=lanes(self.kind))]
-        for start in range(0, frame.height, SLICE):
-            part = frame.slice(start, SLICE)
-            table, selected = _given(part, self.columns)
+        held = [pl.DataFrame(schema=physical_columns(self.kind))]
+        for start in range(0, frame.height, SLICE_ROWS):
+            part = frame.slice(start, SLICE_ROWS)
+            table, selected = _input_table(part, self.columns)
             table = table.append_column("g", pa.array(np.arange(part.height)))
             values = f"SELECT f.g AS v0, {self.sql} AS v1 FROM (SELECT g, {selected} FROM held) AS f"
-            places, rows = _computed(values, table, (INT8, self.kind), self.timezone)
+            places, rows = _evaluate(values, table, (INT8, self.kind), self.timezone)
             counts.append(pl.Series(np.bincount(places[""].to_numpy(), minlength=part.height)))
             held.append(rows)
         return pl.concat(counts), pl.concat(held)
 
 
-def restored_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
+def restore_columns(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     """Converts a column in its storage representation (`storage.iceberg.column_layout`) to physical columns."""
-    parts = [pl.DataFrame(schema=lanes(kind))]
-    for start in range(0, len(array), SLICE):
-        table = pa.table({"c": _copied(array.slice(start, SLICE))})
-        parts += _computed(f"SELECT {restored(kind, 'c')} AS v0 FROM held", table, (kind,), "UTC")
+    parts = [pl.DataFrame(schema=physical_columns(kind))]
+    for start in range(0, len(array), SLICE_ROWS):
+        table = pa.table({"c": _copy(array.slice(start, SLICE_ROWS))})
+        parts += _evaluate(f"SELECT {restored(kind, 'c')} AS v0 FROM held", table, (kind,), "UTC")
     return pl.concat(parts)
 
 
-def lanes_of_text(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
+def repeat_text_value(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
     """Repeats the value that DuckDB casts from a text to a type's storage representation, as physical columns."""
     quoted = text.replace("'", "''")
     value = restored(kind, f"CAST('{quoted}' AS {stored_duckdb(kind)})")
-    return _computed(f"SELECT {value} AS v0 FROM held", pa.table({"c": pa.nulls(rows)}), (kind,), "UTC")[0]
+    return _evaluate(f"SELECT {value} AS v0 FROM held", pa.table({"c": pa.nulls(rows)}), (kind,), "UTC")[0]
 
 
-def _copied(array: Any) -> Any:
+def _copy(array: Any) -> Any:
     """Copies an array: DuckDB cannot read structs at an offset."""
     return array.take(np.arange(len(array)))
 
 
-def _computed(
+def _evaluate(
     values: str, held: pa.Table, kinds: Sequence[SqlType], timezone: str, order: str = ""
 ) -> list[pl.DataFrame]:
     """Evaluates a SELECT of columns v0, v1, …, each of `SqlType.duckdb`, as physical columns; `held` is its input."""
@@ -256,12 +256,12 @@ def _computed(
     def whole(name: str) -> pa.Array:
         return made.column(name).combine_chunks()
 
-    lanes_of: list[pl.DataFrame] = []
+    results: list[pl.DataFrame] = []
     for number, kind in enumerate(kinds):
         value = whole(f"v{number}")
         value = value if value.type == kind.arrow else value.cast(kind.arrow)
-        lanes_of.append(to_lanes(value, kind, whole(f"k{number}") if is_keyed(kind) else None))
-    return lanes_of
+        results.append(to_physical_columns(value, kind, whole(f"k{number}") if is_keyed(kind) else None))
+    return results
 
 
 @cache

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.dates import endless, known, name_of, to_timestamp
-from gpudb.engine.gpu.lower.error_codes import INTERVAL, Error, fault, worst
+from gpudb.engine.gpu.lower.dates import calendar_error, field_name, is_infinite, to_timestamp
+from gpudb.engine.gpu.lower.error_codes import INTERVAL, Error, error_if, first_error
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import Value, interval, quotient
+from gpudb.engine.gpu.lower.values import Value, divide, interval_value
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
 from gpudb.values.calendar import DAY
@@ -94,12 +94,12 @@ _OF_ZONED: dict[str, Field] = {
     "timezone_minute": lambda value: (rest(towards_zero(0 - _west(value), 60), 60), 0),
 }
 _FIELDS = {"interval": _OF_INTERVALS, "time": _OF_TIMES, "timetz": _OF_ZONED}
-_MOST = 10**22
+_MAX_INTERVAL = 10**22
 """More microseconds than an interval can have."""
 
 
 def _field(args: tuple[Value, ...]) -> tuple[pl.Expr, int]:
-    name, kind = name_of(args[0]), args[1].type.name
+    name, kind = field_name(args[0]), args[1].type.name
     if name not in _FIELDS[kind]:
         raise NotCarried(f"extract({name} from {kind})")
     return _FIELDS[kind][name](args[1])
@@ -110,14 +110,16 @@ def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
     made, scale = _field(args)
     if kind.carried or kind.numeric_digits[1] != scale:
         raise NotCarried(f"extract as {kind.plain}")
-    return Value(kind, made, None, (-_MOST, _MOST) if args[1].type.name == "interval" else (-(10**13), 10**13))
+    return Value(
+        kind, made, None, (-_MAX_INTERVAL, _MAX_INTERVAL) if args[1].type.name == "interval" else (-(10**13), 10**13)
+    )
 
 
 @lowers("date_part(text,interval) date_part(text,time) date_part(text,timetz)")
 def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
     made, scale = _field(args)
     double = made.cast(pl.Float64)
-    return Value(kind, quotient(double, pl.lit(float(10**scale))) if scale else double)
+    return Value(kind, divide(double, pl.lit(float(10**scale))) if scale else double)
 
 
 # ---------------------------------------------------------------------------------------------- sums
@@ -133,13 +135,13 @@ def _made(kind: SqlType, months: pl.Expr, days: pl.Expr, micros: pl.Expr) -> Val
     fits = (months >= -(2**31)) & (months < 2**31) & (days >= -(2**31)) & (days < 2**31)
     fits = fits & (micros >= -MOST_MICROSECONDS) & (micros <= MOST_MICROSECONDS)
     safe = pl.when(fits)
-    made = interval(
+    made = interval_value(
         kind,
         safe.then(months).otherwise(None).cast(pl.Int32),
         safe.then(days).otherwise(None).cast(pl.Int32),
         safe.then(micros).otherwise(None),
     )
-    return made.failing(fault(~fits, INTERVAL))
+    return made.with_error(error_if(~fits, INTERVAL))
 
 
 @lowers("interval_pl")
@@ -185,7 +187,7 @@ def _justify_days(args: tuple[Value, ...], kind: SqlType) -> Value:
 def of_microseconds(kind: SqlType, micros: pl.Expr) -> Value:
     """Returns an interval without months and days."""
     nothing = pl.when(micros.is_null()).then(None).otherwise(pl.lit(0, pl.Int32))
-    return interval(kind, nothing, nothing, micros)
+    return interval_value(kind, nothing, nothing, micros)
 
 
 def time_of(value: Value) -> pl.Expr:
@@ -221,7 +223,7 @@ def _later_by(args: tuple[Value, ...], kind: SqlType) -> Value:
 @lowers("datetime_pl")
 def _at(args: tuple[Value, ...], kind: SqlType) -> Value:
     days = args[0].expr.cast(pl.Int32).cast(pl.Int64)
-    return Value(kind, (days * DAY + args[1].expr).cast(pl.Datetime("us")), known(args[0]))
+    return Value(kind, (days * DAY + args[1].expr).cast(pl.Datetime("us")), calendar_error(args[0]))
 
 
 @lowers("timedate_pl")
@@ -238,7 +240,7 @@ def _bin(args: tuple[Value, ...], kind: SqlType) -> Value:
     if months is None or months or days * DAY + micros <= 0:
         raise NotCarried("date_bin by months, or by nothing")
     value, origin = (to_timestamp(each.expr, each.type).cast(pl.Int64) for each in args[1:])
-    error: Error = worst(known(args[1]), known(args[2]))
+    error: Error = first_error(calendar_error(args[1]), calendar_error(args[2]))
     return Value(kind, (value - _modulo(value - origin, days * DAY + micros)).cast(pl.Datetime("us")), error)
 
 
@@ -247,7 +249,7 @@ def _bin(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("isfinite(date) isfinite(timestamp)")
 def _finite(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return Value(kind, ~endless(args[0]))
+    return Value(kind, ~is_infinite(args[0]))
 
 
 @lowers("isfinite(interval)")

@@ -25,7 +25,7 @@ def key_columns(keys: Sequence[pl.Expr], kinds: Sequence[pl.DataType], prefix: s
     return [key.alias(f"{prefix}{number}") for number, key in enumerate(made)]
 
 
-def joined(
+def join(
     kind: JoinKind, left: pl.LazyFrame, right: pl.LazyFrame, keys: int, condition: Condition | None, frames: Backend
 ) -> pl.LazyFrame:
     """Joins two frames by the columns k0, k1, … (left) and q0, q1, … (right), `keys` of each: their `key_columns`.
@@ -41,9 +41,9 @@ def joined(
     if kind == "INNER":
         return _pairs(left, right, names, condition, frames)
     # The result depends on which rows of either side matched: rows are numbered.
-    one = frames.held(left.with_row_index("i")).lazy
-    other = frames.held(right.with_row_index("j")).lazy
-    pairs = frames.held(_pairs(one, other, names, condition, frames)).lazy
+    one = frames.compute(left.with_row_index("i")).lazy
+    other = frames.compute(right.with_row_index("j")).lazy
+    pairs = frames.compute(_pairs(one, other, names, condition, frames)).lazy
     if kind in {"SEMI", "ANTI"}:
         return one.join(pairs.select("i").unique(), on="i", how="semi" if kind == "SEMI" else "anti").drop("i")
     parts = [pairs, one.join(pairs.select("i").unique(), on="i", how="anti")]
@@ -64,17 +64,17 @@ def _pairs(
         return made if condition is None else condition(made)
     if condition is None:
         return left.join(right, how="cross")
-    held = frames.held(right)
+    held = frames.compute(right)
     made = left.join(held.lazy, how="cross")
     # Beside at most one row every row occurs once: a filter can evaluate what a GPU join's condition cannot.
-    return condition(frames.held(made).lazy if held.rows <= 1 else made)
+    return condition(frames.compute(made).lazy if held.rows <= 1 else made)
 
 
-def not_in(left: pl.LazyFrame, right: pl.LazyFrame, frames: Backend) -> pl.LazyFrame:
+def anti_join_not_in(left: pl.LazyFrame, right: pl.LazyFrame, frames: Backend) -> pl.LazyFrame:
     """The anti join of NOT IN on k0 and q0: a NULL on the right excludes all rows, one on the left its row."""
-    found = frames.held(right.select("q0"))
+    found = frames.compute(right.select("q0"))
     if not found.rows:
         return left
-    if found.nulls("q0"):
+    if found.null_count("q0"):
         return left.filter(pl.lit(False))
     return left.filter(pl.col("k0").is_not_null()).join(found.lazy, left_on="k0", right_on="q0", how="anti")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.error_codes import LIMIT, OFFSET, fault
+from gpudb.engine.gpu.lower.error_codes import LIMIT, OFFSET, error_if
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.types import SqlType
@@ -17,11 +17,11 @@ _ALL = 2**61
 def limit_rows(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Returns the row limit; NULL means all rows. 2201W if negative."""
     held = args[0].expr.cast(pl.Int64).fill_null(_ALL)
-    return Value(kind, held.clip(0, _ALL), fault(held < 0, LIMIT), (0, _ALL))
+    return Value(kind, held.clip(0, _ALL), error_if(held < 0, LIMIT), (0, _ALL))
 
 
 @lowers("offset_rows")
 def offset_rows(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Returns the number of skipped rows; NULL means none. 2201X if negative."""
     held = args[0].expr.cast(pl.Int64).fill_null(0)
-    return Value(kind, held.clip(0, _ALL), fault(held < 0, OFFSET), (0, _ALL))
+    return Value(kind, held.clip(0, _ALL), error_if(held < 0, OFFSET), (0, _ALL))

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
-from gpudb.engine.gpu.lower.deferred import PutOff
-from gpudb.engine.gpu.lower.error_codes import Error, raised, worst
-from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.host_fallback import Host
+from gpudb.engine.gpu.lower.deferred import DeferredSteps
+from gpudb.engine.gpu.lower.error_codes import Error, first_error, to_exception
+from gpudb.engine.gpu.lower.expressions import ExpressionLowering
+from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.values import Bounds, Value
 
-NOTHING = "_"
+NO_COLUMNS = "_"
 """The column of a frame without columns: a frame needs one to have a row count."""
 
 
@@ -28,38 +28,38 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class LoweringContext:
     """How a stage's frames are computed: `frames` computes lazy frames, `host` what has no lowering."""
 
     frames: Backend
-    host: Host
+    host: HostFallback
 
-    def over(self, frame: Frame) -> Expressions:
+    def expressions(self, frame: Frame) -> ExpressionLowering:
         """Returns a lowering of expressions over a frame's columns."""
-        return Expressions(frame.bounds, self.host)
+        return ExpressionLowering(frame.bounds, self.host)
 
-    def checked(self, lazy: pl.LazyFrame, error: Error, put_off: PutOff | None = None) -> pl.LazyFrame:
+    def check_errors(self, lazy: pl.LazyFrame, error: Error, deferred: DeferredSteps | None = None) -> pl.LazyFrame:
         """Runs deferred steps and checks for errors; returns the frame if no row has an error."""
-        if put_off is not None and put_off.steps:
-            lazy = put_off.computed(lazy, self.frames).lazy
+        if deferred is not None and deferred.steps:
+            lazy = deferred.run(lazy, self.frames).lazy
         if error is None:
             return lazy
-        found = self.frames.held(lazy.with_columns(error.alias("e")))
-        code = found.largest("e")
+        found = self.frames.compute(lazy.with_columns(error.alias("e")))
+        code = found.max_integer("e")
         if code:
-            raise raised(code)
+            raise to_exception(code)
         return found.lazy.drop("e")
 
-    def named(self, lazy: pl.LazyFrame, values: Sequence[Value], put_off: PutOff) -> pl.LazyFrame:
+    def select_values(self, lazy: pl.LazyFrame, values: Sequence[Value], deferred: DeferredSteps) -> pl.LazyFrame:
         """Selects the physical columns of values as c0, c1, …; constants are broadcast to the frame's length."""
-        checked = self.checked(lazy, worst(*(value.error for value in values)), put_off)
-        if all(value.named for value in values):
-            return checked.select(expr for n, value in enumerate(values) for expr in value.columns(f"c{n}"))
-        columns = [expr for n, value in enumerate(values) for expr in value.columns(f"p{n}")]
+        checked = self.check_errors(lazy, first_error(*(value.error for value in values)), deferred)
+        if all(value.is_plain_column for value in values):
+            return checked.select(expr for n, value in enumerate(values) for expr in value.as_columns(f"c{n}"))
+        columns = [expr for n, value in enumerate(values) for expr in value.as_columns(f"p{n}")]
         names = [expr.meta.output_name() for expr in columns]
         return checked.with_columns(columns).select(pl.col(name).alias("c" + name[1:]) for name in names)
 
 
-def without(lazy: pl.LazyFrame, put_off: PutOff) -> pl.LazyFrame:
+def drop_deferred(lazy: pl.LazyFrame, deferred: DeferredSteps) -> pl.LazyFrame:
     """Drops the columns of deferred steps."""
-    return lazy.drop(put_off.columns) if put_off.steps else lazy
+    return lazy.drop(deferred.columns) if deferred.steps else lazy

@@ -24,11 +24,11 @@ from gpudb.engine.gpu.lower.error_codes import (
     ZERO_LOGARITHM,
     ZERO_POWER,
     Error,
-    fault,
-    worst,
+    error_if,
+    first_error,
 )
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import Value, smaller
+from gpudb.engine.gpu.lower.values import Value, minimum
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
 
@@ -42,7 +42,7 @@ def _declare(names: str, made: Made, *domain: tuple[Made, int]) -> None:
     @lowers(names)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
         value = args[0].expr.cast(pl.Float64)
-        error: Error = worst(*(fault(outside(value), code) for outside, code in domain))
+        error: Error = first_error(*(error_if(outside(value), code) for outside, code in domain))
         for outside, _code in domain:
             value = pl.when(outside(value)).then(None).otherwise(value)
         return Value(kind, made(value), error)
@@ -73,8 +73,8 @@ _declare("atanh", methodcaller("arctanh"), (_beyond_one, INPUT))
 
 def _bounded(made: pl.Expr, kind: SqlType, finite: pl.Expr, nonzero: pl.Expr) -> Value:
     """Returns a result with overflow for finite operands, and underflow for `nonzero` ones, as errors."""
-    over, under = fault(made.is_infinite() & finite, OVERFLOW), fault((made == 0) & nonzero, UNDERFLOW)
-    return Value(kind, made, worst(over, under))
+    over, under = error_if(made.is_infinite() & finite, OVERFLOW), error_if((made == 0) & nonzero, UNDERFLOW)
+    return Value(kind, made, first_error(over, under))
 
 
 @lowers("exp(float8) dexp")
@@ -100,11 +100,11 @@ def _power(args: tuple[Value, ...], kind: SqlType) -> Value:
     base, exponent = (each.expr.cast(pl.Float64) for each in args)
     undefined = (base == 0) & (exponent < 0)
     unreal = (base < 0) & exponent.is_finite() & (exponent != exponent.floor())
-    errors = worst(fault(undefined, ZERO_POWER), fault(unreal, COMPLEX_POWER))
+    errors = first_error(error_if(undefined, ZERO_POWER), error_if(unreal, COMPLEX_POWER))
     kept = pl.when(undefined | unreal).then(None).otherwise(base)
     finite = base.is_finite() & exponent.is_finite()
     made = _bounded(kept.pow(exponent), kind, finite, finite & (base != 0))
-    return made.failing(worst(errors, made.error))
+    return made.with_error(first_error(errors, made.error))
 
 
 @lowers("width_bucket(float8,float8,float8,int4)")
@@ -118,6 +118,6 @@ def _bucket(args: tuple[Value, ...], kind: SqlType) -> Value:
     value = args[0].expr.cast(pl.Float64)
     before, beyond = (value < low, value >= high) if low < high else (value > low, value <= high)
     inside = pl.when(before | beyond | value.is_nan()).then(None).otherwise((value - low) / (high - low) * count)
-    place = smaller(inside.cast(pl.Int32), pl.lit(count - 1, pl.Int32)) + 1
+    place = minimum(inside.cast(pl.Int32), pl.lit(count - 1, pl.Int32)) + 1
     made = pl.when(before).then(0).when(beyond).then(count + 1).when(inside.is_null()).then(None).otherwise(place)
-    return Value(kind, made.cast(pl.Int32), fault(value.is_nan(), BUCKET), (0, count + 1))
+    return Value(kind, made.cast(pl.Int32), error_if(value.is_nan(), BUCKET), (0, count + 1))

@@ -15,16 +15,16 @@ import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
 from gpudb.engine.gpu.lower import late_materialization, set_functions, windows
-from gpudb.engine.gpu.lower.constants import compared_constant
-from gpudb.engine.gpu.lower.deferred import PutOff
-from gpudb.engine.gpu.lower.error_codes import Error, worst
-from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.groups import Groups
-from gpudb.engine.gpu.lower.host_fallback import Host
-from gpudb.engine.gpu.lower.joins import joined, key_columns, not_in
-from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame, Steps, without
-from gpudb.engine.gpu.lower.recursion import recursive
-from gpudb.engine.gpu.lower.values import Value, column, lanes, larger, smaller, type_bounds
+from gpudb.engine.gpu.lower.constants import comparison_key
+from gpudb.engine.gpu.lower.deferred import DeferredSteps
+from gpudb.engine.gpu.lower.error_codes import Error, first_error
+from gpudb.engine.gpu.lower.expressions import ExpressionLowering
+from gpudb.engine.gpu.lower.groups import Aggregation
+from gpudb.engine.gpu.lower.host_fallback import HostFallback
+from gpudb.engine.gpu.lower.joins import anti_join_not_in, join, key_columns
+from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame, LoweringContext, drop_deferred
+from gpudb.engine.gpu.lower.recursion import run_recursion
+from gpudb.engine.gpu.lower.values import Value, column_value, maximum, minimum, physical_columns, type_bounds
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree import nodes
@@ -34,44 +34,44 @@ from gpudb.plan.tree.traversal import conjuncts, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
 
-_LARGE = 50_000
+_LARGE_ROWS = 50_000
 """Row count of a table from which the first rows are searched for before sorting."""
-_FIRST = 10_000
+_MAX_FIRST_ROWS = 10_000
 """Maximal number of first rows for that search."""
 
 
-class Lowering:
+class StageLowering:
     """Lowers one stage on one worker.
 
     `source` returns the frame of a Scan's columns, of a Receive's input, or of a fused part. `frames` computes lazy
-    frames, `host` what has no lowering; `worker` is this worker's number. `seen` receives each node's frame, and
+    frames, `host` what has no lowering; `worker` is this worker's number. `on_frame` receives each node's frame, and
     returns the one to continue with.
     """
 
     def __init__(
         self,
-        source: Callable[[nodes.Node, Lowering], Frame],
+        source: Callable[[nodes.Node, StageLowering], Frame],
         frames: Backend,
-        host: Host,
+        host: HostFallback,
         worker: int = 0,
-        seen: Callable[[nodes.Node, Frame], Frame] | None = None,
+        on_frame: Callable[[nodes.Node, Frame], Frame] | None = None,
     ) -> None:
         self._source = source
-        self._seen = seen
+        self._on_frame = on_frame
         self._frames = frames
         self._host = host
-        self._steps = Steps(frames, host)
-        self._groups = Groups(self._steps)
+        self._context = LoweringContext(frames, host)
+        self._aggregation = Aggregation(self._context)
         self._worker = worker
-        self._working: dict[int, Frame] = {}
-        self._kept: dict[int, Frame] = {}
+        self._recursion_rows: dict[int, Frame] = {}
+        self._shared: dict[int, Frame] = {}
         # Rows of scans whose strings are fetched later, by the Defer's number.
         self._deferred: dict[int, pl.LazyFrame] = {}
 
     def frame(self, node: nodes.Node) -> Frame:
         """Returns the frame of a node."""
         made: Frame = self._frame(node)
-        return made if self._seen is None else self._seen(node, made)
+        return made if self._on_frame is None else self._on_frame(node, made)
 
     @singledispatchmethod
     def _frame(self, node: Any) -> Frame:
@@ -84,18 +84,20 @@ class Lowering:
         frame = self._source(node, self)
         if node.filter is None:
             return frame
-        return self._filtered(frame, node.filter)
+        return self._filter(frame, node.filter)
 
     @_frame.register
     def _(self, node: Defer) -> Frame:
         frame = self._source(node.input, self)
         self._deferred[node.number] = frame.lazy
-        rows, condition = late_materialization.numbered(frame), node.input.filter
-        return late_materialization.deferred(rows if condition is None else self._filtered(rows, condition), node)
+        rows, condition = late_materialization.add_positions(frame), node.input.filter
+        return late_materialization.defer_strings(rows if condition is None else self._filter(rows, condition), node)
 
     @_frame.register
     def _(self, node: Fetch) -> Frame:
-        return late_materialization.fetched(self.frame(node.input), node, self._deferred[node.number], self._frames)
+        return late_materialization.gather_strings(
+            self.frame(node.input), node, self._deferred[node.number], self._frames
+        )
 
     @_frame.register(Receive)
     @_frame.register(Fused)
@@ -105,7 +107,7 @@ class Lowering:
 
     @_frame.register
     def _(self, node: nodes.Values) -> Frame:
-        one = pl.LazyFrame({NOTHING: [True]})
+        one = pl.LazyFrame({NO_COLUMNS: [True]})
         if not node.columns:
             return Frame(pl.concat([one] * len(node.rows)) if node.rows else one.head(0), ())
         parts = [self._project(Frame(one, ()), row, node.columns).lazy for row in node.rows]
@@ -113,35 +115,35 @@ class Lowering:
 
     @_frame.register
     def _(self, node: nodes.Filter) -> Frame:
-        return self._filtered(self.frame(node.input), node.condition)
+        return self._filter(self.frame(node.input), node.condition)
 
-    def _filtered(self, frame: Frame, condition: Any) -> Frame:
-        over = self._steps.over(frame)
+    def _filter(self, frame: Frame, condition: Any) -> Frame:
+        expressions = self._context.expressions(frame)
         parts = conjuncts(condition)
-        expr, error = over.condition(condition)
-        if over.put_off.steps and len(parts) > 1:
+        expr, error = expressions.condition(condition)
+        if expressions.deferred.steps and len(parts) > 1:
             # A deferred step evaluates every row of its frame: filters without one run first.
             for part in sorted(parts, key=lambda part: self._may_fail(frame, part)):
-                frame = self._filtered(frame, part)
+                frame = self._filter(frame, part)
             return frame
-        lazy = self._steps.checked(frame.lazy, error, over.put_off).filter(expr)
-        return Frame(without(lazy, over.put_off), frame.bounds)
+        lazy = self._context.check_errors(frame.lazy, error, expressions.deferred).filter(expr)
+        return Frame(drop_deferred(lazy, expressions.deferred), frame.bounds)
 
     def _may_fail(self, frame: Frame, condition: Any) -> bool:
-        over = self._steps.over(frame)
-        _, error = over.condition(condition)
-        return error is not None or bool(over.put_off.steps)
+        expressions = self._context.expressions(frame)
+        _, error = expressions.condition(condition)
+        return error is not None or bool(expressions.deferred.steps)
 
     @_frame.register
     def _(self, node: nodes.Project) -> Frame:
         return self._project(self.frame(node.input), node.exprs, node.types)
 
     def _project(self, frame: Frame, exprs: Sequence[Any], types: Sequence[SqlType]) -> Frame:
-        over = self._steps.over(frame)
-        values = [over.value(expr) for expr in exprs]
+        expressions = self._context.expressions(frame)
+        values = [expressions.value(expr) for expr in exprs]
         if not values:
-            return Frame(frame.lazy.select(pl.first().is_null().alias(NOTHING)), ())
-        made = self._steps.named(frame.lazy, values, over.put_off)
+            return Frame(frame.lazy.select(pl.first().is_null().alias(NO_COLUMNS)), ())
+        made = self._context.select_values(frame.lazy, values, expressions.deferred)
         return Frame(made, tuple(value.bounds for value in values))
 
     # -------------------------------------------------------------------------------------------- joins
@@ -150,108 +152,112 @@ class Lowering:
     def _(self, node: nodes.Join) -> Frame:
         left, right = self.frame(node.left), self.frame(node.right)
         width = len(node.left.types)
-        first, second = self._steps.over(left), self._steps.over(right)
+        first, second = self._context.expressions(left), self._context.expressions(right)
         keys = [(first.value(a), second.value(b)) for a, b in node.keys]
-        one, count = self._keyed(left.lazy, [a for a, _ in keys], "k", first)
-        other, _ = self._keyed(right.lazy, [b for _, b in keys], "q", second)
-        moved = [f"c{n}{s}" for n, kind in enumerate(node.right.types) for s in lanes(kind)]
+        one, count = self._with_join_columns(left.lazy, [a for a, _ in keys], "k", first)
+        other, _ = self._with_join_columns(right.lazy, [b for _, b in keys], "q", second)
+        moved = [f"c{n}{s}" for n, kind in enumerate(node.right.types) for s in physical_columns(kind)]
         # A side without columns still has rows: that column gets another name.
-        names = {name: _shifted(name, width) for name in moved} or {NOTHING: NOTHING + "2"}
+        names = {name: _shift_column(name, width) for name in moved} or {NO_COLUMNS: NO_COLUMNS + "2"}
         other = other.rename(names, strict=False)
         bounds = left.bounds + right.bounds
         if node.null_aware:
-            made = not_in(one, other, self._frames)
+            made = anti_join_not_in(one, other, self._frames)
         else:
             condition = None
             if node.condition is not None:
-                both = Expressions(bounds, self._host)
+                both = ExpressionLowering(bounds, self._host)
                 expr, error = both.condition(node.condition)
 
                 def condition(pairs: pl.LazyFrame) -> pl.LazyFrame:
-                    return self._steps.checked(pairs, error, both.put_off).filter(expr)
+                    return self._context.check_errors(pairs, error, both.deferred).filter(expr)
 
-            made = joined(node.kind, one, other, count, condition, self._frames)
-        kept = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
+            made = join(node.kind, one, other, count, condition, self._frames)
+        kept = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in physical_columns(kind)]
         if not kept:
-            return Frame(made.select(pl.first().is_null().alias(NOTHING)), ())
+            return Frame(made.select(pl.first().is_null().alias(NO_COLUMNS)), ())
         return Frame(made.select(kept), bounds if node.kind not in {"SEMI", "ANTI"} else left.bounds)
 
-    def _keyed(
-        self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str, over: Expressions
+    def _with_join_columns(
+        self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str, expressions: ExpressionLowering
     ) -> tuple[pl.LazyFrame, int]:
         """Adds a side's join columns; returns the frame and their number."""
         if not keys:
             return lazy, 0
-        made = key_columns([key.expr for key in keys], [lanes(key.type)[""] for key in keys], prefix)
-        checked = self._steps.checked(lazy, worst(*(key.error for key in keys)), over.put_off)
-        return without(checked.with_columns(made), over.put_off), len(made)
+        made = key_columns([key.expr for key in keys], [physical_columns(key.type)[""] for key in keys], prefix)
+        checked = self._context.check_errors(lazy, first_error(*(key.error for key in keys)), expressions.deferred)
+        return drop_deferred(checked.with_columns(made), expressions.deferred), len(made)
 
     # -------------------------------------------------------------------------------------------- groups
 
     @_frame.register
     def _(self, node: nodes.Aggregate) -> Frame:
         """Aggregates on one worker: partial and final."""
-        partial = self._groups.partial(self.frame(node.input), node)
-        return self._groups.final(Frame(partial, ()), node)
+        partial = self._aggregation.partial(self.frame(node.input), node)
+        return self._aggregation.final(Frame(partial, ()), node)
 
     @_frame.register
     def _(self, node: Partial) -> Frame:
-        return Frame(self._groups.partial(self.frame(node.input), node.aggregate), ())
+        return Frame(self._aggregation.partial(self.frame(node.input), node.aggregate), ())
 
     @_frame.register
     def _(self, node: Final) -> Frame:
         frame = self.frame(node.input)
         if not node.whole:
-            frame = Frame(self._groups.merged(frame.lazy, node.aggregate), ())
-        return self._groups.final(frame, node.aggregate)
+            frame = Frame(self._aggregation.merge(frame.lazy, node.aggregate), ())
+        return self._aggregation.final(frame, node.aggregate)
 
     # -------------------------------------------------------------------------------------------- order and sets
 
     @_frame.register
     def _(self, node: nodes.Sort) -> Frame:
         frame = self.frame(node.input)
-        limit, offset = self._count(node.limit, "LIMIT"), self._count(node.offset, "OFFSET")
+        limit, offset = self._row_count(node.limit, "LIMIT"), self._row_count(node.offset, "OFFSET")
         first = limit + (offset or 0) if limit is not None and _is_large(node.input) else 0
-        lazy = self._sorted(frame, node.keys, first, again=_is_scan(node.input)) if node.keys else frame.lazy
+        lazy = self._sort(frame, node.keys, first, again=_is_scan(node.input)) if node.keys else frame.lazy
         if limit is not None or offset:
             lazy = lazy.slice(offset or 0, limit)
         return Frame(lazy, frame.bounds)
 
-    def _sorted(
+    def _sort(
         self, frame: Frame, keys: Sequence[bound.SortKey], first: int = 0, *, again: bool = False
     ) -> pl.LazyFrame:
         """Sorts the rows; with `first` at least that many of the first rows are kept."""
-        over = self._steps.over(frame)
-        values = [over.value(key.expr) for key in keys]
-        lazy = self._steps.checked(frame.lazy, worst(*(value.error for value in values)), over.put_off)
+        expressions = self._context.expressions(frame)
+        values = [expressions.value(key.expr) for key in keys]
+        lazy = self._context.check_errors(
+            frame.lazy, first_error(*(value.error for value in values)), expressions.deferred
+        )
         # A constant sorts nothing, and its column lacks the frame's length.
-        told = [(value.expr, key) for value, key in zip(values, keys, strict=True) if not value.constant]
-        if not told:
-            return without(lazy, over.put_off)
-        if 0 < first <= _FIRST:
-            expr, key = told[0]
-            lazy = self._frames.first(lazy, expr, SortOrder(key.descending, key.nulls_first), first, again=again)
+        sort_keys = [(value.expr, key) for value, key in zip(values, keys, strict=True) if not value.constant]
+        if not sort_keys:
+            return drop_deferred(lazy, expressions.deferred)
+        if 0 < first <= _MAX_FIRST_ROWS:
+            expr, key = sort_keys[0]
+            lazy = self._frames.prefilter_top(
+                lazy, expr, SortOrder(key.descending, key.nulls_first), first, again=again
+            )
         made = lazy.sort(
-            [expr for expr, _ in told],
-            descending=[key.descending for _, key in told],
-            nulls_last=[not key.nulls_first for _, key in told],
+            [expr for expr, _ in sort_keys],
+            descending=[key.descending for _, key in sort_keys],
+            nulls_last=[not key.nulls_first for _, key in sort_keys],
             maintain_order=True,
         )
-        return without(made, over.put_off)
+        return drop_deferred(made, expressions.deferred)
 
-    def _count(self, expr: bound.Expr | None, clause: str) -> int | None:
-        count = self._known(expr, clause) if expr is not None else None
+    def _row_count(self, expr: bound.Expr | None, clause: str) -> int | None:
+        count = self._evaluate_count(expr, clause) if expr is not None else None
         if count is not None and count < 0:
             raise SqlError.of(_COUNTS[clause], f"{clause} must not be negative")
         return count
 
-    def _known(self, expr: bound.Expr, clause: str) -> int | None:
+    def _evaluate_count(self, expr: bound.Expr, clause: str) -> int | None:
         """Evaluates a row count that depends on no row."""
         if isinstance(expr, bound.Constant) and isinstance(expr.value, int):
             return expr.value  # Polars needs a millisecond for this
-        over = Expressions((), self._host)
-        value = over.value(expr)
-        if over.put_off.steps:
+        expressions = ExpressionLowering((), self._host)
+        value = expressions.value(expr)
+        if expressions.deferred.steps:
             raise NotCarried(f"{clause} of an expression")
         count = pl.select(value.expr).item()
         return None if count is None else int(count)
@@ -263,30 +269,30 @@ class Lowering:
             return self._windows(frame, node)
         except NotCarried as reason:
             self._host.used.append(reason.construct)
-            return self._hosted_windows(frame, node)
+            return self._host_windows(frame, node)
 
-    def _hosted_windows(self, frame: Frame, node: nodes.Window) -> Frame:
+    def _host_windows(self, frame: Frame, node: nodes.Window) -> Frame:
         """Evaluates window functions on the host."""
-        step = self._host.calls(node.calls)
-        held = self._frames.held(frame.lazy)
-        table = self._frames.fetched(held.lazy, "window functions")
+        step = self._host.calls_step(node.calls)
+        held = self._frames.compute(frame.lazy)
+        table = self._frames.compute_on_host(held.lazy, "window functions")
         numbers = pl.Series(np.arange(table.height))
-        made = step.of(table, numbers) if table.height else step.nothing(0)
+        made = step.evaluate(table, numbers) if table.height else step.nulls(0)
         first = len(node.input.types)
         for number, each in enumerate(made, first):
-            held = held.beside(each.rename({suffix: f"c{number}{suffix}" for suffix in each.columns}))
+            held = held.add_columns(each.rename({suffix: f"c{number}{suffix}" for suffix in each.columns}))
         return Frame(held.lazy, (*frame.bounds, *(type_bounds(call.type) for call in node.calls)))
 
     def _windows(self, frame: Frame, node: nodes.Window) -> Frame:
-        over = self._steps.over(frame)
-        rows, errors = windows.prepared(node.calls, over)
-        lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off).with_columns(rows)
-        made, put_off = windows.computed(lazy, node.calls, self._steps)
+        expressions = self._context.expressions(frame)
+        rows, errors = windows.prepare(node.calls, expressions)
+        lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred).with_columns(rows)
+        made, deferred = windows.compute(lazy, node.calls, self._context)
         width = len(node.input.types)
-        held = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
-        values = [*held, *(windows.value(number, call, put_off) for number, call in enumerate(node.calls))]
+        held = [column_value(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
+        values = [*held, *(windows.final_value(number, call, deferred) for number, call in enumerate(node.calls))]
         assert len(values) == width + len(node.calls)
-        return Frame(self._steps.named(made, values, put_off), tuple(each.bounds for each in values))
+        return Frame(self._context.select_values(made, values, deferred), tuple(each.bounds for each in values))
 
     @_frame.register
     def _(self, node: nodes.Numbered) -> Frame:
@@ -298,19 +304,21 @@ class Lowering:
     @_frame.register
     def _(self, node: nodes.ProjectSet) -> Frame:
         frame = self.frame(node.input)
-        items = set_functions.spread(node.calls)
+        items = set_functions.explodable_items(node.calls)
         if items is not None:
-            return self._spread(frame, node, items)
-        over = self._steps.over(frame)
-        found, errors = self._sets(node, over)
-        lazy = self._steps.checked(frame.lazy, worst(*errors), over.put_off).with_columns(set_functions.counts(found))
+            return self._unnest(frame, node, items)
+        expressions = self._context.expressions(frame)
+        found, errors = self._lower_sets(node, expressions)
+        lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred).with_columns(
+            set_functions.count_columns(found)
+        )
         if all(isinstance(each, set_functions.Set) for each in found):
-            made = set_functions.repeated(lazy, len(found), self._frames, "i")
+            made = set_functions.expand_on_device(lazy, len(found), self._frames, "i")
         else:
-            fetched = self._frames.fetched(lazy, "set-returning functions")
-            made = self._frames.given(set_functions.expanded(fetched, found, "i"))
+            fetched = self._frames.compute_on_host(lazy, "set-returning functions")
+            made = self._frames.from_host(set_functions.expand_on_host(fetched, found, "i"))
         place = pl.col("i")
-        values = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
+        values = [column_value(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         for n, each in enumerate(found):
             item = (each.set if isinstance(each, set_functions.HostSet) else each).item(place)
             # Beyond its own rows a shorter set is NULL.
@@ -319,36 +327,38 @@ class Lowering:
             values.append(Value(item.type, there.then(item.expr).otherwise(None), item.error, item.bounds, rest))
         if node.numbered:
             values.append(Value(INT8, place + 1, None, (1, 2**62)))
-        return Frame(self._steps.named(made.lazy, values, PutOff()), tuple(each.bounds for each in values))
+        return Frame(
+            self._context.select_values(made.lazy, values, DeferredSteps()), tuple(each.bounds for each in values)
+        )
 
-    def _spread(self, frame: Frame, node: nodes.ProjectSet, items: set_functions.Items) -> Frame:
+    def _unnest(self, frame: Frame, node: nodes.ProjectSet, items: set_functions.Items) -> Frame:
         """Unnests a column's arrays, each element beside its row."""
-        empty = compared_constant(bound.Constant([], items.column.type), self._host).expr
-        made = set_functions.exploded(frame.lazy, items, empty, self._frames, numbered=node.numbered)
-        values = [column(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
+        empty = comparison_key(bound.Constant([], items.column.type), self._host).expr
+        made = set_functions.explode(frame.lazy, items, empty, self._frames, numbered=node.numbered)
+        values = [column_value(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         values.append(Value(items.kind, pl.col("item"), None, type_bounds(items.kind)))
         if node.numbered:
             values.append(Value(INT8, pl.col("i") + 1, None, (1, 2**62)))
-        return Frame(self._steps.named(made, values, PutOff()), tuple(each.bounds for each in values))
+        return Frame(self._context.select_values(made, values, DeferredSteps()), tuple(each.bounds for each in values))
 
-    def _sets(
-        self, node: nodes.ProjectSet, over: Expressions
+    def _lower_sets(
+        self, node: nodes.ProjectSet, expressions: ExpressionLowering
     ) -> tuple[list[set_functions.Set | set_functions.HostSet], list[Error]]:
         """Returns the calls' sets, and the errors of those that are not evaluated on the host."""
         found: list[set_functions.Set | set_functions.HostSet] = []
         errors: list[Error] = []
         for number, call in enumerate(node.calls):
-            items = set_functions.items_of(call)
+            items = set_functions.unnest_items(call)
             if items is not None:
                 found.append(set_functions.HostSet(number, items))
                 continue
-            mark = over.put_off.mark()
+            savepoint = expressions.deferred.savepoint()
             try:
-                args = [over.value(arg) for arg in call.args]
-                made = set_functions.set_of(call, args)
+                args = [expressions.value(arg) for arg in call.args]
+                made = set_functions.lower_set(call, args)
             except NotCarried as reason:
-                over.put_off.back_to(mark)
-                found.append(set_functions.HostSet(number, self._host.rows(call)))
+                expressions.deferred.roll_back(savepoint)
+                found.append(set_functions.HostSet(number, self._host.rows_step(call)))
                 self._host.used.append(reason.construct)
                 continue
             found.append(made)
@@ -358,18 +368,18 @@ class Lowering:
     @_frame.register
     def _(self, node: nodes.DistinctOn) -> Frame:
         frame = self.frame(node.input)
-        over = self._steps.over(frame)
-        keys = [over.value(key) for key in node.keys]
-        lazy = self._sorted(frame, node.order) if node.order else frame.lazy
+        expressions = self._context.expressions(frame)
+        keys = [expressions.value(key) for key in node.keys]
+        lazy = self._sort(frame, node.order) if node.order else frame.lazy
         names = [f"k{n}" for n in range(len(keys))]
-        made = self._steps.checked(lazy, worst(*(key.error for key in keys)), over.put_off)
+        made = self._context.check_errors(lazy, first_error(*(key.error for key in keys)), expressions.deferred)
         made = made.with_columns(key.expr.alias(name) for key, name in zip(keys, names, strict=True))
         return Frame(made.unique(names, keep="first", maintain_order=True).drop(names), frame.bounds)
 
     @_frame.register
     def _(self, node: nodes.SetOperation) -> Frame:
         left, right = self.frame(node.left), self.frame(node.right)
-        names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)] or [NOTHING]
+        names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in physical_columns(kind)] or [NO_COLUMNS]
         one, other = left.lazy.select(names), right.lazy.select(names)
         bounds = tuple(
             None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
@@ -383,51 +393,51 @@ class Lowering:
                 other.with_columns(pl.lit(0, pl.Int64).alias("l"), pl.lit(1, pl.Int64).alias("r")),
             ]
         )
-        keys = [f"c{n}" for n in range(len(node.types))] or [NOTHING]
+        keys = [f"c{n}" for n in range(len(node.types))] or [NO_COLUMNS]
         # Of equal rows the left one's other physical columns are kept.
         rest = [pl.col(name).first() for name in names if name not in keys]
         groups = counts.group_by(keys, maintain_order=bool(rest)).agg(*rest, pl.col("l").sum(), pl.col("r").sum())
         if node.op == "INTERSECT":
             both = (pl.col("l") > 0) & (pl.col("r") > 0)
-            times = smaller(pl.col("l"), pl.col("r")) if node.all else both.cast(pl.Int64)
+            times = minimum(pl.col("l"), pl.col("r")) if node.all else both.cast(pl.Int64)
         elif node.all:
-            times = larger(pl.col("l") - pl.col("r"), pl.lit(0, pl.Int64))
+            times = maximum(pl.col("l") - pl.col("r"), pl.lit(0, pl.Int64))
         else:
             times = ((pl.col("l") > 0) & (pl.col("r") == 0)).cast(pl.Int64)
         kept = groups.with_columns(times.alias("t")).filter(pl.col("t") > 0)
         if node.all:
-            kept = self._frames.repeated(self._frames.held(kept), "t", "i").lazy
+            kept = self._frames.repeat_rows(self._frames.compute(kept), "t", "i").lazy
         return Frame(kept.select(names), left.bounds)
 
     @_frame.register
     def _(self, node: nodes.Recursive) -> Frame:
-        names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in lanes(kind)]
+        names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in physical_columns(kind)]
         bounds = tuple(map(type_bounds, node.types))
 
         def step(rows: ComputedFrame) -> ComputedFrame:
-            self._working[node.number] = Frame(rows.lazy, bounds)
-            self._kept.clear()
-            return self._frames.held(self.frame(node.right).lazy.select(names))
+            self._recursion_rows[node.number] = Frame(rows.lazy, bounds)
+            self._shared.clear()
+            return self._frames.compute(self.frame(node.right).lazy.select(names))
 
-        first = self._frames.held(self.frame(node.left).lazy.select(names))
+        first = self._frames.compute(self.frame(node.left).lazy.select(names))
         keys = [f"c{n}" for n in range(len(node.types))]
-        return Frame(recursive(first, step, keys, self._frames, distinct=node.distinct), bounds)
+        return Frame(run_recursion(first, step, keys, self._frames, distinct=node.distinct), bounds)
 
     @_frame.register
     def _(self, node: nodes.Working) -> Frame:
-        return self._working[node.number]
+        return self._recursion_rows[node.number]
 
     @_frame.register
     def _(self, node: Kept) -> Frame:
-        if node.number not in self._kept:
+        if node.number not in self._shared:
             frame = self.frame(node.input)
-            self._kept[node.number] = Frame(self._frames.held(frame.lazy).lazy, frame.bounds)
-        return self._kept[node.number]
+            self._shared[node.number] = Frame(self._frames.compute(frame.lazy).lazy, frame.bounds)
+        return self._shared[node.number]
 
     @_frame.register
     def _(self, node: Sample) -> Frame:
         frame = self.frame(node.input)
-        found = self._frames.held(frame.lazy)
+        found = self._frames.compute(frame.lazy)
         step = _prime(max(found.rows // node.rows, 1))
         return Frame(found.lazy.gather_every(step, step // 2), frame.bounds)
 
@@ -447,7 +457,7 @@ def _prime(least: int) -> int:
 
 def _is_large(node: nodes.Node) -> bool:
     """Returns whether rows come from a large table."""
-    return any(isinstance(each, nodes.Scan) and each.table.rows >= _LARGE for each in walk_nodes(node))
+    return any(isinstance(each, nodes.Scan) and each.table.rows >= _LARGE_ROWS for each in walk_nodes(node))
 
 
 def _is_scan(node: nodes.Node) -> bool:
@@ -457,6 +467,6 @@ def _is_scan(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Scan)
 
 
-def _shifted(name: str, width: int) -> str:
+def _shift_column(name: str, width: int) -> str:
     digits = name[1:].rstrip("msduv")
     return f"c{int(digits) + width}{name[1 + len(digits) :]}"

@@ -8,46 +8,46 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.arithmetic import corners
-from gpudb.engine.gpu.lower.error_codes import FORMAT, NUMERIC, Error, fault
+from gpudb.engine.gpu.lower.arithmetic import result_bounds
+from gpudb.engine.gpu.lower.error_codes import FORMAT, NUMERIC, Error, error_if
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, larger, smaller, type_bounds
+from gpudb.engine.gpu.lower.values import MAX_INT64, Bounds, Value, maximum, minimum, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.types import MAX_DIGITS, SqlType
 
 _LIMIT = 10**MAX_DIGITS
 
 
-def at_scale(value: Value, scale: int, *, wide: bool | None = None) -> tuple[pl.Expr, Bounds]:
+def rescale(value: Value, scale: int, *, wide: bool | None = None) -> tuple[pl.Expr, Bounds]:
     """Rescales an integer or numeric to at least as many decimals as it has; returns digits and bounds."""
     factor = 10 ** (scale - value.scale)
     limits = value.bounds or type_bounds(value.type)
     bounds = (limits[0] * factor, limits[1] * factor) if limits else None
     if wide is None:
-        wide = bounds is None or max(-bounds[0], bounds[1], factor) > NARROW
+        wide = bounds is None or max(-bounds[0], bounds[1], factor) > MAX_INT64
     expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
     return (expr * factor if factor > 1 else expr), bounds
 
 
-def fitting(value: Value, kind: SqlType, code: int = FORMAT) -> tuple[pl.Expr, Bounds, Error]:
+def rescale_checked(value: Value, kind: SqlType, code: int = FORMAT) -> tuple[pl.Expr, Bounds, Error]:
     """Rescales an integer or numeric to the scale of a type with at least as many decimals.
 
     Returns digits, bounds and error: NULL and the code where the type's precision is exceeded.
     """
     precision, scale = kind.numeric_digits
     limit = 10**precision - 1
-    expr, bounds = at_scale(value, scale)
+    expr, bounds = rescale(value, scale)
     if bounds is not None and -limit <= bounds[0] and bounds[1] <= limit:
         return expr, bounds, None
     # Checked before scaling, which may overflow 128 bits.
     edge = limit // 10 ** (scale - value.scale)
     beyond = (value.expr > edge) | (value.expr < -edge)
-    return pl.when(beyond).then(None).otherwise(expr), (-limit, limit), fault(beyond, code)
+    return pl.when(beyond).then(None).otherwise(expr), (-limit, limit), error_if(beyond, code)
 
 
-def comparable(value: Value, scale: int) -> pl.Expr:
+def rescale_for_comparison(value: Value, scale: int) -> pl.Expr:
     """Rescales an integer or numeric for comparison; values beyond 38 digits compare beyond all others."""
-    expr, bounds = at_scale(value, scale)
+    expr, bounds = rescale(value, scale)
     if bounds is not None and max(-bounds[0], bounds[1]) < _LIMIT:
         return expr
     factor = 10 ** (scale - value.scale)
@@ -57,7 +57,7 @@ def comparable(value: Value, scale: int) -> pl.Expr:
     return pl.when((value.expr > edge) | (value.expr < -edge)).then(beyond * factor).otherwise(expr)
 
 
-def checked(
+def numeric_result(
     expr: pl.Expr, size: pl.Expr, kind: SqlType, bounds: Bounds, others: tuple[tuple[str, pl.Expr], ...] = ()
 ) -> Value:
     """Returns a numeric result: 22003 beyond 38 digits, unless its bounds rule that out.
@@ -68,7 +68,7 @@ def checked(
         return Value(kind, expr, None, bounds, others)
     beyond = size.abs() >= float(_LIMIT)
     safe = pl.when(beyond).then(None).otherwise(expr)
-    return Value(kind, safe, fault(beyond, FORMAT), (1 - _LIMIT, _LIMIT - 1), others)
+    return Value(kind, safe, error_if(beyond, FORMAT), (1 - _LIMIT, _LIMIT - 1), others)
 
 
 def _shown(kind: SqlType, made: Callable[[], pl.Expr]) -> tuple[tuple[str, pl.Expr], ...]:
@@ -79,19 +79,19 @@ def _declare_sum(name: str, op: Callable[[Any, Any], Any]) -> None:
     @lowers(name)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
         scale = kind.numeric_digits[1]
-        (_, a), (_, b) = (at_scale(each, scale) for each in args)
+        (_, a), (_, b) = (rescale(each, scale) for each in args)
         found = [op(x, y) for x in a or () for y in b or ()]
-        bounds = _within((min(found), max(found)), kind)
-        wide = max(-bounds[0], bounds[1], *(abs(x) for x in (*(a or ()), *(b or ())))) > NARROW
-        left, right = (at_scale(each, scale, wide=wide)[0] for each in args)
+        bounds = _narrow_bounds((min(found), max(found)), kind)
+        wide = max(-bounds[0], bounds[1], *(abs(x) for x in (*(a or ()), *(b or ())))) > MAX_INT64
+        left, right = (rescale(each, scale, wide=wide)[0] for each in args)
         # From unscaled operands, as scaled ones may overflow 128 bits; the sum of the wrapped values is correct
         # nevertheless.
         sizes = [each.expr.cast(pl.Float64) * float(10 ** (scale - each.scale)) for each in args]
-        shown = _shown(kind, lambda: larger(args[0].shown, args[1].shown))
-        return checked(op(left, right), op(*sizes), kind, bounds, shown)
+        shown = _shown(kind, lambda: maximum(args[0].display_scale, args[1].display_scale))
+        return numeric_result(op(left, right), op(*sizes), kind, bounds, shown)
 
 
-def _within(bounds: tuple[int, int], kind: SqlType) -> tuple[int, int]:
+def _narrow_bounds(bounds: tuple[int, int], kind: SqlType) -> tuple[int, int]:
     """Narrows bounds to those of the type's precision, which hold for every value that is not an error."""
     limit = 10 ** kind.numeric_digits[0] - 1
     if kind.numeric_digits[0] == MAX_DIGITS:
@@ -108,13 +108,15 @@ def _multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
     left, right = args
     if left.scale + right.scale != kind.numeric_digits[1]:
         raise NotCarried("a product of more decimals than 38 digits hold")
-    bounds = corners(left, right, operator.mul)
+    bounds = result_bounds(left, right, operator.mul)
     assert bounds is not None
-    wide = max(-bounds[0], bounds[1]) > NARROW or left.wide or right.wide
+    wide = max(-bounds[0], bounds[1]) > MAX_INT64 or left.is_wide or right.is_wide
     a, b = (each.expr.cast(pl.Int128 if wide else pl.Int64) for each in args)
     limit = kind.numeric_digits[1]
-    shown = _shown(kind, lambda: smaller((left.shown + right.shown).cast(pl.Int8), pl.lit(limit, pl.Int8)))
-    return checked(a * b, a.cast(pl.Float64) * b.cast(pl.Float64), kind, bounds, shown)
+    shown = _shown(
+        kind, lambda: minimum((left.display_scale + right.display_scale).cast(pl.Int8), pl.lit(limit, pl.Int8))
+    )
+    return numeric_result(a * b, a.cast(pl.Float64) * b.cast(pl.Float64), kind, bounds, shown)
 
 
 @lowers("numeric_uminus")
@@ -131,11 +133,11 @@ def _absolute(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, args[0].expr.abs(), None, (0, max(-limits[0], limits[1])), args[0].others)
 
 
-def rounded(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
+def round_to_scale(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
     """Rounds to fewer decimals, half away from zero."""
     factor = 10 ** (value.scale - scale)
     limits = value.bounds or type_bounds(value.type)
-    wide = limits is None or max(-limits[0], limits[1]) + factor > NARROW
+    wide = limits is None or max(-limits[0], limits[1]) + factor > MAX_INT64
     expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
     half = factor // 2
     size = (expr.abs() + half) // factor
@@ -148,14 +150,14 @@ def to_numeric(value: Value, kind: SqlType) -> Value:
     precision, scale = kind.numeric_digits
     if kind.carried and value.type.carried and value.type.numeric_digits == kind.numeric_digits:
         return Value(kind, value.expr, None, value.bounds, value.others)
-    others = _shown(kind, lambda: smaller(value.shown, pl.lit(scale, pl.Int8)))
+    others = _shown(kind, lambda: minimum(value.display_scale, pl.lit(scale, pl.Int8)))
     if scale >= value.scale:
-        expr, bounds, error = fitting(value, kind, NUMERIC)
+        expr, bounds, error = rescale_checked(value, kind, NUMERIC)
         return Value(kind, expr, error, bounds, others)
-    expr, bounds = rounded(value, scale)
+    expr, bounds = round_to_scale(value, scale)
     limit = 10**precision - 1
     if bounds is not None and -limit <= bounds[0] and bounds[1] <= limit:
         return Value(kind, expr, None, bounds, others)
-    error = fault((expr > limit) | (expr < -limit), NUMERIC)
+    error = error_if((expr > limit) | (expr < -limit), NUMERIC)
     safe = pl.when((expr <= limit) & (expr >= -limit)).then(expr).otherwise(None)
     return Value(kind, safe, error, (-limit, limit), others)

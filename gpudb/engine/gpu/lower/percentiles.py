@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend
-from gpudb.engine.gpu.lower.values import is_keyed, lanes
+from gpudb.engine.gpu.lower.values import is_keyed, physical_columns
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 
 LOWERED = frozenset({"percentile_cont", "percentile_disc"})
-Placed = Sequence[tuple[int, bound.Aggregate]]
+NumberedCalls = Sequence[tuple[int, bound.Aggregate]]
 """Calls by their numbers."""
 
 
-def is_placed(call: bound.Aggregate) -> bool:
+def is_lowered(call: bound.Aggregate) -> bool:
     """Returns whether a percentile is lowered.
 
     It needs one constant fraction, and values of one physical column that are equal only if they are displayed alike.
@@ -30,39 +30,39 @@ def is_placed(call: bound.Aggregate) -> bool:
     if call.function.name == "percentile_cont":
         return kind.name == "float8" == call.type.name
     try:
-        return kind.undeclared == call.type and len(lanes(kind)) == 1 and not is_keyed(kind)
+        return kind.undeclared == call.type and len(physical_columns(kind)) == 1 and not is_keyed(kind)
     except NotCarried:
         return False
 
 
-def grouped(
+def group_with_percentiles(
     lazy: pl.LazyFrame,
     names: Sequence[str],
     shown: Sequence[pl.Expr],
     calls: Sequence[pl.Expr],
-    placed: Placed,
+    percentiles: NumberedCalls,
     frames: Backend,
 ) -> pl.LazyFrame:
     """Groups by the columns `names` with some aggregates, and each call's value in the column `a` and its number.
 
     The column `y` and the number holds a call's values, NULL if they do not count.
     """
-    for number, call in placed:
+    for number, call in percentiles:
         (key,) = call.within_group
         # -0 and 0 are one key, whose rows must be adjacent.
         keys = [_one_zero(name, lazy) for name in names]
         ordered = lazy.sort([*keys, f"y{number}"], descending=[*[False] * len(keys), key.descending], nulls_last=True)
-        lazy = frames.held(ordered.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(f"r{number}"))).lazy
+        lazy = frames.compute(ordered.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(f"r{number}"))).lazy
     runs = [
         made
-        for number, _ in placed
+        for number, _ in percentiles
         for made in (
             pl.col(f"r{number}").min().alias(f"first{number}"),
             pl.col(f"y{number}").count().cast(pl.Int64).alias(f"count{number}"),
         )
     ]
     groups = lazy.group_by(names).agg([*shown, *calls, *runs]) if names else lazy.select([*calls, *runs])
-    for number, call in placed:
+    for number, call in percentiles:
         groups = _with_value(groups, lazy, number, call)
     return groups
 
@@ -81,9 +81,9 @@ def _with_value(groups: pl.LazyFrame, rows: pl.LazyFrame, number: int, call: bou
 
     def value_at(groups: pl.LazyFrame, place: pl.Expr, name: str) -> pl.LazyFrame:
         """Adds the values at row positions, from 0 on, to the groups."""
-        placed = groups.with_columns(there.then(first + place.cast(pl.Int64)).otherwise(None).alias("place"))
+        percentiles = groups.with_columns(there.then(first + place.cast(pl.Int64)).otherwise(None).alias("place"))
         named = at.rename({f"r{number}": "place", f"y{number}": name})
-        return placed.join(named, on="place", how="left").drop("place")
+        return percentiles.join(named, on="place", how="left").drop("place")
 
     own = [f"first{number}", f"count{number}"]
     if call.function.name == "percentile_disc":

@@ -12,43 +12,43 @@ import polars as pl
 
 from gpudb.duckdb.udf.quotient import quotient_of
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
-from gpudb.engine.gpu.lower.exact_division import LEFT, quotients
+from gpudb.engine.gpu.lower.exact_division import NOT_COMPUTED, exact_quotients
 from gpudb.engine.gpu.lower.values import Value
 
-FEW = 256
+FEW_ROWS = 256
 """Row count below which Python is faster than the expressions, and than a GPU's start."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quotient:
+class QuotientStep:
     """The step that computes a quotient and its display scale (suffix "s"); NULL if the divisor is 0."""
 
     name: str
     dividend: Value
     divisor: Value
-    shown: pl.Expr
+    display_scale: pl.Expr
 
     @property
-    def lanes(self) -> tuple[str, ...]:
+    def output_names(self) -> tuple[str, ...]:
         """The columns that it adds to a frame."""
         return self.name, self.name + "s"
 
-    def added(self, made: ComputedFrame, frames: Backend) -> ComputedFrame:
+    def add_to(self, made: ComputedFrame, frames: Backend) -> ComputedFrame:
         """Adds the quotient's columns to the frame."""
         parts = made.lazy.with_columns(
-            self.dividend.expr.alias("a"), self.divisor.expr.alias("b"), self.shown.cast(pl.Int32).alias("s")
+            self.dividend.expr.alias("a"), self.divisor.expr.alias("b"), self.display_scale.cast(pl.Int32).alias("s")
         ).select("a", "b", "s")
-        if made.rows <= FEW:
-            return made.beside(_columns(frames.fetched(parts, "few quotients"), self))
-        quick = quotients(parts, self.dividend.scale, self.divisor.scale)
-        value, shown = self.lanes
-        found = frames.held(quick.select(pl.col("v").alias(value), pl.col("t").alias(shown)))
-        if found.largest(shown) != LEFT:
-            return made.beside(found)
-        return made.beside(_columns(frames.fetched(parts, "exact quotients"), self))
+        if made.rows <= FEW_ROWS:
+            return made.add_columns(_columns(frames.compute_on_host(parts, "few quotients"), self))
+        quick = exact_quotients(parts, self.dividend.scale, self.divisor.scale)
+        value, shown = self.output_names
+        found = frames.compute(quick.select(pl.col("v").alias(value), pl.col("t").alias(shown)))
+        if found.max_integer(shown) != NOT_COMPUTED:
+            return made.add_columns(found)
+        return made.add_columns(_columns(frames.compute_on_host(parts, "exact quotients"), self))
 
 
-def _columns(held: pl.DataFrame, each: Quotient) -> pl.DataFrame:
+def _columns(held: pl.DataFrame, each: QuotientStep) -> pl.DataFrame:
     first, second = each.dividend.scale, each.divisor.scale
     values: list[int | None] = []
     scales: list[int | None] = []

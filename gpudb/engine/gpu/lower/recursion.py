@@ -9,16 +9,16 @@ import polars as pl
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.plan.errors import NotCarried
 
-ROUNDS, ROWS = 100_000, 20_000_000
+MAX_ROUNDS, MAX_ROWS = 100_000, 20_000_000
 """Limits of a recursion; beyond them the embedded engine runs it, which can be interrupted."""
-_LOOKED_THROUGH, _LEFT = 4, 64
+_SCANNED_FRAMES, _UNSCANNED_FRAMES = 4, 64
 """Number of frames of similar size that are merged: few if each round scans all of them, many if none does.
 
 So frames stay few, and a row is copied few times.
 """
 
 
-def recursive(
+def run_recursion(
     first: ComputedFrame,
     step: Callable[[ComputedFrame], ComputedFrame],
     keys: Sequence[str],
@@ -28,25 +28,25 @@ def recursive(
 ) -> pl.LazyFrame:
     """Returns all rows. `step` evaluates the second term; `distinct` keeps rows once, by the columns `keys`."""
 
-    def fresh(rows: pl.LazyFrame) -> pl.LazyFrame:
+    def unique_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
         return rows.unique(keys, keep="first", maintain_order=True)
 
-    working = frames.held(fresh(first.lazy)) if distinct else first
+    working = frames.compute(unique_rows(first.lazy)) if distinct else first
     found = [working]
-    count = _LOOKED_THROUGH if distinct else _LEFT
+    count = _SCANNED_FRAMES if distinct else _UNSCANNED_FRAMES
     rows = working.rows
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         made = step(working)
         if distinct:
             before = pl.concat([each.lazy.select(keys) for each in found])
-            made = frames.held(fresh(made.lazy).join(before, on=keys, how="anti", nulls_equal=True))
+            made = frames.compute(unique_rows(made.lazy).join(before, on=keys, how="anti", nulls_equal=True))
         working = made
         rows += working.rows
         if not working.rows:
             return pl.concat([each.lazy for each in found])
-        if rows > ROWS:
+        if rows > MAX_ROWS:
             break
         found.append(working)
         while len(found) >= count and found[-count].rows < count * found[-1].rows:
-            found[-count:] = [frames.held(pl.concat([each.lazy for each in found[-count:]]))]
-    raise NotCarried(f"a recursion of more than {ROUNDS} rounds or {ROWS} rows")
+            found[-count:] = [frames.compute(pl.concat([each.lazy for each in found[-count:]]))]
+    raise NotCarried(f"a recursion of more than {MAX_ROUNDS} rounds or {MAX_ROWS} rows")

@@ -12,18 +12,18 @@ from gpudb.functions.library import Function
 from gpudb.plan.errors import NotCarried
 from gpudb.types import SqlType
 
-Lowering = Callable[[tuple[Value, ...], SqlType], Value]
+FunctionLowering = Callable[[tuple[Value, ...], SqlType], Value]
 """From the operands and the call's type to its value. The caller adds the operands' errors."""
 
 _BOTH = re.compile(r"^timestamp_(\w+)_timestamp$")
-_LOWERED: dict[str, Lowering] = {}
+_LOWERED: dict[str, FunctionLowering] = {}
 TOPICS = ("arithmetic", "numeric", "rounding", "mathematics", "comparison", "text", "dates", "intervals", "limits")
 
 
-def lowers(names: str) -> Callable[[Lowering], Lowering]:
+def lowers(names: str) -> Callable[[FunctionLowering], FunctionLowering]:
     """Registers a lowering of the functions named in `names` (separated by blanks)."""
 
-    def add(made: Lowering) -> Lowering:
+    def add(made: FunctionLowering) -> FunctionLowering:
         for name in names.split():
             if name in _LOWERED:
                 raise ValueError(f"{name} is lowered twice")
@@ -33,7 +33,7 @@ def lowers(names: str) -> Callable[[Lowering], Lowering]:
     return add
 
 
-def lowering(function: Function, *, utc: bool = False) -> Lowering:
+def find_lowering(function: Function, *, utc: bool = False) -> FunctionLowering:
     """Returns the lowering of a function; NotCarried if only the embedded engine runs it.
 
     If the session's time zone is UTC, timestamptz is lowered as timestamp.

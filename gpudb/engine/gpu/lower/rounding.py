@@ -6,21 +6,21 @@ from collections.abc import Callable
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.error_codes import DIVISION, fault
-from gpudb.engine.gpu.lower.numeric import at_scale, checked, rounded
+from gpudb.engine.gpu.lower.error_codes import DIVISION, error_if
+from gpudb.engine.gpu.lower.numeric import numeric_result, rescale, round_to_scale
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.values import NARROW, Bounds, Value, type_bounds
+from gpudb.engine.gpu.lower.values import MAX_INT64, Bounds, Value, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.types import MAX_DIGITS, SqlType
 
-Cut = Callable[[Value, int], tuple[pl.Expr, Bounds]]
+Rounding = Callable[[Value, int], tuple[pl.Expr, Bounds]]
 """From a numeric and a smaller scale, which may be negative, to digits and their bounds."""
 
 
 def _parts(value: Value, factor: int) -> tuple[pl.Expr, pl.Expr, Bounds]:
     """Returns the digits, the absolute value divided by `factor`, and its bounds."""
     limits = value.bounds or type_bounds(value.type)
-    wide = limits is None or max(-limits[0], limits[1], factor) > NARROW
+    wide = limits is None or max(-limits[0], limits[1], factor) > MAX_INT64
     expr = value.expr.cast(pl.Int128 if wide else pl.Int64)
     bounds = (-(max(-limits[0], 0) // factor) - 1, max(limits[1], 0) // factor + 1) if limits else None
     return expr, expr.abs() // factor, bounds
@@ -45,24 +45,24 @@ def _down(value: Value, scale: int) -> tuple[pl.Expr, Bounds]:
     return pl.when(expr < 0).then(0 - more).otherwise(size), bounds
 
 
-def _cut(value: Value, places: int, kind: SqlType, cut: Cut) -> Value:
+def _round(value: Value, places: int, kind: SqlType, rounding: Rounding) -> Value:
     """Rounds a numeric to at most `places` decimals, at the result type's scale."""
     if kind.carried:
         raise NotCarried("rounding to decimals that vary")
     scale = kind.numeric_digits[1]
     # A value with no more decimals is unchanged.
-    made, bounds = cut(value, places) if places < value.scale else at_scale(value, value.scale)
+    made, bounds = rounding(value, places) if places < value.scale else rescale(value, value.scale)
     if scale < min(places, value.scale):
         raise NotCarried("rounding to more decimals than its type has")
     factor = 10 ** (scale - min(places, value.scale))
-    if bounds is not None and max(-bounds[0], bounds[1]) * factor <= NARROW:
+    if bounds is not None and max(-bounds[0], bounds[1]) * factor <= MAX_INT64:
         return Value(kind, made * factor if factor > 1 else made, None, (bounds[0] * factor, bounds[1] * factor))
     whole = None if bounds is None else (bounds[0] * factor, bounds[1] * factor)
     wide = made.cast(pl.Int128) * factor if factor > 1 else made.cast(pl.Int128)
-    return checked(wide, made.cast(pl.Float64) * float(factor), kind, whole)
+    return numeric_result(wide, made.cast(pl.Float64) * float(factor), kind, whole)
 
 
-def _declare_cut(names: str, cut: Cut) -> None:
+def _declare_rounding(names: str, rounding: Rounding) -> None:
     @lowers(names)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
         places: int | None = 0
@@ -70,13 +70,13 @@ def _declare_cut(names: str, cut: Cut) -> None:
             places = pl.select(args[1].expr).item() if args[1].constant else None
         if places is None or abs(places) >= MAX_DIGITS:
             raise NotCarried("rounding to a number of decimals that is no constant")
-        return _cut(args[0], places, kind, cut)
+        return _round(args[0], places, kind, rounding)
 
 
-_declare_cut("round(numeric) round(numeric,int4)", rounded)
-_declare_cut("trunc(numeric) trunc(numeric,int4)", _towards_zero)
-_declare_cut("ceil(numeric) ceiling(numeric)", _up)
-_declare_cut("floor(numeric)", _down)
+_declare_rounding("round(numeric) round(numeric,int4)", round_to_scale)
+_declare_rounding("trunc(numeric) trunc(numeric,int4)", _towards_zero)
+_declare_rounding("ceil(numeric) ceiling(numeric)", _up)
+_declare_rounding("floor(numeric)", _down)
 
 
 @lowers("sign(numeric)")
@@ -91,15 +91,15 @@ def _remainder(args: tuple[Value, ...], kind: SqlType) -> Value:
     """The remainder of truncating division, with the sign of the dividend."""
     if kind.carried or any(each.type.carried for each in args):
         raise NotCarried("a remainder of decimals that vary")
-    (a, limits), (b, others) = (at_scale(each, kind.numeric_digits[1]) for each in args)
-    if any(each is None or max(-each[0], each[1]) > NARROW for each in (limits, others)):
+    (a, limits), (b, others) = (rescale(each, kind.numeric_digits[1]) for each in args)
+    if any(each is None or max(-each[0], each[1]) > MAX_INT64 for each in (limits, others)):
         raise NotCarried("a remainder of more than 64 bits")
     assert others is not None
     a, b = a.cast(pl.Int64), b.cast(pl.Int64)
     size = pl.when(b == 0).then(None).otherwise(b.abs())
     rest = a.abs() - a.abs() // size * size
     most = max(-others[0], others[1])
-    error = None if args[1].constant and others != (0, 0) else fault((b == 0) & a.is_not_null(), DIVISION)
+    error = None if args[1].constant and others != (0, 0) else error_if((b == 0) & a.is_not_null(), DIVISION)
     return Value(kind, pl.when(a < 0).then(0 - rest).otherwise(rest), error, (-most, most))
 
 

@@ -10,15 +10,15 @@ import polars as pl
 import pyarrow.compute as pc
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
-from gpudb.engine.gpu.lower.arrow import column, to_lanes
-from gpudb.engine.gpu.lower.error_codes import STEP, Error, fault
+from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
+from gpudb.engine.gpu.lower.error_codes import STEP, Error, error_if
 from gpudb.engine.gpu.lower.host_fallback import HostRows
-from gpudb.engine.gpu.lower.values import Value, is_keyed, lanes, larger, type_bounds
+from gpudb.engine.gpu.lower.values import Value, is_keyed, maximum, physical_columns, type_bounds
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 from gpudb.types import SqlType
 
-ROWS = 100_000_000
+MAX_ROWS = 100_000_000
 """Row limit; beyond it the embedded engine runs the query, which need not materialize all rows."""
 
 
@@ -31,7 +31,7 @@ class Set:
     error: Error = None
 
 
-def set_of(call: bound.SetReturning, args: Sequence[Value]) -> Set:
+def lower_set(call: bound.SetReturning, args: Sequence[Value]) -> Set:
     """Returns the rows of a call; NotCarried for an unsupported function."""
     found = _SETS.get(call.function.name)
     if found is None:
@@ -46,14 +46,14 @@ class Items:
     kind: SqlType
     column: bound.Column
 
-    def of(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    def evaluate(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
         """See `HostRows`."""
-        array = column(frame, f"c{self.column.index}", self.column.type)
+        array = to_arrow(frame, f"c{self.column.index}", self.column.type)
         counts = pl.Series(pc.fill_null(pc.list_value_length(array), 0)).cast(pl.Int64)
-        return counts, to_lanes(array.flatten(), self.kind)
+        return counts, to_physical_columns(array.flatten(), self.kind)
 
 
-def items_of(call: bound.SetReturning) -> Items | None:
+def unnest_items(call: bound.SetReturning) -> Items | None:
     """Returns the rows of unnest over a column of arrays without sort keys for their elements; else None."""
     (arg,) = call.args if len(call.args) == 1 else (None,)
     if call.function.name != "unnest" or not isinstance(arg, bound.Column) or arg.type.item != call.type:
@@ -61,16 +61,16 @@ def items_of(call: bound.SetReturning) -> Items | None:
     return None if is_keyed(call.type) else Items(call.type, arg)
 
 
-def spread(calls: Sequence[bound.SetReturning]) -> Items | None:
+def explodable_items(calls: Sequence[bound.SetReturning]) -> Items | None:
     """Returns the elements of a single unnest, if they are physical columns unchanged; else None."""
-    items = items_of(calls[0]) if len(calls) == 1 else None
+    items = unnest_items(calls[0]) if len(calls) == 1 else None
     if items is None:
         return None
-    held = lanes(items.column.type)["v"]
-    return items if isinstance(held, pl.List) and {"": held.inner} == lanes(items.kind) else None
+    held = physical_columns(items.column.type)["v"]
+    return items if isinstance(held, pl.List) and {"": held.inner} == physical_columns(items.kind) else None
 
 
-def exploded(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Backend, *, numbered: bool) -> pl.LazyFrame:
+def explode(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Backend, *, numbered: bool) -> pl.LazyFrame:
     """Explodes lists into the column `item`; adds the position from 0 on as `i` if `numbered`.
 
     `empty` is the comparison key of an empty array.
@@ -82,8 +82,8 @@ def exploded(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Backend, 
     if not numbered:
         return lazy.explode("item", empty_as_null=True)
     number = pl.int_range(pl.len(), dtype=pl.Int64)
-    rows = frames.held(lazy.with_columns(number.alias("r"))).lazy.explode("item", empty_as_null=True)
-    held = frames.held(rows.with_columns(number.alias("at"))).lazy
+    rows = frames.compute(lazy.with_columns(number.alias("r"))).lazy.explode("item", empty_as_null=True)
+    held = frames.compute(rows.with_columns(number.alias("at"))).lazy
     first = held.group_by("r").agg(pl.col("at").min().alias("first"))
     made = held.join(first, on="r", how="left").with_columns((pl.col("at") - pl.col("first")).alias("i"))
     return made.drop("r", "at", "first")
@@ -98,61 +98,61 @@ class HostSet:
 
     @property
     def set(self) -> Set:
-        """The set over an expanded frame that has been extended by `taken`."""
+        """The set over an expanded frame that has been extended by `gather_rows`."""
         kind, name = self.rows.kind, f"s{self.number}"
-        rest = tuple((suffix, pl.col(name + suffix)) for suffix in lanes(kind) if suffix)
+        rest = tuple((suffix, pl.col(name + suffix)) for suffix in physical_columns(kind) if suffix)
         item = Value(kind, pl.col(name), None, type_bounds(kind), rest)
         return Set(pl.col(f"t{self.number}"), lambda _: item)
 
-    def counted(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def add_counts(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Adds the number of each row's rows and the first's position; also returns all rows."""
-        counts, items = self.rows.of(frame)
+        counts, items = self.rows.evaluate(frame)
         firsts = (counts.cum_sum() - counts).alias(f"o{self.number}")
         return frame.with_columns(counts.alias(f"t{self.number}"), firsts), items
 
-    def taken(self, frame: pl.DataFrame, items: pl.DataFrame, place: str) -> pl.DataFrame:
+    def gather_rows(self, frame: pl.DataFrame, items: pl.DataFrame, place: str) -> pl.DataFrame:
         """Adds the physical columns of the row at each position to an expanded frame, NULL beyond the last."""
         there = pl.col(place) < pl.col(f"t{self.number}")
         at = frame.select(pl.when(there).then(pl.col(f"o{self.number}") + pl.col(place))).to_series()
         return frame.with_columns(items[suffix].gather(at).alias(f"s{self.number}{suffix}") for suffix in items.columns)
 
 
-def counts(found: Sequence[Set | HostSet]) -> list[pl.Expr]:
+def count_columns(found: Sequence[Set | HostSet]) -> list[pl.Expr]:
     """Returns the row counts of the lowered sets for each input row: t0, t1, … by their numbers."""
     return [each.count.cast(pl.Int64).alias(f"t{n}") for n, each in enumerate(found) if isinstance(each, Set)]
 
 
-def repeated(lazy: pl.LazyFrame, sets: int, frames: Backend, place: str) -> ComputedFrame:
-    """Expands a frame as `expanded` does, but on the device, for `sets` sets that are all lowered."""
+def expand_on_device(lazy: pl.LazyFrame, sets: int, frames: Backend, place: str) -> ComputedFrame:
+    """Expands a frame as `expand_on_host` does, but on the device, for `sets` sets that are all lowered."""
     known = [pl.col(f"t{n}").fill_null(0) for n in range(sets)]
-    held = frames.held(lazy.with_columns(reduce(larger, known).alias("times")))
-    most = held.largest("times") or 0
-    if most * held.rows > ROWS:
-        most = frames.held(held.lazy.select(pl.col("times").clip(0, ROWS + 1).sum())).largest("times") or 0
-        if most > ROWS:
-            raise NotCarried(f"sets of more than {ROWS} rows")
-    return frames.repeated(held, "times", place)
+    held = frames.compute(lazy.with_columns(reduce(maximum, known).alias("times")))
+    most = held.max_integer("times") or 0
+    if most * held.rows > MAX_ROWS:
+        most = frames.compute(held.lazy.select(pl.col("times").clip(0, MAX_ROWS + 1).sum())).max_integer("times") or 0
+        if most > MAX_ROWS:
+            raise NotCarried(f"sets of more than {MAX_ROWS} rows")
+    return frames.repeat_rows(held, "times", place)
 
 
-def expanded(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: str) -> pl.DataFrame:
-    """Repeats each row of a frame with `counts` as often as its largest set requires.
+def expand_on_host(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: str) -> pl.DataFrame:
+    """Repeats each row of a frame with `count_columns` as often as its largest set requires.
 
     The column `place` numbers the repetitions from 0.
     """
     given: list[tuple[HostSet, pl.DataFrame]] = []
     for each in found:
         if isinstance(each, HostSet):
-            frame, items = each.counted(frame)
+            frame, items = each.add_counts(frame)
             given.append((each, items))
     times = frame.select(pl.max_horizontal(pl.col(f"t{n}").fill_null(0) for n in range(len(found)))).to_series()
-    if (times.sum() or 0) > ROWS:
-        raise NotCarried(f"sets of more than {ROWS} rows")
+    if (times.sum() or 0) > MAX_ROWS:
+        raise NotCarried(f"sets of more than {MAX_ROWS} rows")
     rows = pl.DataFrame({"r": pl.int_range(frame.height, dtype=pl.Int64, eager=True), "t": times.cast(pl.Int64)})
     many = rows.filter(pl.col("t") > 0).select("r", pl.int_ranges(pl.lit(0, pl.Int64), "t").alias(place))
     places = many.explode(place, empty_as_null=True)
     made = frame[places["r"]].with_columns(places[place])
     for each, items in given:
-        made = each.taken(made, items, place)
+        made = each.gather_rows(made, items, place)
     return made
 
 
@@ -167,9 +167,9 @@ def _series(kind: SqlType, args: Sequence[Value]) -> Set:
     count = pl.when(ahead >= 0).then(ahead // size + 1).otherwise(0).clip(0, 2**62).cast(pl.Int64)
 
     def item(place: pl.Expr) -> Value:
-        return Value(kind, (start + place * step).cast(lanes(kind)[""]), None, type_bounds(kind))
+        return Value(kind, (start + place * step).cast(physical_columns(kind)[""]), None, type_bounds(kind))
 
-    return Set(count, item, fault((step == 0) & start.is_not_null() & end.is_not_null(), STEP))
+    return Set(count, item, error_if((step == 0) & start.is_not_null() & end.is_not_null(), STEP))
 
 
 _SETS: dict[str, Callable[[SqlType, Sequence[Value]], Set]] = {

@@ -10,10 +10,11 @@ from gpudb.types import SqlType
 def sort_key(value: str, kind: SqlType) -> str:
     """Renders a value's sort key as DuckDB SQL; `value` must not be NULL."""
     # With a text column after it the key is always bytes, whatever the types of its parts.
-    return f"create_sort_key({_counted(order(value, kind), kind)}, 'ASC NULLS LAST', '', 'ASC NULLS LAST')"
+    key = _with_comparable_intervals(order(value, kind), kind)
+    return f"create_sort_key({key}, 'ASC NULLS LAST', '', 'ASC NULLS LAST')"
 
 
-def _counted(sql: str, kind: SqlType) -> str:
+def _with_comparable_intervals(sql: str, kind: SqlType) -> str:
     """Converts intervals to comparable microseconds: their own sort keys compare months, then days."""
     if kind.name == "interval":
         days = f"CAST(pg_interval_months({sql}) AS HUGEINT) * 30 + pg_interval_days({sql})"
@@ -21,11 +22,12 @@ def _counted(sql: str, kind: SqlType) -> str:
     if not _has_intervals(kind):
         return sql
     if kind.item is not None:
-        return f"list_transform({sql}, lambda pg_e: {_counted('pg_e', kind.item)})"
+        return f"list_transform({sql}, lambda pg_e: {_with_comparable_intervals('pg_e', kind.item)})"
 
     def made(row: str) -> str:
         fields = (
-            _counted(f"struct_extract_at({row}, {place})", field) for place, (_, field) in enumerate(kind.fields, 1)
+            _with_comparable_intervals(f"struct_extract_at({row}, {place})", field)
+            for place, (_, field) in enumerate(kind.fields, 1)
         )
         return f"(CASE WHEN {row} IS NOT NULL THEN row({', '.join(fields)}) END)"
 

@@ -8,15 +8,15 @@ from functools import reduce
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.error_codes import SUBSTRING, fault, worst
+from gpudb.engine.gpu.lower.error_codes import SUBSTRING, error_if, first_error
 from gpudb.engine.gpu.lower.registry import lowers
-from gpudb.engine.gpu.lower.text_output import text_of
-from gpudb.engine.gpu.lower.values import Value, larger
+from gpudb.engine.gpu.lower.text_output import to_text
+from gpudb.engine.gpu.lower.values import Value, maximum
 from gpudb.plan.errors import NotCarried
 from gpudb.types import BOOL, SqlType
 from gpudb.values.letter_case import capital
 
-_MOST_PARTS, _MOST_LENGTH, _MOST_TIMES = 64, 10_000, 16
+_MAX_PARTS, _MAX_LENGTH, _MAX_TIMES = 64, 10_000, 16
 """Limits beyond which columns for the parts are too expensive."""
 
 
@@ -59,15 +59,15 @@ def _piece(part: str) -> str:
     return re.escape(part[1:] if part[0] == "\\" and len(part) > 1 else part)
 
 
-_SINGLE = {each: chr(0x100000 + each) for each in range(0x80, 0xFFFF) if len(chr(each).upper()) > 1}
+_EXPANDING = {each: chr(0x100000 + each) for each in range(0x80, 0xFFFF) if len(chr(each).upper()) > 1}
 """Characters whose upper case is several characters (ß), and their temporary replacements, which no text contains."""
 
 
 def _upper(value: pl.Expr) -> pl.Expr:
     """Upper case, one character to one, as in PostgreSQL."""
-    several, meanwhile = list(map(chr, _SINGLE)), list(_SINGLE.values())
-    made = value.str.replace_many(several, meanwhile).str.to_uppercase()
-    return made.str.replace_many(meanwhile, list(map(capital, several)))
+    several, substitutes = list(map(chr, _EXPANDING)), list(_EXPANDING.values())
+    made = value.str.replace_many(several, substitutes).str.to_uppercase()
+    return made.str.replace_many(substitutes, list(map(capital, several)))
 
 
 def _lower(value: pl.Expr) -> pl.Expr:
@@ -78,7 +78,7 @@ def _lower(value: pl.Expr) -> pl.Expr:
 def _subject(value: Value) -> pl.Expr:
     """Returns the matched text; a char(n) with its padding, which counts here."""
     size = value.type.padded
-    if size is not None and size > _MOST_LENGTH:
+    if size is not None and size > _MAX_LENGTH:
         raise NotCarried("LIKE over a long char(n)")
     return value.expr if size is None else value.expr.str.pad_end(size)
 
@@ -157,7 +157,7 @@ def _concatenate(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, args[0].expr + args[1].expr)
 
 
-def _number(value: Value) -> int | None:
+def _constant_integer(value: Value) -> int | None:
     """Returns a constant integer; None for anything else. Constant positions need no column."""
     found: int | None = pl.select(value.expr).item() if value.constant else None
     return found
@@ -166,27 +166,27 @@ def _number(value: Value) -> int | None:
 @lowers("substring(text,int4,int4) substr(text,int4,int4)")
 def _substring(args: tuple[Value, ...], kind: SqlType) -> Value:
     text, start, length = args[0].expr, args[1].expr.cast(pl.Int64), args[2].expr.cast(pl.Int64)
-    begin, size = _number(args[1]), _number(args[2])
+    begin, size = _constant_integer(args[1]), _constant_integer(args[2])
     if begin is not None and size is not None and size >= 0:
         skipped = max(begin - 1, 0)
         return Value(kind, text.str.slice(skipped, max(begin + size - 1 - skipped, 0)))
     end = start + length
-    first = larger(start - 1, pl.lit(0, pl.Int64))
-    count = larger(end - 1 - first, pl.lit(0, pl.Int64))
+    first = maximum(start - 1, pl.lit(0, pl.Int64))
+    count = maximum(end - 1 - first, pl.lit(0, pl.Int64))
     known = args[2].constant and args[2].bounds is not None and args[2].bounds[0] >= 0
     made = text.str.slice(first, count)
     nothing = start.is_null() | length.is_null()
     if not (args[1].constant and args[2].constant):
         made = pl.when(nothing).then(None).otherwise(made)
-    return Value(kind, made, None if known else fault((length < 0) & ~nothing & text.is_not_null(), SUBSTRING))
+    return Value(kind, made, None if known else error_if((length < 0) & ~nothing & text.is_not_null(), SUBSTRING))
 
 
 @lowers("substring(text,int4) substr(text,int4)")
 def _substring_from(args: tuple[Value, ...], kind: SqlType) -> Value:
-    begin = _number(args[1])
+    begin = _constant_integer(args[1])
     if begin is not None:
         return Value(kind, args[0].expr.str.slice(max(begin - 1, 0)))
-    start = larger(args[1].expr.cast(pl.Int64) - 1, pl.lit(0, pl.Int64))
+    start = maximum(args[1].expr.cast(pl.Int64) - 1, pl.lit(0, pl.Int64))
     made = args[0].expr.str.slice(start)
     return Value(kind, made if args[1].constant else pl.when(args[1].expr.is_null()).then(None).otherwise(made))
 
@@ -194,8 +194,8 @@ def _substring_from(args: tuple[Value, ...], kind: SqlType) -> Value:
 @lowers("overlay(text,text,int4) overlay(text,text,int4,int4)")
 def _overlay(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Lowers overlay at constant positions; without a length by a constant text."""
-    start = _number(args[2])
-    length = _number(args[3]) if len(args) > 3 else len(constant_text(args[1]))
+    start = _constant_integer(args[2])
+    length = _constant_integer(args[3]) if len(args) > 3 else len(constant_text(args[1]))
     if start is None or start <= 0 or length is None or start + length < 1:
         raise NotCarried("overlay at a place that is no constant, or before the text")
     text = args[0].expr
@@ -242,44 +242,44 @@ def _position(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("textanycat anytextcat")
 def _concatenate_any(args: tuple[Value, ...], kind: SqlType) -> Value:
-    left, right = map(text_of, args)
-    return Value(kind, left.expr + right.expr, worst(left.error, right.error))
+    left, right = map(to_text, args)
+    return Value(kind, left.expr + right.expr, first_error(left.error, right.error))
 
 
 @lowers("concat(any)")
 def _concatenate_all(args: tuple[Value, ...], kind: SqlType) -> Value:
-    made = [text_of(each, output=True) for each in args]
+    made = [to_text(each, output=True) for each in args]
     whole = reduce(lambda left, right: left + right, [each.expr.fill_null("") for each in made])
-    return Value(kind, whole, worst(*(each.error for each in made)))
+    return Value(kind, whole, first_error(*(each.error for each in made)))
 
 
 @lowers("concat_ws(text,any)")
 def _concatenate_between(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Joins the non-NULL values with a constant separator."""
-    between = pl.lit(constant_text(args[0]))
-    made = [text_of(each, output=True) for each in args[1:]]
+    separator = pl.lit(constant_text(args[0]))
+    made = [to_text(each, output=True) for each in args[1:]]
     whole, begun = pl.lit(""), pl.lit(False)
     for each in made:
         there = each.expr.is_not_null()
-        whole = whole + pl.when(there & begun).then(between + each.expr).otherwise(each.expr.fill_null(""))
+        whole = whole + pl.when(there & begun).then(separator + each.expr).otherwise(each.expr.fill_null(""))
         begun = begun | there
-    return Value(kind, whole, worst(*(each.error for each in made)))
+    return Value(kind, whole, first_error(*(each.error for each in made)))
 
 
 @lowers("split_part(text,text,int4)")
 def _split_part(args: tuple[Value, ...], kind: SqlType) -> Value:
-    between, place = constant_text(args[1]), _number(args[2])
-    if not between or place is None or not 0 < place <= _MOST_PARTS:
+    separator, place = constant_text(args[1]), _constant_integer(args[2])
+    if not separator or place is None or not 0 < place <= _MAX_PARTS:
         raise NotCarried("split_part by no text, or not from the start")
-    part = args[0].expr.str.split_exact(between, place).struct.field(f"field_{place - 1}").fill_null("")
+    part = args[0].expr.str.split_exact(separator, place).struct.field(f"field_{place - 1}").fill_null("")
     return Value(kind, pl.when(args[0].expr.is_null()).then(None).otherwise(part))
 
 
 def _declare_pad(names: str, pad: Callable[[pl.Expr, int, str], pl.Expr]) -> None:
     @lowers(names)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        length, fill = _number(args[1]), constant_text(args[2]) if len(args) > 2 else " "
-        if length is None or length > _MOST_LENGTH or len(fill) != 1:
+        length, fill = _constant_integer(args[1]), constant_text(args[2]) if len(args) > 2 else " "
+        if length is None or length > _MAX_LENGTH or len(fill) != 1:
             raise NotCarried("padding by more than one character, or to a length that is no constant")
         size = max(length, 0)
         return Value(kind, pad(args[0].expr.str.head(size), size, fill))
@@ -291,8 +291,8 @@ _declare_pad("rpad(text,int4) rpad(text,int4,text)", lambda value, size, fill: v
 
 @lowers("repeat(text,int4)")
 def _repeat(args: tuple[Value, ...], kind: SqlType) -> Value:
-    times = _number(args[1])
-    if times is None or times > _MOST_TIMES:
+    times = _constant_integer(args[1])
+    if times is None or times > _MAX_TIMES:
         raise NotCarried("repeat by a number that is no constant, or large")
     nothing = pl.when(args[0].expr.is_null()).then(None).otherwise(pl.lit(""))
     return Value(kind, reduce(lambda left, right: left + right, [args[0].expr] * times) if times > 0 else nothing)

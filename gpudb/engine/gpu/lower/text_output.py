@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from gpudb.engine.gpu.lower.error_codes import CALENDAR, fault
+from gpudb.engine.gpu.lower.error_codes import CALENDAR, error_if
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.plan.errors import NotCarried
 from gpudb.types import TEXT
@@ -13,10 +13,10 @@ from gpudb.values.calendar import DAY
 YEAR_1, YEAR_10000 = -719_162, 2_932_897
 """The first days of these years, since 1970: years between them have four digits."""
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
-_MOST_LABELS, _MOST_DECIMALS = 64, 18
+_MAX_LABELS, _MAX_DECIMALS = 64, 18
 
 
-def text_of(value: Value, *, output: bool = False) -> Value:
+def to_text(value: Value, *, output: bool = False) -> Value:
     """Returns the text of a value; NotCarried if columns have no operation for its format."""
     expr, name = value.expr, value.type.name
     if name in {"text", "varchar", "uuid"}:
@@ -26,7 +26,7 @@ def text_of(value: Value, *, output: bool = False) -> Value:
     if name == "bool":
         yes, no = ("t", "f") if output else ("true", "false")
         return Value(TEXT, pl.when(expr).then(pl.lit(yes)).when(~expr).then(pl.lit(no)).otherwise(None))
-    if name == "numeric" and not value.type.carried and not value.wide and value.scale <= _MOST_DECIMALS:
+    if name == "numeric" and not value.type.carried and not value.is_wide and value.scale <= _MAX_DECIMALS:
         return Value(TEXT, _decimal(expr.cast(pl.Int64), value.scale))
     if name == "date":
         days = expr.cast(pl.Int32)
@@ -40,7 +40,7 @@ def text_of(value: Value, *, output: bool = False) -> Value:
         hours, minutes, seconds = (_padded(each, 2) for each in parts)
         return Value(TEXT, hours + ":" + minutes + ":" + seconds + _fraction(expr % _SECOND))
     labels = value.type.labels
-    if labels and len(labels) <= _MOST_LABELS:
+    if labels and len(labels) <= _MAX_LABELS:
         made_of = pl.lit(None, pl.String)
         for place, label in enumerate(labels):
             made_of = pl.when(expr == place).then(pl.lit(label.name)).otherwise(made_of)
@@ -65,7 +65,7 @@ def _decimal(digits: pl.Expr, scale: int) -> pl.Expr:
 
 def _dated(value: Value, below: pl.Expr, above: pl.Expr, pattern: str) -> Value:
     there = pl.when(below | above).then(None).otherwise(value.expr)
-    return Value(TEXT, there.dt.to_string(pattern), fault(below | above, CALENDAR))
+    return Value(TEXT, there.dt.to_string(pattern), error_if(below | above, CALENDAR))
 
 
 def _fraction(micros: pl.Expr) -> pl.Expr:

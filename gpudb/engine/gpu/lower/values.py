@@ -8,7 +8,7 @@ interval            Int128: the microseconds that it compares by; "m" Int32 mont
 enum                Int32: the position of its label among the type's, from 0
 regclass regtype …  String: the name in results
 money timetz        Int64                                bytea inet cidr     Binary
-array record range  jsonb: Binary sort key; "v" the value in the representation of `held_arrow`
+array record range  jsonb: Binary sort key; "v" the value in the representation of `value_arrow_type`
 
 So the first physical column alone determines whether a value is NULL, and how it compares.
 """
@@ -64,16 +64,16 @@ _PLAIN: dict[str, pl.DataType] = {
     "timestamp": pl.Datetime("us"),
     "timestamptz": pl.Datetime("us"),
 }
-RANGES = {"int2": (-(2**15), 2**15 - 1), "int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
+INTEGER_RANGES = {"int2": (-(2**15), 2**15 - 1), "int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
 _STRINGS = frozenset({"text", "varchar", "bpchar", "unknown", "name", "uuid", "json"})
-NARROW = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-def lanes(kind: SqlType) -> dict[str, pl.DataType]:
+def physical_columns(kind: SqlType) -> dict[str, pl.DataType]:
     """Returns the physical columns of a type, by suffix, as tables and exchanges hold them."""
     if is_keyed(kind):
-        return {"": pl.Binary(), "v": _held_polars(kind)}
+        return {"": pl.Binary(), "v": _value_polars_type(kind)}
     if kind.labels:
         return {"": pl.Int32()}
     if kind.name == "numeric":
@@ -93,37 +93,37 @@ def is_keyed(kind: SqlType) -> bool:
     return kind.item is not None or bool(kind.fields) or kind.subtype is not None or kind.name == "jsonb"
 
 
-def held_arrow(kind: SqlType) -> pa.DataType:
+def value_arrow_type(kind: SqlType) -> pa.DataType:
     """Returns the Arrow type of a keyed type's value column.
 
     It is `SqlType.arrow`, but intervals are structs of integers, and times microseconds, since Polars has no 24:00.
     """
     if kind.item is not None:
-        return pa.list_(held_arrow(kind.item))
+        return pa.list_(value_arrow_type(kind.item))
     if kind.fields:
         held = zip(kind.arrow, kind.fields, strict=True)
-        return pa.struct([(field.name, held_arrow(item)) for field, (_, item) in held])
-    return _HELD_ITEMS.get(kind.name, kind.arrow)
+        return pa.struct([(field.name, value_arrow_type(item)) for field, (_, item) in held])
+    return _ARROW_TYPES.get(kind.name, kind.arrow)
 
 
 INTERVAL_PARTS = pa.struct([("m", pa.int32()), ("d", pa.int32()), ("u", pa.int64())])
-_HELD_ITEMS = {"interval": INTERVAL_PARTS, "time": pa.int64()}
+_ARROW_TYPES = {"interval": INTERVAL_PARTS, "time": pa.int64()}
 
 
 @cache
-def _held_polars(kind: SqlType) -> pl.DataType:
-    if any(name.startswith("reg") for name in _leaves(kind)):
+def _value_polars_type(kind: SqlType) -> pl.DataType:
+    if any(name.startswith("reg") for name in _leaf_types(kind)):
         # Results hold names, values numbers: only the system catalog maps them.
         raise NotCarried(f"type {kind}")
-    made: Any = pl.from_arrow(pa.array([], held_arrow(kind)))
+    made: Any = pl.from_arrow(pa.array([], value_arrow_type(kind)))
     held: pl.DataType = made.dtype
     return held
 
 
-def _leaves(kind: SqlType) -> list[str]:
+def _leaf_types(kind: SqlType) -> list[str]:
     if kind.item is not None:
-        return _leaves(kind.item)
-    return [name for _, item in kind.fields for name in _leaves(item)] if kind.fields else [kind.name]
+        return _leaf_types(kind.item)
+    return [name for _, item in kind.fields for name in _leaf_types(item)] if kind.fields else [kind.name]
 
 
 def type_bounds(kind: SqlType) -> Bounds:
@@ -131,7 +131,7 @@ def type_bounds(kind: SqlType) -> Bounds:
     if kind.name == "numeric":
         limit = 10 ** kind.numeric_digits[0] - 1
         return -limit, limit
-    return RANGES.get(kind.name)
+    return INTEGER_RANGES.get(kind.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +151,18 @@ class Value:
         return self.type.numeric_digits[1] if self.type.name == "numeric" else 0
 
     @property
-    def wide(self) -> bool:
+    def is_wide(self) -> bool:
         """Whether an integer or numeric needs 128 bits."""
         limits = self.bounds or type_bounds(self.type)
-        return limits is not None and max(-limits[0], limits[1]) > NARROW
+        return limits is not None and max(-limits[0], limits[1]) > MAX_INT64
 
     @property
-    def shown(self) -> pl.Expr:
+    def display_scale(self) -> pl.Expr:
         """The display scale of a numeric."""
         return dict(self.others)["s"] if self.type.carried else pl.lit(self.scale, pl.Int8)
 
     @property
-    def named(self) -> bool:
+    def is_plain_column(self) -> bool:
         """Whether it is a column of the frame unchanged, and so has the frame's length."""
         return all(expr.meta.is_column() for expr in (self.expr, *(expr for _, expr in self.others)))
 
@@ -170,42 +170,42 @@ class Value:
         """Returns a physical column by its suffix."""
         return dict(self.others)[suffix]
 
-    def failing(self, error: Error) -> Value:
+    def with_error(self, error: Error) -> Value:
         """Returns the value with another error."""
         return replace(self, error=error)
 
-    def columns(self, name: str) -> list[pl.Expr]:
-        """Returns the physical columns under a name, cast to the types of `lanes`."""
-        held = lanes(self.type)
-        made = [_held(self.expr, held[""]).alias(name)]
-        return made + [_held(expr, held[suffix]).alias(name + suffix) for suffix, expr in self.others]
+    def as_columns(self, name: str) -> list[pl.Expr]:
+        """Returns the physical columns under a name, cast to the types of `physical_columns`."""
+        held = physical_columns(self.type)
+        made = [_cast(self.expr, held[""]).alias(name)]
+        return made + [_cast(expr, held[suffix]).alias(name + suffix) for suffix, expr in self.others]
 
 
-def _held(expr: pl.Expr, kind: pl.DataType) -> pl.Expr:
+def _cast(expr: pl.Expr, kind: pl.DataType) -> pl.Expr:
     # Widths differ inside expressions; Polars drops a cast that changes nothing.
     return expr.cast(kind)
 
 
-def column(index: int, kind: SqlType, bounds: Bounds = None) -> Value:
+def column_value(index: int, kind: SqlType, bounds: Bounds = None) -> Value:
     """Returns the value of an input column."""
-    others = tuple((suffix, pl.col(f"c{index}{suffix}")) for suffix in lanes(kind) if suffix)
+    others = tuple((suffix, pl.col(f"c{index}{suffix}")) for suffix in physical_columns(kind) if suffix)
     return Value(kind, pl.col(f"c{index}"), None, bounds or type_bounds(kind), others)
 
 
-def literal(value: object, kind: SqlType) -> Value:
+def literal_value(value: object, kind: SqlType) -> Value:
     """Returns a constant's value."""
     if value is None:
-        held = lanes(kind)
+        held = physical_columns(kind)
         empty = tuple((suffix, pl.lit(None, each)) for suffix, each in held.items() if suffix)
         return Value(kind, pl.lit(None, held[""]), None, (0, 0) if type_bounds(kind) else None, empty, True)
     if kind.name == "numeric":
-        return _numeric(Decimal(str(value)), kind)
+        return _numeric_literal(Decimal(str(value)), kind)
     match value:
         case _ if is_keyed(kind):
             raise NotCarried(f"a constant of type {kind.plain}")
         case bool() | float():
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), constant=True)
-        case int() if kind.name in RANGES or kind.name == "oid":
+        case int() if kind.name in INTEGER_RANGES or kind.name == "oid":
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), None, (value, value), constant=True)
         case bytes() if kind.name == "bytea":
             return Value(kind, pl.lit(value, pl.Binary), constant=True)
@@ -215,7 +215,7 @@ def literal(value: object, kind: SqlType) -> Value:
             return Value(kind, pl.lit([each.name for each in kind.labels].index(value), pl.Int32), constant=True)
         case Interval(months=months, days=days, microseconds=microseconds):
             parts = pl.lit(months, pl.Int32), pl.lit(days, pl.Int32), pl.lit(microseconds, pl.Int64)
-            return replace(interval(kind, *parts), constant=True)
+            return replace(interval_value(kind, *parts), constant=True)
         case dt.datetime() if kind.name in {"timestamp", "timestamptz"}:
             moment = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
             return Value(kind, pl.lit(moment, pl.Datetime("us")), constant=True)
@@ -228,23 +228,23 @@ def literal(value: object, kind: SqlType) -> Value:
             raise NotCarried(f"a constant of type {kind.plain}")
 
 
-def interval(kind: SqlType, months: pl.Expr, days: pl.Expr, microseconds: pl.Expr) -> Value:
+def interval_value(kind: SqlType, months: pl.Expr, days: pl.Expr, microseconds: pl.Expr) -> Value:
     """Builds an interval from its parts; a month compares as 30 days, as in PostgreSQL."""
     span = (months.cast(pl.Int128) * 30 + days) * DAY + microseconds
     return Value(kind, span, None, None, (("m", months), ("d", days), ("u", microseconds)))
 
 
-def larger(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+def maximum(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """Returns the larger of two small integers; Polars' max_horizontal returns one row for columns of one value."""
     return pl.when(left >= right).then(left).otherwise(right)
 
 
-def smaller(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+def minimum(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """Returns the smaller of two small integers."""
     return pl.when(left <= right).then(left).otherwise(right)
 
 
-def quotient(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+def divide(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """Divides two doubles, rounded once.
 
     Polars multiplies by the inverse of a divisor that is the same for all rows, which may round twice: added zeros make
@@ -253,7 +253,7 @@ def quotient(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     return left / (right + left.is_infinite().cast(pl.Float64) * 0.0)
 
 
-def digits_of(value: Decimal, scale: int) -> int:
+def unscaled_digits(value: Decimal, scale: int) -> int:
     """Returns a decimal's unscaled digits at `scale` decimals; further ones are truncated."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
@@ -263,21 +263,21 @@ def digits_of(value: Decimal, scale: int) -> int:
     return -size if sign else size
 
 
-def _wide(digits: int) -> pl.Expr:
+def _wide_literal(digits: int) -> pl.Expr:
     """Returns a literal of 128 bits, built from 64-bit parts: Polars accepts none from Python."""
-    if abs(digits) <= NARROW:
+    if abs(digits) <= MAX_INT64:
         return pl.lit(digits, pl.Int64).cast(pl.Int128)
     high, low = divmod(digits, 10**18)
-    return _wide(high) * 10**18 + pl.lit(low, pl.Int64)
+    return _wide_literal(high) * 10**18 + pl.lit(low, pl.Int64)
 
 
-def _numeric(value: Decimal, kind: SqlType) -> Value:
-    digits = digits_of(value, kind.numeric_digits[1])
+def _numeric_literal(value: Decimal, kind: SqlType) -> Value:
+    digits = unscaled_digits(value, kind.numeric_digits[1])
     if abs(digits) >= 10**MAX_DIGITS:
         raise NotCarried("a numeric constant of more than 38 digits")
     exponent = value.as_tuple().exponent
     shown = max(0, -exponent) if isinstance(exponent, int) else 0
     others = (("s", pl.lit(shown, pl.Int8)),) if kind.carried else ()
-    if abs(digits) <= NARROW:
+    if abs(digits) <= MAX_INT64:
         return Value(kind, pl.lit(digits, pl.Int64), None, (digits, digits), others, True)
-    return Value(kind, _wide(digits), None, (digits, digits), others, True)
+    return Value(kind, _wide_literal(digits), None, (digits, digits), others, True)

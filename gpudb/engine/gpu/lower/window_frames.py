@@ -12,9 +12,18 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.lower.error_codes import FRAME_NULL, FRAME_SIZE, Error, error_if, first_error
-from gpudb.engine.gpu.lower.expressions import Expressions
+from gpudb.engine.gpu.lower.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.values import Value, maximum, minimum
-from gpudb.engine.gpu.lower.window_rows import PART0, PART1, PEER0, PEER1, PLACE, ROWS, Rows, within
+from gpudb.engine.gpu.lower.window_rows import (
+    PART0,
+    PART1,
+    PEER0,
+    PEER1,
+    POSITION,
+    ROW_COUNT,
+    SortedRows,
+    clamp_position,
+)
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree.functions import function
 from gpudb.sql import bound
@@ -41,7 +50,7 @@ class Run:
         return maximum(self.last - self.first + 1, pl.lit(0, pl.Int64))
 
 
-def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl.Expr], Error]:
+def frame_offsets(call: bound.Window, number: int, expressions: ExpressionLowering) -> tuple[list[pl.Expr], Error]:
     """Returns the columns that a call's frame needs, and the errors of its offsets: 22004 for NULL, 22013 if negative.
 
     `s` and `e` are the offsets of its start and end; for RANGE they are keys to look up, and `m` is the row's key.
@@ -54,7 +63,7 @@ def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl
     for name, kind, offset in (("s", frame.start, frame.start_offset), ("e", frame.end, frame.end_offset)):
         if offset is None:
             continue
-        given = over.value(offset)
+        given = expressions.value(offset)
         negative = given.expr < 0
         errors += [given.error, error_if(given.expr.is_null(), FRAME_NULL), error_if(negative, FRAME_SIZE)]
         if frame.unit != "RANGE":
@@ -62,7 +71,9 @@ def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl
             continue
         order = call.order_by[0]
         down = (kind == "PRECEDING") != order.descending
-        key, target, error = _reached(over.value(order.expr), given, offset, order.expr, over, down=down)
+        key, target, error = _target_key(
+            expressions.value(order.expr), given, offset, order.expr, expressions, down=down
+        )
         errors.append(error)
         made.append(target.alias(f"{name}{number}"))
         if not any(each.meta.output_name() == f"m{number}" for each in made):
@@ -70,8 +81,8 @@ def offsets(call: bound.Window, number: int, over: Expressions) -> tuple[list[pl
     return made, first_error(*errors)
 
 
-def _reached(
-    key: Value, offset: Value, given: bound.Expr, expr: bound.Expr, over: Expressions, *, down: bool
+def _target_key(
+    key: Value, offset: Value, given: bound.Expr, expr: bound.Expr, expressions: ExpressionLowering, *, down: bool
 ) -> tuple[pl.Expr, pl.Expr, Error]:
     """Returns a sort key and the key at the offset from it, as values that compare as keys do."""
 
@@ -100,70 +111,70 @@ def _reached(
     if kind in {"date", "timestamp", "timestamptz"}:
         name = f"{kind}_{'mi' if down else 'pl'}_interval"
         result = SqlType("timestamptz" if kind == "timestamptz" else "timestamp")
-        target = over.value(bound.Call(function(name, key.type, offset.type), (expr, given), result))
+        target = expressions.value(bound.Call(function(name, key.type, offset.type), (expr, given), result))
         return key.expr.cast(pl.Datetime("us")), target.expr.cast(pl.Datetime("us")), target.error
     raise NotCarried(f"a RANGE frame over {key.type.plain}")
 
 
-def runs(rows: Rows, number: int, call: bound.Window) -> list[Run]:
+def frame_runs(rows: SortedRows, number: int, call: bound.Window) -> list[Run]:
     """Returns the runs of positions of each row's frame, in order; EXCLUDE splits it into several."""
     spec = call.frame
     if spec is None:
         return [Run(PART0, PEER1 if call.order_by else PART1, growing=True)]
     growing = spec.start == "UNBOUNDED PRECEDING"
-    start = PART0 if growing else maximum(_edge(rows, number, call, begins=True), PART0)
-    end = PART1 if spec.end == "UNBOUNDED FOLLOWING" else minimum(_edge(rows, number, call, begins=False), PART1)
+    start = PART0 if growing else maximum(_frame_bound(rows, number, call, begins=True), PART0)
+    end = PART1 if spec.end == "UNBOUNDED FOLLOWING" else minimum(_frame_bound(rows, number, call, begins=False), PART1)
     rows.add(start.alias("first"), end.alias("last"))
     first, last = pl.col("first"), pl.col("last")
     match spec.exclude:
         case "CURRENT ROW":
-            return [Run(first, minimum(last, PLACE - 1), growing), Run(maximum(first, PLACE + 1), last)]
+            return [Run(first, minimum(last, POSITION - 1), growing), Run(maximum(first, POSITION + 1), last)]
         case "GROUP" | "TIES":
             before, after = Run(first, minimum(last, PEER0 - 1), growing), Run(maximum(first, PEER1 + 1), last)
-            itself = [Run(maximum(first, PLACE), minimum(last, PLACE))] if spec.exclude == "TIES" else []
+            itself = [Run(maximum(first, POSITION), minimum(last, POSITION))] if spec.exclude == "TIES" else []
             return [before, *itself, after]
         case _:
             return [Run(first, last, growing)]
 
 
-def _edge(rows: Rows, number: int, call: bound.Window, *, begins: bool) -> pl.Expr:
+def _frame_bound(rows: SortedRows, number: int, call: bound.Window, *, begins: bool) -> pl.Expr:
     """Returns the position where a frame starts or ends, inside or outside its partition."""
     spec: Any = call.frame
     kind: str = spec.start if begins else spec.end
     offset = pl.col(f"{'s' if begins else 'e'}{number}")
     if kind == "CURRENT ROW":
-        return PLACE if spec.unit == "ROWS" else PEER0 if begins else PEER1
+        return POSITION if spec.unit == "ROW_COUNT" else PEER0 if begins else PEER1
     if spec.unit == "RANGE":
-        return _found(rows, number, offset, call.order_by[0], begins=begins)
+        return _range_bound(rows, number, offset, call.order_by[0], begins=begins)
     # No frame is larger than the number of rows.
-    by = minimum(offset, ROWS + 1)
-    if spec.unit == "ROWS":
-        return PLACE - by if kind == "PRECEDING" else PLACE + by
-    return _group(rows, by if kind == "FOLLOWING" else 0 - by, begins=begins)
+    by = minimum(offset, ROW_COUNT + 1)
+    if spec.unit == "ROW_COUNT":
+        return POSITION - by if kind == "PRECEDING" else POSITION + by
+    return _group_bound(rows, by if kind == "FOLLOWING" else 0 - by, begins=begins)
 
 
-def _group(rows: Rows, by: pl.Expr, *, begins: bool) -> pl.Expr:
+def _group_bound(rows: SortedRows, by: pl.Expr, *, begins: bool) -> pl.Expr:
     """Returns the first or last position of the peer group at a distance `by`; outside the partition if none exists."""
-    rows.add(((PLACE == PEER0).cast(pl.Int64).cum_sum() - 1).alias("group"))
+    rows.add(((POSITION == PEER0).cast(pl.Int64).cum_sum() - 1).alias("group"))
     # The groups' first positions in order, then all others.
-    rows.beside(rows.held().sort(PLACE != PEER0, "i").select(PLACE.alias("starts")))
+    rows.append(rows.compute().sort(POSITION != PEER0, "i").select(POSITION.alias("starts")))
     own, name = pl.col("group"), "from" if begins else "to"
     wanted = own + by
-    start = pl.col("starts").gather(within(wanted))
+    start = pl.col("starts").gather(clamp_position(wanted))
     found = (PEER0 if begins else PEER1).gather(start)
     outside = pl.when(wanted < own.gather(PART0)).then(PART0 - 1).when(wanted > own.gather(PART1)).then(PART1 + 1)
     rows.add(outside.otherwise(found).alias(name))
     return pl.col(name)
 
 
-def _found(rows: Rows, number: int, target: pl.Expr, order: bound.SortKey, *, begins: bool) -> pl.Expr:
+def _range_bound(rows: SortedRows, number: int, target: pl.Expr, order: bound.SortKey, *, begins: bool) -> pl.Expr:
     """Returns the first position whose key is not before a row's target, or the last whose key is not after it."""
-    held, name = rows.held(), "from" if begins else "to"
+    held, name = rows.compute(), "from" if begins else "to"
     key, part = pl.col(f"m{number}"), PART0.alias("p")
     kind = held.collect_schema()[f"m{number}"]
     side = pl.lit(0 if begins else 2, pl.Int8).alias("s")
-    keys = held.select(part, key.alias("k"), pl.lit(1, pl.Int8).alias("s"), PLACE)
-    looked = held.select(part, target.cast(kind).alias("k"), side, PLACE)
+    keys = held.select(part, key.alias("k"), pl.lit(1, pl.Int8).alias("s"), POSITION)
+    looked = held.select(part, target.cast(kind).alias("k"), side, POSITION)
     # Keys and targets in one order: a target's position is the number of keys before it.
     both = pl.concat([keys, looked]).sort(
         ["p", "k", "s", "i"],
@@ -171,5 +182,5 @@ def _found(rows: Rows, number: int, target: pl.Expr, order: bound.SortKey, *, be
         nulls_last=[True, not order.nulls_first, True, True],
     )
     counted = both.with_columns((pl.col("s") == 1).cast(pl.Int64).cum_sum().alias(name)).filter(pl.col("s") != 1)
-    rows.beside(counted.sort("i").select(pl.col(name) if begins else pl.col(name) - 1))
+    rows.append(counted.sort("i").select(pl.col(name) if begins else pl.col(name) - 1))
     return pl.col(name)

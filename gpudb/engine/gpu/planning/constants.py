@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.engine.gpu.lower.values import is_keyed, literal
+from gpudb.engine.gpu.lower.values import is_keyed, literal_value
 from gpudb.engine.gpu.planning.exact import evaluate_exact
 from gpudb.engine.protocol import Engine, Request
 from gpudb.errors import GpudbError
@@ -56,7 +56,7 @@ def _values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> li
 
 def _constant(column: pa.Array, kind: SqlType) -> bound.Constant | None:
     try:
-        literal(None, kind)
+        literal_value(None, kind)
         if kind.name in _HOSTED or is_keyed(kind):
             return None
         if kind.name == "time" and column[0].value == DAY:

@@ -16,10 +16,10 @@ from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.finalize.host import FinalResult, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.lower.arrow import to_arrow
-from gpudb.engine.gpu.lower.expressions import Expressions
+from gpudb.engine.gpu.lower.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
-from gpudb.engine.gpu.lower.lowered_frame import NOTHING, Frame
-from gpudb.engine.gpu.lower.nodes import Lowering
+from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
+from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.lower.values import physical_columns, type_bounds
 from gpudb.engine.gpu.worker.batching import MOST
 from gpudb.engine.gpu.worker.dynamic_filters import NarrowedScan, narrow_scans
@@ -116,13 +116,15 @@ def execute_stage(
         root, told = narrow_scans(work.stage, work.partition, work.parameters, received, frames)
         work.narrowed_scans.extend(told)
     seen = OperatorProfiler(root, work.partition, work.parameters, received, frames) if work.measure else None
-    frame = Lowering(sources.frame, frames, host, work.partition.index, seen).frame(root)
+    frame = StageLowering(sources.frame, frames, host, work.partition.index, seen).frame(root)
     work.operator_figures.extend(seen.figures if seen is not None else ())
     if sources.stage_rows and (work.partition.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
         return sources.stage_rows
     if work.stage.output == "hash":
         return _split(work, frame, frames, host)
-    return _ranges(work, frame, received, frames, host) if work.stage.output == "range" else [frames.compute(frame.lazy)]
+    return (
+        _ranges(work, frame, received, frames, host) if work.stage.output == "range" else [frames.compute(frame.lazy)]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ class _Sources:
     stage_rows: list[ComputedFrame] = field(default_factory=list)
     """The stage's rows if a fused part is all of it."""
 
-    def frame(self, node: Node, lowering: Lowering) -> Frame:
+    def frame(self, node: Node, lowering: StageLowering) -> Frame:
         """Returns the rows of a leaf node."""
         if isinstance(node, Scan):
             return self.tables.frame(node, self.task.partition, self.task.parameters)
@@ -154,7 +156,7 @@ class _Sources:
             return Frame(parts[0].lazy, bounds, parts[0])
         return Frame(pl.concat([part.lazy for part in parts]) if parts else _nothing(node.types), bounds)
 
-    def _fused(self, node: Fused, lowering: Lowering) -> Frame:
+    def _fused(self, node: Fused, lowering: StageLowering) -> Frame:
         work, frames = self.task, self.backend
         if id(node) in work.bound_parts:
             return self._result(node, work.bound_parts[id(node)]())
@@ -164,12 +166,12 @@ class _Sources:
         if made is not None:
             return self._result(node, made)
 
-        def inside(part: Node, lowering: Lowering) -> Frame:
+        def inside(part: Node, lowering: StageLowering) -> Frame:
             if isinstance(part, Built):
                 return Frame(builds[part.number].lazy, sides[part.number].bounds)
             return self.frame(part, lowering)
 
-        return Lowering(inside, frames, self.host, work.partition.index).frame(node.root)
+        return StageLowering(inside, frames, self.host, work.partition.index).frame(node.root)
 
     def _by_kernel(self, node: Fused, builds: Sequence[ComputedFrame]) -> pl.DataFrame | ComputedFrame | None:
         """Returns a kernel's output; None without a kernel, or if memory is too small for its tables even after freeing
@@ -208,7 +210,7 @@ def _split(work: StageTask, frame: Frame, frames: Backend, host: HostFallback) -
         kinds = [key.type for key in root.aggregate.keys]
         keys = [pl.col(f"k{number}").cast(physical_columns(kind)[""]) for number, kind in enumerate(kinds)]
     else:
-        over = Expressions(frame.bounds, host)
+        over = ExpressionLowering(frame.bounds, host)
         if work.stage.by and work.partition.count > 1:
             return _to_buckets(work, lazy, over, frames)
         values = [over.value(key) for key in work.stage.keys]
@@ -224,7 +226,7 @@ def _to_files(work: StageTask, frames: Backend) -> bool:
     return work.partition.chunks > 1 and not (frames.can_offload and work.partition.worker.count == 1)
 
 
-def _to_buckets(work: StageTask, lazy: pl.LazyFrame, over: Expressions, frames: Backend) -> list[ComputedFrame]:
+def _to_buckets(work: StageTask, lazy: pl.LazyFrame, over: ExpressionLowering, frames: Backend) -> list[ComputedFrame]:
     """Partitions the rows by the buckets of their one key, as a table's files are."""
     (key,) = work.stage.keys
     columns = over.value(key).as_columns("k")
@@ -234,7 +236,9 @@ def _to_buckets(work: StageTask, lazy: pl.LazyFrame, over: Expressions, frames: 
     values = to_arrow(frames.compute_on_host(held.lazy.select(names), "buckets"), "k", key.type)
     buckets = buckets_of(to_stored(values, key.type, stored_type(key.type, 0)), key.type)
     placed = held.add_columns(pl.DataFrame({"place": work.partition.assign_buckets(buckets)}))
-    return frames.partition_by_number(placed.lazy.drop(names), "place", work.partition.count, away=_to_files(work, frames))
+    return frames.partition_by_number(
+        placed.lazy.drop(names), "place", work.partition.count, away=_to_files(work, frames)
+    )
 
 
 def _ranges(
@@ -263,7 +267,7 @@ def _ranges(
 
 def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Backend, host: HostFallback) -> pl.LazyFrame:
     """Returns a frame with its rows' sort keys in k0, k1, …"""
-    over = Expressions((None,) * (max(used(tuple(keys)), default=0) + 1), host)
+    over = ExpressionLowering((None,) * (max(used(tuple(keys)), default=0) + 1), host)
     values = [over.value(key) for key in keys]
     if over.deferred.steps:
         lazy = over.deferred.run(lazy, frames).lazy
@@ -273,4 +277,4 @@ def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Backend, ho
 
 def _nothing(types: Sequence[SqlType]) -> pl.LazyFrame:
     schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
-    return pl.LazyFrame(schema=schema or {NOTHING: pl.Boolean()})
+    return pl.LazyFrame(schema=schema or {NO_COLUMNS: pl.Boolean()})

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from gpudb.engine.gpu.backend.base import FEW, HostBackend, HostFrame, SortOrder
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
-from gpudb.engine.gpu.lower.exact_division import quotients
+from gpudb.engine.gpu.lower.exact_division import exact_quotients
 from gpudb.engine.gpu.lower.joins import key_columns
 
 pytestmark = pytest.mark.gpu
@@ -55,9 +55,9 @@ SELECTED = {
 
 @pytest.mark.parametrize("name", SELECTED)
 def test_expressions(frames: Any, name: str) -> None:
-    lazy = frames.given(ROWS).lazy.select(SELECTED[name])
-    assert_frame_equal(frames.held(lazy).frame(), ROWS.lazy().select(SELECTED[name]).collect())
-    assert frames.on_host() == ()
+    lazy = frames.from_host(ROWS).lazy.select(SELECTED[name])
+    assert_frame_equal(frames.compute(lazy).to_polars(), ROWS.lazy().select(SELECTED[name]).collect())
+    assert frames.take_host_steps() == ()
 
 
 GROUPED = {
@@ -73,18 +73,18 @@ GROUPED = {
 def test_groups_of_no_rows_have_the_types_of_others(frames: Any, name: str, keys: tuple[str, ...]) -> None:
     few = ROWS.clear().with_columns(ROWS["w"].clear())
     wanted = few.lazy().group_by(*keys).agg(*GROUPED[name]).collect().schema
-    lazy = frames.given(few).lazy.group_by(*keys).agg(*GROUPED[name])
-    held = frames.held(lazy)
+    lazy = frames.from_host(few).lazy.group_by(*keys).agg(*GROUPED[name])
+    held = frames.compute(lazy)
     assert held.rows == 0
-    assert held.frame().schema == wanted
+    assert held.to_polars().schema == wanted
     assert held.lazy.collect_schema() == wanted
-    assert frames.held(pl.concat([held.lazy, frames.given(wanted.to_frame()).lazy])).frame().schema == wanted
+    assert frames.compute(pl.concat([held.lazy, frames.from_host(wanted.to_frame()).lazy])).to_polars().schema == wanted
 
 
 def test_no_rows_have_no_distinct_values(frames: Any) -> None:
     distinct = T.drop_nulls().n_unique().cast(pl.Int64).fill_null(0)
     for rows in (ROWS.clear(), ROWS.filter(pl.col("t").is_null())):
-        assert frames.held(frames.given(rows).lazy.select(distinct)).frame()["t"].to_list() == [0]
+        assert frames.compute(frames.from_host(rows).lazy.select(distinct)).to_polars()["t"].to_list() == [0]
 
 
 def test_columns_of_one_worker_go_beside_those_of_another(frames: Any) -> None:
@@ -101,11 +101,11 @@ def test_columns_of_one_worker_go_beside_those_of_another(frames: Any) -> None:
     ]
     for plan in plans:
         wanted = plan(lists.lazy()).collect()
-        held = frames.held(plan(frames.given(lists).lazy))
-        assert frames.on_host() == ()
-        assert held.lazy.collect_schema() == held.frame().schema == wanted.schema
-        both = pl.concat([held.lazy, frames.given(held.frame()).lazy, HostFrame(held.frame()).lazy])
-        assert frames.held(both).rows == 3 * wanted.height
+        held = frames.compute(plan(frames.from_host(lists).lazy))
+        assert frames.take_host_steps() == ()
+        assert held.lazy.collect_schema() == held.to_polars().schema == wanted.schema
+        both = pl.concat([held.lazy, frames.from_host(held.to_polars()).lazy, HostFrame(held.to_polars()).lazy])
+        assert frames.compute(both).rows == 3 * wanted.height
 
 
 SLICED = {
@@ -129,21 +129,21 @@ def _cut_out(monkeypatch: pytest.MonkeyPatch, frames: Any) -> None:
 @pytest.mark.parametrize("first", [1, 5, 11])
 def test_nulls_of_rows_cut_out_of_others_are_theirs(frames: Any, name: str, first: int) -> None:
     rows = pl.concat([ROWS, ROWS[1:], ROWS.reverse()])
-    held = frames.held(frames.given(rows).lazy.slice(first, 5))
+    held = frames.compute(frames.from_host(rows).lazy.slice(first, 5))
     lazy = held.lazy.select(SLICED[name])
-    assert_frame_equal(frames.held(lazy).frame(), rows.slice(first, 5).lazy().select(SLICED[name]).collect())
-    assert frames.on_host() == ()
+    assert_frame_equal(frames.compute(lazy).to_polars(), rows.slice(first, 5).lazy().select(SLICED[name]).collect())
+    assert frames.take_host_steps() == ()
 
 
 @pytest.mark.usefixtures("_cut_out")
 def test_floats_cut_out_of_others_are_joined(frames: Any) -> None:
     rows = pl.concat([ROWS[1:], ROWS, ROWS.reverse()]).select("x", n=pl.int_range(pl.len(), dtype=pl.Int64))
-    given = frames.held(frames.given(rows).lazy.slice(3, 9)).lazy, rows.lazy().slice(3, 9)
+    given = frames.compute(frames.from_host(rows).lazy.slice(3, 9)).lazy, rows.lazy().slice(3, 9)
     on = key_columns([X], [pl.Float64()], "k")
     keyed = [lazy.with_columns(on) for lazy in given]
     joined = [each.join(each, on=["k0", "k1"]).select("n", "n_right").sort("n", "n_right") for each in keyed]
-    assert_frame_equal(frames.held(joined[0]).frame(), joined[1].collect())
-    assert frames.on_host() == ()
+    assert_frame_equal(frames.compute(joined[0]).to_polars(), joined[1].collect())
+    assert frames.take_host_steps() == ()
 
 
 def test_rows_cut_out_of_others_keep_none_of_them_and_tell_their_own_bytes(frames: Any) -> None:
@@ -153,78 +153,78 @@ def test_rows_cut_out_of_others_keep_none_of_them_and_tell_their_own_bytes(frame
         f=pl.col("v") % 2 == 0,
         l=pl.concat_list("v", "v"),
     )
-    whole = frames.given(rows)
-    first = frames.held(whole.lazy.sort("v", descending=True).head(10))
-    assert_frame_equal(first.frame(), rows[::-1].head(10))
+    whole = frames.from_host(rows)
+    first = frames.compute(whole.lazy.sort("v", descending=True).head(10))
+    assert_frame_equal(first.to_polars(), rows[::-1].head(10))
     assert first.bytes < 4096
     assert sum(each.device_buffer_size() for each in first.table.table.columns()) < 4096
-    parts = frames.split(whole.lazy, [pl.col("v")], 4)
+    parts = frames.partition_by_hash(whole.lazy, [pl.col("v")], 4)
     assert 0.8 * whole.bytes < sum(each.bytes for each in parts) < 1.2 * whole.bytes
     assert all(each.bytes < 0.4 * whole.bytes for each in parts)
 
 
 def test_distinct_rows_are_grouped_whatever_order_they_were_in(frames: Any) -> None:
     rows = pl.DataFrame({"k": [n // 20 for n in range(4000)], "v": [n % 20 // 2 for n in range(4000)]})
-    ordered = frames.held(frames.given(rows.sample(fraction=1.0, shuffle=True, seed=7)).lazy.sort("k"))
-    counted = frames.held(ordered.lazy.unique()).lazy.group_by("k").agg(pl.len())
+    ordered = frames.compute(frames.from_host(rows.sample(fraction=1.0, shuffle=True, seed=7)).lazy.sort("k"))
+    counted = frames.compute(ordered.lazy.unique()).lazy.group_by("k").agg(pl.len())
     wanted = rows.unique().group_by("k").agg(pl.len()).sort("k")
-    assert_frame_equal(frames.held(counted.sort("k")).frame(), wanted)
-    assert frames.on_host() == ()
+    assert_frame_equal(frames.compute(counted.sort("k")).to_polars(), wanted)
+    assert frames.take_host_steps() == ()
 
 
 def test_rows_come_back_as_they_went(frames: Any) -> None:
-    assert_frame_equal(frames.given(ROWS).frame(), ROWS)
-    assert_frame_equal(frames.given(ROWS.clear()).frame(), ROWS.clear())
+    assert_frame_equal(frames.from_host(ROWS).to_polars(), ROWS)
+    assert_frame_equal(frames.from_host(ROWS.clear()).to_polars(), ROWS.clear())
 
 
 def test_bytes_compare_group_and_sort(frames: Any) -> None:
     rows = pl.DataFrame({"b": [b"\xff\x00", b"", None, b"\x00a", b"\xff", b"\xff\x00", b"abc"], "v": range(7)})
-    given = frames.given(rows)
-    assert_frame_equal(given.frame(), rows)
+    given = frames.from_host(rows)
+    assert_frame_equal(given.to_polars(), rows)
     for chosen in (pl.col("b") >= pl.lit(b"\xff"), pl.col("b") != pl.lit(b"")):
-        assert_frame_equal(frames.held(given.lazy.filter(chosen)).frame(), rows.filter(chosen))
+        assert_frame_equal(frames.compute(given.lazy.filter(chosen)).to_polars(), rows.filter(chosen))
     for lazy, plain in ((given.lazy, rows.lazy()),):
         grouped = [each.group_by("b").agg(pl.col("v").sum(), pl.len()).sort("b") for each in (lazy, plain)]
-        assert_frame_equal(frames.held(grouped[0]).frame(), grouped[1].collect())
+        assert_frame_equal(frames.compute(grouped[0]).to_polars(), grouped[1].collect())
         joined = [each.join(each, on="b").sort("v", "v_right") for each in (lazy, plain)]
-        assert_frame_equal(frames.held(joined[0]).frame(), joined[1].collect())
-    assert frames.on_host() == ()
+        assert_frame_equal(frames.compute(joined[0]).to_polars(), joined[1].collect())
+    assert frames.take_host_steps() == ()
 
 
 def test_moments_by_months_and_weeks(frames: Any) -> None:
     days = pl.Series([-20_000, 0, 59, 11_000, 18_321, None], dtype=pl.Int32).cast(pl.Date)
     rows = pl.DataFrame({"t": days.cast(pl.Datetime("us")), "d": days})
     made = [pl.col("t").dt.offset_by("-11mo"), pl.col("d").dt.ordinal_day(), pl.col("d").dt.weekday().alias("w")]
-    assert_frame_equal(frames.held(frames.given(rows).lazy.select(made)).frame(), rows.select(made))
-    assert frames.on_host() == ()
+    assert_frame_equal(frames.compute(frames.from_host(rows).lazy.select(made)).to_polars(), rows.select(made))
+    assert frames.take_host_steps() == ()
 
 
 def test_frames_of_the_host_take_part(frames: Any) -> None:
-    lazy = pl.concat([frames.given(ROWS).lazy, ROWS.lazy(), pl.LazyFrame(schema=ROWS.schema)])
-    assert_frame_equal(frames.held(lazy).frame(), pl.concat([ROWS, ROWS]))
+    lazy = pl.concat([frames.from_host(ROWS).lazy, ROWS.lazy(), pl.LazyFrame(schema=ROWS.schema)])
+    assert_frame_equal(frames.compute(lazy).to_polars(), pl.concat([ROWS, ROWS]))
 
 
 def test_a_limit_on_a_source_is_kept(frames: Any) -> None:
-    held = frames.given(ROWS)
-    assert_frame_equal(frames.held(held.lazy.head(2)).frame(), ROWS.head(2))
-    assert frames.held(held.lazy.slice(4, 10)).rows == 2
+    held = frames.from_host(ROWS)
+    assert_frame_equal(frames.compute(held.lazy.head(2)).to_polars(), ROWS.head(2))
+    assert frames.compute(held.lazy.slice(4, 10)).rows == 2
 
 
 def test_groups_of_wide_keys_and_sums(frames: Any) -> None:
-    lazy = frames.given(ROWS).lazy.group_by("w").agg(W.alias("v").sum(), pl.col("i").sum()).sort("w")
+    lazy = frames.from_host(ROWS).lazy.group_by("w").agg(W.alias("v").sum(), pl.col("i").sum()).sort("w")
     wanted = ROWS.lazy().group_by("w").agg(W.alias("v").sum(), pl.col("i").sum()).sort("w").collect()
-    assert_frame_equal(frames.held(lazy).frame(), wanted)
+    assert_frame_equal(frames.compute(lazy).to_polars(), wanted)
 
 
 def test_what_is_refused_runs_on_the_host_and_is_told(frames: Any) -> None:
-    lazy = frames.given(ROWS).lazy.select(W.cast(pl.String))
-    assert_frame_equal(frames.held(lazy).frame(), ROWS.select(W.cast(pl.String)))
-    assert any("STRING" in reason for reason in frames.on_host())
+    lazy = frames.from_host(ROWS).lazy.select(W.cast(pl.String))
+    assert_frame_equal(frames.compute(lazy).to_polars(), ROWS.select(W.cast(pl.String)))
+    assert any("STRING" in reason for reason in frames.take_host_steps())
 
 
 def test_parts_hold_every_row_once_and_equal_keys_together(frames: Any) -> None:
     rows = pl.DataFrame({"k": [n % 97 for n in range(5000)], "v": range(5000)})
-    parts = [part.frame() for part in frames.split(frames.given(rows).lazy, [pl.col("k")], 3)]
+    parts = [part.to_polars() for part in frames.partition_by_hash(frames.from_host(rows).lazy, [pl.col("k")], 3)]
     assert_frame_equal(pl.concat(parts).sort("v"), rows)
     assert sum(part["k"].n_unique() for part in parts) == 97
     assert all(part.height for part in parts)
@@ -233,14 +233,14 @@ def test_parts_hold_every_row_once_and_equal_keys_together(frames: Any) -> None:
 @pytest.mark.parametrize("away", [False, True])
 def test_rows_go_to_their_places(frames: Any, away: bool) -> None:
     rows = pl.DataFrame({"v": range(5000), "w": [None if n % 7 == 0 else f"w{n}" for n in range(5000)]})
-    lazy = frames.given(rows.with_columns(place=pl.col("v") % 3 * 2)).lazy
-    parts = [part.frame() for part in frames.placed(lazy, "place", 6, away=away)]
+    lazy = frames.from_host(rows.with_columns(place=pl.col("v") % 3 * 2)).lazy
+    parts = [part.to_polars() for part in frames.partition_by_number(lazy, "place", 6, away=away)]
     assert [part.height for part in parts] == [1667, 0, 1667, 0, 1666, 0]
     assert_frame_equal(pl.concat(parts).sort("v"), rows)
     assert all((part["v"] % 3 * 2 == place).all() for place, part in enumerate(parts))
-    nothing = frames.placed(lazy.head(0), "place", 2, away=away)
+    nothing = frames.partition_by_number(lazy.head(0), "place", 2, away=away)
     assert [part.rows for part in nothing] == [0, 0]
-    keyed = [part.frame() for part in frames.split(lazy.drop("place"), [pl.col("v")], 5, away=away)]
+    keyed = [part.to_polars() for part in frames.partition_by_hash(lazy.drop("place"), [pl.col("v")], 5, away=away)]
     assert_frame_equal(pl.concat(keyed).sort("v"), rows)
 
 
@@ -261,12 +261,14 @@ def test_rows_go_to_their_ranges(frames: Any, spread: bool, away: bool) -> None:
     ends = rows.select(names).gather_every(50).sort(names, descending=down, nulls_last=last).gather_every(8)
     ends = pl.concat([ends, ends[:3]]).sort(names, descending=down, nulls_last=last)
     count = ends.height + 1
-    given = frames.ranged(frames.given(rows).lazy, ends, order, count, spread=spread, away=away)
-    wanted = HostBackend().ranged(rows.lazy(), ends, order, count, spread=spread, away=away)
+    given = frames.partition_by_range(frames.from_host(rows).lazy, ends, order, count, spread=spread, away=away)
+    wanted = HostBackend().partition_by_range(rows.lazy(), ends, order, count, spread=spread, away=away)
     for one, other in zip(given, wanted, strict=True):
-        assert_frame_equal(one.frame().sort("v"), other.frame().sort("v"))
+        assert_frame_equal(one.to_polars().sort("v"), other.to_polars().sort("v"))
     assert sum(part.rows for part in given) == rows.height
-    nothing = frames.ranged(frames.given(rows).lazy.head(0), ends, order, count, spread=spread, away=away)
+    nothing = frames.partition_by_range(
+        frames.from_host(rows).lazy.head(0), ends, order, count, spread=spread, away=away
+    )
     assert {part.rows for part in nothing} == {0}
 
 
@@ -274,26 +276,26 @@ def test_quotients(frames: Any) -> None:
     parts = pl.DataFrame(
         {"a": pl.Series([1, -10, 0, None, 12345], dtype=pl.Int128), "b": [3, 7, 5, 1, 0], "s": [0, 2, 2, 2, 2]}
     )
-    lazy = quotients(frames.given(parts).lazy, 2, 0)
-    assert_frame_equal(frames.held(lazy).frame(), quotients(parts.lazy(), 2, 0).collect())
-    assert frames.on_host() == ()
+    lazy = exact_quotients(frames.from_host(parts).lazy, 2, 0)
+    assert_frame_equal(frames.compute(lazy).to_polars(), exact_quotients(parts.lazy(), 2, 0).collect())
+    assert frames.take_host_steps() == ()
 
 
 def test_repeated_rows(frames: Any) -> None:
     rows = ROWS.with_columns(pl.Series("times", [2, 0, 1, 3, 0, 1], dtype=pl.Int64))
-    made = frames.repeated(frames.given(rows), "times", "number")
-    assert_frame_equal(made.frame(), HostBackend().repeated(HostFrame(rows), "times", "number").frame())
-    assert made.frame()["number"].to_list() == [0, 1, 0, 0, 1, 2, 0]
-    assert frames.repeated(frames.given(rows.clear()), "times", "number").rows == 0
+    made = frames.repeat_rows(frames.from_host(rows), "times", "number")
+    assert_frame_equal(made.to_polars(), HostBackend().repeat_rows(HostFrame(rows), "times", "number").to_polars())
+    assert made.to_polars()["number"].to_list() == [0, 1, 0, 0, 1, 2, 0]
+    assert frames.repeat_rows(frames.from_host(rows.clear()), "times", "number").rows == 0
 
 
 def test_columns_beside(frames: Any) -> None:
     more = pl.DataFrame({"q": pl.Series(range(6), dtype=pl.Int128)})
-    held = frames.given(ROWS).beside(more)
-    assert_frame_equal(held.frame(), ROWS.with_columns(more["q"]))
-    assert_frame_equal(held.beside(frames.given(more)).frame(), held.frame())
-    assert held.largest("i") == 2**40
-    assert held.nulls("w") == 1
+    held = frames.from_host(ROWS).add_columns(more)
+    assert_frame_equal(held.to_polars(), ROWS.with_columns(more["q"]))
+    assert_frame_equal(held.add_columns(frames.from_host(more)).to_polars(), held.to_polars())
+    assert held.max_integer("i") == 2**40
+    assert held.null_count("w") == 1
 
 
 @pytest.mark.parametrize(
@@ -309,10 +311,10 @@ def test_columns_beside(frames: Any) -> None:
 )
 def test_integers_that_64_bits_hold(frames: Any, values: list[int | None], narrow: bool) -> None:
     rows = pl.DataFrame({"a": pl.Series(values, dtype=pl.Int128)}).with_columns(pl.int_range(pl.len()).alias("n"))
-    for held in (frames.given(rows), HostFrame(rows)):
-        assert held.narrow("a") == narrow
-        assert held.narrow("n")
-        assert held.least("n") == (0 if values else None)
+    for held in (frames.from_host(rows), HostFrame(rows)):
+        assert held.fits_int64("a") == narrow
+        assert held.fits_int64("n")
+        assert held.min_integer("n") == (0 if values else None)
 
 
 ROWS_OF_KERNELS = 3 * FEW
@@ -332,9 +334,9 @@ def _many() -> pl.DataFrame:
 def test_columns_lie_where_their_rows_begin(frames: Any, first: int) -> None:
     """Rows of a frame that were cut out of it are columns of its memory, from a place on."""
     rows = _many().slice(first, ROWS_OF_KERNELS - first - 3)
-    held = frames.held(frames.given(_many()).lazy.slice(first, rows.height))
+    held = frames.compute(frames.from_host(_many()).lazy.slice(first, rows.height))
     for name in ("i", "w", "in", "wn"):
-        values, valid = held.arrays(name)
+        values, valid = held.device_column(name)
         there = rows[name].is_not_null().to_numpy()
         assert (valid is None) == bool(there.all())
         assert (values.get()[there] == rows[name].drop_nulls().cast(pl.Int64).to_numpy()).all()
@@ -344,12 +346,12 @@ def test_columns_lie_where_their_rows_begin(frames: Any, first: int) -> None:
 @pytest.mark.parametrize("name", ["t", "tn", "none"])
 def test_texts_are_coded_where_they_lie(frames: Any, name: str) -> None:
     rows = _many()
-    held = frames.held(frames.given(rows).lazy.slice(9, rows.height - 9))
-    values, valid, texts = held.coded(name)
+    held = frames.compute(frames.from_host(rows).lazy.slice(9, rows.height - 9))
+    values, valid, texts = held.dictionary_column(name)
     assert texts.is_unique().all()
     assert texts.null_count() == 0
     there = None if valid is None else valid.get()
     wanted = rows[name].slice(9)
-    assert held.distinct(name) == wanted.n_unique()
+    assert held.count_distinct(name) == wanted.n_unique()
     assert Dictionary(texts).texts(values.get(), there).to_list() == wanted.to_list()
-    assert frames.held(frames.given(rows).lazy.head(10)).coded(name) is None
+    assert frames.compute(frames.from_host(rows).lazy.head(10)).dictionary_column(name) is None

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from gpudb.engine.gpu.exchange.result_codec import decode_batch, encode_batch, result_schema, to_batch
-from gpudb.engine.gpu.lower.arrow import column, to_lanes
+from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
 from gpudb.types import INT4, TEXT
 from tests.support.gpu.lowering import fetched
 from tests.support.lab import Lab
@@ -23,13 +23,13 @@ _HELD = {
 def test_arrays_taken_from_others_are_sent(name: str) -> None:
     kind, values = _HELD[name]
     keys = pa.array([None if each is None else bytes([n]) for n, each in enumerate(values)], pa.binary())
-    frame = to_lanes(pa.array(values, kind.arrow), kind, keys).rename(lambda suffix: f"c0{suffix}")
+    frame = to_physical_columns(pa.array(values, kind.arrow), kind, keys).rename(lambda suffix: f"c0{suffix}")
     for places in ([2, 2, 2], [2, len(values) - 1], [0, 2], [len(values) - 2], [len(values) - 1]):
         batch = to_batch(frame.select(pl.all().gather(places)), (kind,))
         assert decode_batch(encode_batch(batch), result_schema((kind,))).column(0).to_pylist() == [
             values[each] for each in places
         ]
-    assert column(frame, "c0", kind).to_pylist() == values
+    assert to_arrow(frame, "c0", kind).to_pylist() == values
 
 
 SETUP = """

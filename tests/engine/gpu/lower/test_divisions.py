@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from gpudb.duckdb.udf.quotient import quotient_of
-from gpudb.engine.gpu.lower.exact_division import LEFT, quotients
+from gpudb.engine.gpu.lower.exact_division import NOT_COMPUTED, exact_quotients
 
 
 def _digits(draw: random.Random) -> int:
@@ -22,15 +22,15 @@ def test_as_integers_divide(first: int, second: int) -> None:
     rows = [(_digits(draw), _digits(draw), draw.choice([0, 2, first, second, 20])) for _ in range(1000)]
     a, b, s = zip(*rows, strict=True)
     parts = pl.LazyFrame({"a": pl.Series(a, dtype=pl.Int128), "b": pl.Series(b, dtype=pl.Int128), "s": s})
-    made = quotients(parts, first, second).collect()
+    made = exact_quotients(parts, first, second).collect()
     for (x, y, shown), value, told in zip(rows, made["v"], made["t"], strict=True):
         if y == 0:
             assert (value, told) == (None, 0)
-        elif told == LEFT:
+        elif told == NOT_COMPUTED:
             assert value is None
         else:
             assert (value, told) == quotient_of(x, first, y, second, shown)
-    assert (made["t"] != LEFT).sum() > 300
+    assert (made["t"] != NOT_COMPUTED).sum() > 300
 
 
 def test_what_is_common_is_made() -> None:
@@ -39,7 +39,7 @@ def test_what_is_common_is_made() -> None:
     parts = pl.LazyFrame(
         {"a": pl.Series([a for a, _ in rows], dtype=pl.Int128), "b": pl.Series([b for _, b in rows]), "s": 2}
     )
-    made = quotients(parts, 2, 0).collect()
-    assert made["t"].max() < LEFT  # type: ignore[operator]
+    made = exact_quotients(parts, 2, 0).collect()
+    assert made["t"].max() < NOT_COMPUTED  # type: ignore[operator]
     assert made["v"][0] == quotient_of(10**16 + 7, 2, 3, 0, 2)[0]
     assert made["v"][4] is None

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from gpudb.engine.gpu.backend.base import HostBackend
-from gpudb.engine.gpu.lower.deferred import PutOff
-from gpudb.engine.gpu.lower.host_fallback import Host
-from gpudb.engine.gpu.lower.lowered_frame import Steps
+from gpudb.engine.gpu.lower.deferred import DeferredSteps
+from gpudb.engine.gpu.lower.host_fallback import HostFallback
+from gpudb.engine.gpu.lower.lowered_frame import LoweringContext
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.types import INT8, SqlType
 
@@ -24,7 +24,7 @@ MORE = Value(INT8, pl.col("c1") + 1)
 def test_columns_are_named_anew(values: tuple[Value, ...], rows: int) -> None:
     shown = pl.Series("c0s", range(rows), pl.Int8)
     frame = pl.DataFrame({"c0": pl.Series(range(rows), dtype=pl.Int128), "c0s": shown, "c1": range(7, 7 + rows)})
-    lazy = Steps(HostBackend(), Host((), "UTC")).named(frame.lazy(), values, PutOff())
+    lazy = LoweringContext(HostBackend(), HostFallback((), "UTC")).select_values(frame.lazy(), values, DeferredSteps())
     made = lazy.collect()
     wanted: dict[str, pl.Series] = {}
     for place, value in enumerate(values):

@@ -84,15 +84,15 @@ class _Counted(HostBackend):
 
     count = 0
 
-    def held(self, lazy: pl.LazyFrame) -> HostFrame:
+    def compute(self, lazy: pl.LazyFrame) -> HostFrame:
         self.count += 1
-        return super().held(lazy)
+        return super().compute(lazy)
 
 
 def _computed(lab: Lab, sql: str) -> int:
     """How many frames are computed to finish a kernel's groups on one worker."""
     request = lab.request(sql)
-    stages = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True).planned(request).stages
+    stages = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True).plan(request).stages
     groups, last = stages
     assert any(isinstance(node, Final) and node.whole for node in walk_nodes(last.root))
     frames, kernels = _Counted(), Twin(local_stages.PACKED)

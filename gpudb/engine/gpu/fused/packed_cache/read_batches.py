@@ -15,7 +15,7 @@ import polars as pl
 from gpudb.catalog.model import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows, stored_width
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT
-from gpudb.engine.gpu.lower.values import lanes
+from gpudb.engine.gpu.lower.values import physical_columns
 
 BYTES = 1 << 29
 """Maximum bytes of decoded values per read."""
@@ -85,7 +85,7 @@ def _width(file: DataFile, column: Column) -> int:
     """Returns the bytes of a column's value; estimated for texts."""
     if column.type.name in TEXT:
         return max(_WIDTH, _WIDTH // 2 + round(stored_width(file, column)))
-    return sum(2 * _WIDTH if kind == pl.Int128 else _WIDTH for kind in lanes(column.type).values())
+    return sum(2 * _WIDTH if kind == pl.Int128 else _WIDTH for kind in physical_columns(column.type).values())
 
 
 def carried_out(read: Callable[[Read], _Made], plan: Sequence[Read]) -> Iterator[tuple[Read, _Made]]:

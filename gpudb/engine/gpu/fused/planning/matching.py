@@ -22,7 +22,7 @@ from gpudb.engine.gpu.fused.planning.prepared_pipeline import Known
 from gpudb.engine.gpu.fused.planning.top_n import first_rows
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
-from gpudb.engine.gpu.lower.values import lanes
+from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.cost.estimate import like, profile
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree import nodes
@@ -289,5 +289,5 @@ class _Statistics:
 
 
 def _empty(types: Sequence[SqlType]) -> pl.DataFrame:
-    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in lanes(kind).items()}
+    schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
     return pl.DataFrame(schema=schema)

@@ -14,7 +14,7 @@ from gpudb.engine.gpu.fused.numpy_backend.row_block import Table
 from gpudb.engine.gpu.fused.planning.top_n import Top
 from gpudb.engine.gpu.fused.translate.result_columns import Lane
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
-from gpudb.engine.gpu.lower.error_codes import raised
+from gpudb.engine.gpu.lower.error_codes import to_exception
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +79,5 @@ class Prepared:
     def lanes(self, outcome: executor.Outcome) -> list[Lane]:
         """Returns the result's columns, on host or device; raises the error that a row raised."""
         if outcome.code:
-            raise raised(outcome.code)
+            raise to_exception(outcome.code)
         return self.finish(outcome)

@@ -34,8 +34,8 @@ from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
 from gpudb.engine.gpu.fused.translate.result_columns import Lane, module_of
 from gpudb.engine.gpu.fused.translate.translator import Translator
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
-from gpudb.engine.gpu.lower.aggregates import MOST_SUM
-from gpudb.engine.gpu.lower.values import lanes
+from gpudb.engine.gpu.lower.aggregates import MAX_PARTIAL_SUM
+from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.sql import bound
 from gpudb.types import SqlType
 
@@ -68,7 +68,7 @@ class Accumulators:
         """Adds a sum of integers: one word where bounds prove that it suffices, else a word per 32 bits."""
         assert value.bounds is not None
         size = max(-value.bounds[0], value.bounds[1])
-        if size * max(self._rows, 1) >= MOST_SUM:
+        if size * max(self._rows, 1) >= MAX_PARTIAL_SUM:
             raise NotFused("sums that 128 bits may not hold")
         if size * max(self._rows, 1) < 2**63:
             return [self._place("add", value)]
@@ -176,7 +176,7 @@ def _floats(ordered: Array) -> Array:
 
 def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators, tables: MappingTables) -> Column:
     op = "max" if call.function.name in {"max", "bool_or"} else "min"
-    held = lanes(call.type)[""]
+    held = physical_columns(call.type)[""]
     expr, dictionary = value.expr, value.dictionary
     if value.type.carried or (expr.bounds is not None and max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63):
         raise NotFused(f"{call.function.name} of {value.type.plain}")
@@ -230,7 +230,7 @@ class KeyColumn:
 
 def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> list[Lane]:
     """Returns values that a pipeline computed as the physical columns of their SQL type."""
-    held = lanes(value.type)
+    held = physical_columns(value.type)
     if value.dictionary is not None:
         assert value.type.name in TEXT
         return [Lane(name, held[""], (numbers,), valid, value.dictionary)]

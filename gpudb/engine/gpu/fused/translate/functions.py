@@ -23,7 +23,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
 from gpudb.engine.gpu.fused.numpy_backend import calendar
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, MOMENTS, TEXT, WIDE, NotFused, Value
 from gpudb.engine.gpu.lower.error_codes import DIVISION, FORMAT, NUMERIC, OVERFLOW, RANGES, ROOT, UNDERFLOW
-from gpudb.engine.gpu.lower.values import RANGES as LIMITS
+from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.functions.registry import Function
 from gpudb.sql import bound
 from gpudb.types import BOOL, MAX_DIGITS, SqlType
@@ -98,7 +98,7 @@ def _integer(suffix: str, args: tuple[Value, ...], kind: SqlType) -> Value:
         args = (Value(args[0].type, Literal((0, 0), False, 0)), args[0])
         suffix = "mi"
     op = _OPS[suffix]
-    return Value(kind, _within(op, args[0], args[1], LIMITS[kind.name], RANGES[kind.name]))
+    return Value(kind, _within(op, args[0], args[1], INTEGER_RANGES[kind.name], RANGES[kind.name]))
 
 
 def _within(op: Any, left: Value, right: Value, limits: tuple[int, int], code: int) -> Expr:
@@ -235,7 +235,7 @@ def _to_exact(value: Value, kind: SqlType) -> Value:
         limit = 10 ** kind.numeric_digits[0] - 1
         limits, code = (-limit, limit), NUMERIC
     else:
-        limits, code = LIMITS[kind.name], RANGES[kind.name]
+        limits, code = INTEGER_RANGES[kind.name], RANGES[kind.name]
     bounds = expr.bounds or (0, 0)
     shown = None
     if kind.carried:

@@ -29,8 +29,8 @@ from gpudb.engine.gpu.fused.translate.typed_values import (
     Value,
     literal,
 )
-from gpudb.engine.gpu.lower.expressions import Expressions
-from gpudb.engine.gpu.lower.host_fallback import Host
+from gpudb.engine.gpu.lower.expressions import ExpressionLowering
+from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree.nodes import INPUT, column
@@ -105,10 +105,10 @@ class Translator:
     def _table(self, expr: Any, text: Value, dictionary: Dictionary) -> Value:
         values = dictionary.values
         frame = pl.DataFrame({"c0": pl.concat([values, pl.Series([None], dtype=pl.String)])})
-        over = Expressions([None], Host(self._parameters))
+        over = ExpressionLowering([None], HostFallback(self._parameters))
         try:
             value = over.value(expr)
-            if over.put_off.steps or value.others:
+            if over.deferred.steps or value.others:
                 raise NotFused(f"an expression of text of type {expr.type.plain}")
             made = frame.with_columns(value.expr.alias("v"))
             if value.error is not None and frame.select(value.error.alias("e"))["e"].max():

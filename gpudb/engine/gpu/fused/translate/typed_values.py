@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Bounds, Expr, Literal
 from gpudb.engine.gpu.fused.ir.pipeline import NotFused as NotFused
-from gpudb.engine.gpu.lower.values import digits_of
+from gpudb.engine.gpu.lower.values import unscaled_digits
 from gpudb.types import SqlType
 
 WIDE = 2**63
@@ -135,7 +135,7 @@ def literal(value: object, kind: SqlType) -> Value:
             return Value(kind, Literal(BOOLEAN, False, int(value), True))
         case _ if kind.name == "numeric":
             number = Decimal(str(value))
-            held = digits_of(number, kind.numeric_digits[1])
+            held = unscaled_digits(number, kind.numeric_digits[1])
             exponent = number.as_tuple().exponent
             shown = max(0, -exponent) if isinstance(exponent, int) else 0
         case int() | float():

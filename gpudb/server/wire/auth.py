@@ -1,11 +1,11 @@
-"""Letting clients in: SCRAM-SHA-256, the server's side of RFC 5802, or trust on loopback.
+"""Authentication: SCRAM-SHA-256, the server's side of RFC 5802, or trust on loopback.
 
     start ──role without password, client on loopback──────────────────────────────► in
       └──AuthenticationSASL──► first ──server-first──► final ──proof right──► in
                                                           └──proof wrong, or no such role──► 28P01
 
-A role that does not exist is asked for its password with a salt that is always the same for that name, so
-that nobody learns from the answers which roles there are. Channel binding is not offered.
+An unknown role is asked for its password with a salt that is constant for its name, so that the answers do not reveal
+which roles exist. Channel binding is not offered.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gpudb.values.scram import ITERATIONS, MECHANISM, SALT_BYTES, Verifier, make
 __all__ = ["MECHANISM", "Scram", "is_loopback", "make_verifier", "rejected", "trusted"]
 
 _SECRET = secrets.token_bytes(32)
-"""What the salts of unknown roles are made from; a new one each start."""
+"""Secret from which the salts of unknown roles are derived; new at each start."""
 
 _CLIENT_FIRST = re.compile(rb"(([ny]|p=[^,]*),(a=[^,]*)?,)((m=[^,]*,)?n=([^,]*),r=([\x21-\x2b\x2d-\x7e]+)(,.*)?)")
 _CLIENT_FINAL = re.compile(rb"(c=([A-Za-z0-9+/=]*),r=([\x21-\x2b\x2d-\x7e]+)(?:,[^p].*)?),p=([A-Za-z0-9+/=]+)")
@@ -34,7 +34,7 @@ _NONCE_BYTES = 18
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Whether an address is loopback."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -49,12 +49,12 @@ def trusted(role: Role | None, host: str) -> bool:
 
 
 def rejected(user: str) -> GpudbError:
-    """28P01, in the same words whatever was wrong."""
+    """Returns 28P01, with the same message for every cause."""
     return SqlError.of("invalid_password", f'password authentication failed for user "{user}"')
 
 
 class Scram:
-    """One exchange. `first` answers the client's first message, `final` its proof."""
+    """One SCRAM exchange. `first` answers the client's first message, `final` its proof."""
 
     def __init__(self, user: str, role: Role | None) -> None:
         self._user = user
@@ -65,7 +65,7 @@ class Scram:
         self._nonce = b""
 
     def first(self, message: bytes) -> bytes:
-        """The server's first message; 08P01 for a malformed one, 0A000 for unsupported wishes."""
+        """Returns the server's first message; 08P01 for a malformed one, 0A000 for unsupported extensions."""
         found = _CLIENT_FIRST.fullmatch(message)
         if found is None:
             raise ProtocolViolation("malformed SCRAM message", fatal=True)
@@ -84,7 +84,7 @@ class Scram:
         return self._server_first
 
     def final(self, message: bytes) -> bytes:
-        """The server's signature; 28P01 unless the proof is right and the role exists."""
+        """Returns the server's signature; 28P01 unless the proof is right and the role exists."""
         found = _CLIENT_FINAL.fullmatch(message)
         if found is None:
             raise ProtocolViolation("malformed SCRAM message", fatal=True)
@@ -112,6 +112,6 @@ class Scram:
 
 
 def _mock(user: str) -> Verifier:
-    """A verifier that no password has."""
+    """Returns a verifier that no password matches."""
     salt = hmac.digest(_SECRET, user.encode(), "sha256")[:SALT_BYTES]
     return Verifier(ITERATIONS, salt, secrets.token_bytes(32), secrets.token_bytes(32))

@@ -11,9 +11,9 @@
                 │ COPYING │──┐
                 └─────────┘◄─┘  ends by CopyDone, CopyFail, an error, a message out of place
 
-ReadyForQuery answers Query and Sync. COPY from a Query goes on with the Query's other statements; COPY from
-an Execute goes on reading, or skips to Sync after an error. Copy messages in READY are left over from a COPY
-that failed, and dropped. A portal lives until Close, another unnamed one, an error, or its transaction's end.
+ReadyForQuery answers Query and Sync. After COPY from a Query the Query's other statements follow; after COPY from an
+Execute reading continues, or skips to Sync after an error. Copy messages in READY are leftovers of a failed COPY and
+are dropped. A portal lives until Close, another unnamed one, an error, or its transaction's end.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from gpudb.values.binary import decode_utf8
 
 CANCELED = "57014"
 TERMINATING = "57P01"
-"""SQLSTATE that ends the connection: pg_terminate_backend, or the server's end. A lost worker's does not."""
+"""SQLSTATE that ends the connection: pg_terminate_backend or shutdown. A lost worker's 57P01 does not."""
 
 _SYNC, _FLUSH, _OF_COPY = ord("S"), ord("H"), frozenset(b"dcf")
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A statement that has ended, for the log. `seconds` is from its first message to its last row."""
+    """A statement that has ended, for the log. `seconds` are from its first message to its last row."""
 
     sql: str
     seconds: float
@@ -57,10 +57,10 @@ class _Copy:
 
 
 class Conversation:
-    """One client's conversation. `send` takes messages, `flush` hands them to the client.
+    """One client's conversation. `send` queues messages, `flush` sends them to the client.
 
-    `failure` turns any exception into the error that the client is told of (and logs what must not be told);
-    `ran` hears of every statement that ended.
+    `failure` converts any exception to the error that the client receives (and logs internal ones); `ran` is called
+    with every statement that has ended.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Conversation:
             self._failed(error, simple=self._is_simple(kind))
 
     def ready(self) -> None:
-        """Tells the client that the next statement may come."""
+        """Sends ReadyForQuery."""
         self._take_reports()
         if self._reports:
             reports, self._reports = self._reports, {}
@@ -139,14 +139,14 @@ class Conversation:
         self._flush()
 
     def _take_reports(self) -> None:
-        """Notes changed settings; a new time zone holds for the next statement, though its report comes later."""
+        """Records changed settings. A new time zone applies to the next statement, although it is reported later."""
         changed = self._session.take_reports()
         if changed:
             self._reports.update(changed)
             self._zone = self._reports.get("TimeZone", self._zone)
 
     def close(self) -> None:
-        """Frees everything; a COPY in progress leaves nothing behind."""
+        """Releases everything; a COPY in progress is rolled back."""
         copy, self._copy = self._copy, None
         if copy is not None:
             copy.result.abort("connection lost")
@@ -182,7 +182,7 @@ class Conversation:
             self._flush()
 
     def _time(self, sql: str) -> None:
-        """A statement begins, which `_note` will end."""
+        """Starts timing a statement; `_note` ends it."""
         self._timed, self._since = sql, time.monotonic()
 
     def _note(self, rows: int, sqlstate: str = "00000") -> None:
@@ -205,7 +205,7 @@ class Conversation:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Runs the Query's statements, until one wants data or none is left."""
+        """Runs the Query's statements until one needs COPY data or none is left."""
         rows = 0
         assert self._script is not None
         for result in self._script:
@@ -218,7 +218,7 @@ class Conversation:
         self.ready()
 
     def _whole(self, result: Result) -> int:
-        """Sends all that a statement gives; the number of its rows."""
+        """Sends a statement's whole result; returns its number of rows."""
         if result.columns is None and not isinstance(result, CopyOut):
             self._complete(result.tag)
             return 0
@@ -286,14 +286,14 @@ class Conversation:
             self._unnamed = None
         prepared = self._session.prepare(message.sql, message.oids)
         if message.name:
-            self._session.save(message.name, prepared)
+            self._session.add_prepared(message.name, prepared)
         else:
             self._unnamed = prepared
         self._send(replies.PARSE_COMPLETE)
 
     def _prepared(self, name: str) -> Prepared:
         if name:
-            return self._session.saved(name)
+            return self._session.get_prepared(name)
         if self._unnamed is None:
             text = "unnamed prepared statement does not exist"
             raise SqlError.of("invalid_sql_statement_name", text)
@@ -313,7 +313,7 @@ class Conversation:
             self._send(replies.parameter_description(prepared.parameters))
             formats: tuple[int, ...] = (0,) * len(prepared.columns or ())
         elif target.name and target.name not in self._portals:
-            # a cursor that DECLARE made: clients describe it like a portal
+            # a cursor made by DECLARE: clients describe it like a portal
             name = target.name.replace('"', '""')
             prepared = self._session.prepare(f'FETCH NEXT FROM "{name}"')
             formats = (0,) * len(prepared.columns or ())
@@ -351,7 +351,7 @@ class Conversation:
         if target.kind == "P":
             self._portals.drop(target.name)
         elif target.name:
-            self._session.forget(target.name)
+            self._session.remove_prepared(target.name)
         else:
             self._unnamed = None
         self._send(replies.CLOSE_COMPLETE)

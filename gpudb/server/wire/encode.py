@@ -1,6 +1,6 @@
-"""Record batches to DataRow messages, whole columns at a time.
+"""Encoding of record batches as DataRow messages, whole columns at a time.
 
-A message is `D`, its length, the number of columns, and each value behind its length; NULL is the length -1.
+A message is `D`, its length, the number of columns, and each value after its length; NULL is the length -1.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from gpudb.values.text_columns import Resolve, numeric_texts, text_column
 TEXT, BINARY = 0, 1
 
 ROWS = 16_384
-"""Rows that are encoded at once: their columns stay within the processor's caches."""
+"""Rows encoded together: their columns fit the processor's caches."""
 
 FEW = 128
-"""Rows that are framed sooner one by one than by joining columns, unless they are long."""
+"""Row limit below which framing one by one is faster than joining columns, unless the rows are long."""
 
 _FEWEST = 96
-"""Rows that are framed sooner one by one than by any other way."""
+"""Row limit below which framing one by one is fastest."""
 _SHORT = 8192
-"""Rows, of `_FEW_BYTES` at most, that are framed sooner than handed to another thread."""
-_SPELLED = frozenset({"int2", "int4", "int8", "text", "varchar"})  # whose text is Python's
+"""Row limit, with `_FEW_BYTES` at most, below which framing is faster than handing rows to another thread."""
+_SPELLED = frozenset({"int2", "int4", "int8", "text", "varchar"})  # types whose text is Python's
 _BYTES, _FEW_BYTES = 32 << 20, 1 << 20
 _LARGEST_MESSAGE = (1 << 30) - 1
 _NULL = b"\xff\xff\xff\xff"
@@ -46,10 +46,10 @@ def encode_rows(
     zone: str = "UTC",
     resolve: Resolve | None = None,
 ) -> Iterator[bytes | memoryview]:
-    """The DataRow messages of a batch, in pieces of many rows each.
+    """Yields the DataRow messages of a batch, in pieces of many rows each.
 
     `types` and `formats` (0 text, 1 binary) are by column; `zone` is the session's TimeZone, `resolve` names
-    reg* values. 54000 for a row that no message can hold.
+    reg* values. 54000 for a row that exceeds a message.
     """
     for encoder in encoders(batch, types, formats, zone, resolve):
         yield encoder()
@@ -62,7 +62,7 @@ def encoders(
     zone: str = "UTC",
     resolve: Resolve | None = None,
 ) -> Iterator[Callable[[], bytes | memoryview]]:
-    """What makes each of these pieces, to be called in any order and from any thread."""
+    """Returns one function for each piece, to be called in any order and from any thread."""
     if is_short(batch):
         yield partial(framed, batch, types, formats, zone, resolve)
         return
@@ -71,12 +71,12 @@ def encoders(
 
 
 def is_short(batch: pa.RecordBatch) -> bool:
-    """Whether a batch is best framed whole, and where it is."""
+    """Whether a batch is best encoded as a whole, in the calling thread."""
     return batch.num_rows <= _SHORT and _is_small(batch)
 
 
 def _is_small(batch: pa.RecordBatch) -> bool:
-    # What the buffers take is known at once; of a slice they have more than its rows.
+    # The buffers' size is known at once; for a slice they contain more than its rows.
     return bool(batch.get_total_buffer_size() <= _FEW_BYTES or batch.nbytes <= _FEW_BYTES)
 
 
@@ -87,7 +87,7 @@ def few_rows(
     zone: str,
     resolve: Resolve | None,
 ) -> bytes:
-    """The DataRow messages of a batch, one by one."""
+    """Yields the DataRow messages of a batch, one by one."""
     columns: list[list[bytes]] = []
     for at, (type_, form) in enumerate(zip(types, formats)):
         column = batch.column(at)
@@ -111,7 +111,7 @@ def few_rows(
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
-    """(start, count) of slices of at most ROWS rows and, wherever one row is not more, 32 MiB."""
+    """Returns (start, count) of slices of at most ROWS rows and, unless one row exceeds it, 32 MiB."""
     start = 0
     while start < batch.num_rows:
         count = min(ROWS, batch.num_rows - start)
@@ -128,7 +128,7 @@ def framed(
     zone: str,
     resolve: Resolve | None,
 ) -> bytes | memoryview:
-    """The DataRow messages of a batch of so many rows and bytes that one piece holds them, in the quickest way."""
+    """Encodes a batch whose rows and bytes fit one piece, in the fastest way."""
     if batch.num_rows > _FEWEST and (narrow := narrow_rows(batch, types, formats)) is not None:
         return narrow
     if batch.num_rows <= FEW and _is_small(batch):
@@ -150,7 +150,7 @@ def framed(
 
 
 def copy_data(rows: pa.BinaryArray) -> memoryview | None:
-    """A CopyData message a row; None if they, or one of them, are too much for this."""
+    """Returns a CopyData message a row; None if the rows, or one of them, are too large."""
     lengths = pc.binary_length(rows).to_numpy(zero_copy_only=False)
     if lengths.max(initial=0) > _LARGEST_COPY or lengths.sum(dtype=np.int64) + 5 * len(rows) > _LARGEST_ARRAY:
         return None
@@ -161,7 +161,7 @@ def copy_data(rows: pa.BinaryArray) -> memoryview | None:
 
 
 def _bytes(items: pa.BinaryArray) -> memoryview:
-    """What the items are one after the other."""
+    """Concatenates the items of rows."""
     _, offsets, data = items.buffers()
     start, end = np.frombuffer(offsets, np.int32)[[items.offset, items.offset + len(items)]].tolist()
     return memoryview(data)[start:end] if data is not None else memoryview(b"")

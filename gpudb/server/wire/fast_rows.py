@@ -1,7 +1,8 @@
-"""Rows of short values as DataRow messages, faster than by joining texts: integers, numerics and short texts.
+"""DataRow messages of rows of short values, faster than by joining texts: integers, numerics and short texts.
 
-All rows at once, as records of one layout, in which each value has as many bytes as the longest of its column. Bytes
-that a value lacks (leading zeros, a sign, letters) are `_LEFT_OUT`, which no message has otherwise, and go at last.
+All rows are encoded at once, as records of one layout in which each value has as many bytes as the longest of its
+column. Bytes that a value lacks (leading zeros, a sign, letters) are `_LEFT_OUT`, which no message contains otherwise;
+they are removed at the end.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from gpudb.types import SqlType
 Array = np.ndarray[Any, Any]
 
 _WIDEST = 160
-"""Bytes of a row at most: of wider ones too much would be left out, and no length is to be as large as `_LEFT_OUT`."""
+"""Maximum bytes of a row: wider rows have too many bytes to remove, and no length may be as large as `_LEFT_OUT`."""
 _LONGEST = 16
-"""Bytes of a text at most: longer ones are joined as fast."""
+"""Maximum bytes of a text: longer ones are joined as fast."""
 _MOST = 8192
-"""Rows at most: the bytes of more leave the processor's caches, and joining texts is as fast."""
+"""Maximum rows: more exceed the processor's caches, and joining texts is as fast."""
 _LARGEST = (1 << 32) - 1
-"""Numbers of more than 32 bits are divided slowly."""
+"""Maximum of a number: division of more than 32 bits is slow."""
 _LEFT_OUT = 0xFE
-"""No byte of UTF-8, of a length up to `_WIDEST`, nor of NULL's, which is four times 0xFF."""
+"""A byte that occurs in no UTF-8, in no length up to `_WIDEST`, and not in NULL's length, which is four times 0xFF."""
 _LEFT_OUT_4 = 0xFEFEFEFE
 _GROUP = 4
-"""So many digits are looked up at once."""
+"""Digits that are looked up together."""
 _UNIT = 10**_GROUP
 _TENS = np.array([10**number for number in range(1, 20)], np.uint64)
 _INTEGERS = frozenset({"int2", "int4", "int8"})
@@ -39,8 +40,9 @@ _HELD = _INTEGERS | _TEXTS | {"numeric"}
 
 
 class _Cells(NamedTuple):
-    """A column's values: the fields of the records (a NumPy format, and what each row has there, or all have), and each
-    value's length, or all values'. `blank` says whether anything is left out."""
+    """A column's values: the fields of the records (a NumPy format, and the values by row or for all rows), and each
+    value's length, or that of all. `blank` says whether bytes have to be removed.
+    """
 
     fields: Sequence[tuple[str, Array | int]]
     lengths: Array | int
@@ -48,7 +50,7 @@ class _Cells(NamedTuple):
 
 
 def narrow_rows(batch: pa.RecordBatch, types: Sequence[SqlType], formats: Sequence[int]) -> bytes | None:
-    """The messages of a batch; None for other types than these, many or wide rows, and binary format."""
+    """Returns the messages of a batch; None for other types, many or wide rows, and binary format."""
     if any(formats) or not types or not 0 < batch.num_rows <= _MOST:
         return None
     if any(type_.name not in _HELD for type_ in types):
@@ -82,7 +84,7 @@ def _layout(forms: tuple[str, ...]) -> np.dtype[Any]:
 
 
 def _cells(type_: SqlType, column: pa.Array) -> _Cells | None:
-    """A column's values; None where one is too long."""
+    """Returns a column's values; None if one is too long."""
     valid = pc.is_valid(column).to_numpy(zero_copy_only=False) if column.null_count else None
     made = None
     if type_.name in _INTEGERS and pa.types.is_integer(column.type):
@@ -100,7 +102,7 @@ def _cells(type_: SqlType, column: pa.Array) -> _Cells | None:
 
 
 def _there(values: Array | int, valid: Array) -> Array:
-    """A field, left out of the rows whose value is NULL."""
+    """Returns a field that is blank in the rows whose value is NULL."""
     if isinstance(values, int):
         return np.where(valid, np.uint8(values), np.uint8(_LEFT_OUT))
     kept = values.copy()
@@ -109,7 +111,7 @@ def _there(values: Array | int, valid: Array) -> Array:
 
 
 def _whole(column: pa.Array, valid: Array | None) -> Array | None:
-    """Decimals without their point, where they have 64 bits."""
+    """Returns unscaled decimals, if they fit 64 bits."""
     halves = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
     values = halves[:, 0] if valid is None else np.where(valid, halves[:, 0], 0)
     fits = halves[:, 1] == halves[:, 0] >> 63
@@ -117,7 +119,7 @@ def _whole(column: pa.Array, valid: Array | None) -> Array | None:
 
 
 def _letters(column: pa.Array) -> _Cells | None:
-    """Texts as they are; None where one is long, or no text."""
+    """Returns texts unchanged; None if one is too long or not a text."""
     count = len(column)
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int32, count + 1, 4 * column.offset)
@@ -140,7 +142,7 @@ def _letters(column: pa.Array) -> _Cells | None:
 
 
 def _digits(values: Array, scale: int) -> _Cells:
-    """Integers as decimals of a scale: a sign, digits in groups of four, a point."""
+    """Formats integers as decimals of a scale: a sign, digits in groups of four, a point."""
     least, most = int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
     signed = least < 0
     rest = (np.abs(values) if signed else values).view(np.uint64)
@@ -158,7 +160,7 @@ def _digits(values: Array, scale: int) -> _Cells:
     while top >= _UNIT:
         rest, group = _split(rest, top, _UNIT)
         low, top = low // _UNIT, top // _UNIT
-        # behind a group that is not nothing all four digits are there
+        # after a nonzero group all four digits are written
         fields.append(("u4", table.take(group + np.uint32(_UNIT) if low else group + (rest > 0) * np.uint32(_UNIT))))
         table = _leading(b"")
     fields.append(("u4", table.take(rest)))
@@ -171,7 +173,7 @@ def _digits(values: Array, scale: int) -> _Cells:
 
 
 def _split(values: Array, top: int, unit: int) -> tuple[Array, Array]:
-    """Quotients and remainders of numbers up to `top`."""
+    """Returns quotients and remainders of numbers up to `top`."""
     if top <= _LARGEST and values.dtype != np.uint32:
         values = values.astype(np.uint32)
     above = values // values.dtype.type(unit)
@@ -179,7 +181,7 @@ def _split(values: Array, top: int, unit: int) -> tuple[Array, Array]:
 
 
 def _lengths(values: Array, low: int, top: int) -> Array | int:
-    """How many digits numbers from `low` to `top` have."""
+    """Returns the numbers of digits of numbers from `low` to `top`."""
     digits = len(str(top))
     if digits == len(str(low)):
         return digits
@@ -189,14 +191,16 @@ def _lengths(values: Array, low: int, top: int) -> Array | int:
 
 @cache
 def _leading(zero: bytes) -> Array:
-    """The digits of four-digit groups: without leading zeros, `zero` for nothing; from `_UNIT` on with them."""
+    """Returns the digits of four-digit groups: without leading zeros, `zero` for zero; from `_UNIT` on with leading
+    zeros.
+    """
     short = [zero, *(b"%d" % number for number in range(1, _UNIT))]
     return np.concatenate([_table(short), _fraction(_GROUP)])
 
 
 @cache
 def _fraction(digits: int) -> Array:
-    """Each number of so many digits, with leading zeros."""
+    """Returns every number of a number of digits, with leading zeros."""
     return _table([b"%0*d" % (digits, number) for number in range(10**digits)])
 
 

@@ -1,4 +1,4 @@
-"""Serving one client's connection: from start-up to the end, on buenavista's handler and context classes."""
+"""Handler of one client's connection, from start-up to end, on buenavista's handler and context classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TERMINATE = ord("X")
 
 
 class Client(BVContext):
-    """A client that was let in: its session, and the key that a cancel request must bring."""
+    """An authenticated client: its session, and the secret key of cancel requests."""
 
     def __init__(self, session: SessionInterface, given: dict[str, str]) -> None:
         super().__init__(session, None, given)
@@ -35,7 +35,7 @@ class Client(BVContext):
 
 
 class Handler(BuenaVistaHandler):
-    """One connection, in a thread of its own. `stop` and `terminate` may come from other threads."""
+    """One connection, in its own thread. `stop` and `terminate` may be called from other threads."""
 
     server: PgServer
 
@@ -55,7 +55,7 @@ class Handler(BuenaVistaHandler):
         try:
             self._serve()
         except ClientGone:
-            if self._ending is not None:  # it is we who stopped reading
+            if self._ending is not None:  # the server itself stopped reading
                 self._say_goodbye(self._ending)
         except BaseException as error:
             self._say_goodbye(self.failure(error))
@@ -99,13 +99,13 @@ class Handler(BuenaVistaHandler):
             kind, payload = stream.message() or self._awaited(conversation)
             if kind == _TERMINATE:
                 return
-            if self._ending is not None:  # the message came after a reader was told to stop, and before it woke
+            if self._ending is not None:  # the message arrived after a reader was told to stop, and before it woke
                 raise self._ending
             conversation.receive(kind, payload)
         raise self._ending
 
     def _awaited(self, conversation: Conversation) -> tuple[int, bytes]:
-        """The next message, once it has come; while its head is awaited, `stop` may end the connection."""
+        """Returns the next message; while its head is awaited, `stop` may end the connection."""
         with self._lock:
             if self._ending is not None:
                 raise self._ending
@@ -139,7 +139,7 @@ class Handler(BuenaVistaHandler):
     # ---- the end, from outside
 
     def stop(self, error: GpudbError, now: bool = False) -> None:
-        """Ends the connection with this error: between statements, or `now`, with what runs cancelled."""
+        """Ends the connection with this error: between statements, or `now`, cancelling the running one."""
         with self._lock:
             self._ending = self._ending or error
             if self._waiting or now or self.client is None:
@@ -148,14 +148,14 @@ class Handler(BuenaVistaHandler):
             self.client.session.cancel()
 
     def terminate(self) -> None:
-        """pg_terminate_backend: whoever calls it has cancelled the statement that runs."""
+        """Implements pg_terminate_backend; its caller has cancelled the running statement."""
         message = "terminating connection due to administrator command"
         self.stop(SqlError.of("admin_shutdown", message), now=True)
 
     # ---- errors
 
     def failure(self, error: BaseException) -> GpudbError:
-        """What the client is told of an error; of a fault of our own a number, under which it is logged."""
+        """Returns the error that the client receives; for an internal error a number under which it is logged."""
         if self._ending is not None and getattr(error, "sqlstate", None) in (CANCELED, TERMINATING):
             return self._ending
         if isinstance(error, GpudbError):

@@ -1,6 +1,6 @@
-"""What clients send: every message of protocol 3.0 parsed from bytes.
+"""Messages from clients: every message of protocol 3.0 parsed from bytes.
 
-Every bound is checked: a malformed message is `ProtocolViolation` (08P01), text that is no UTF-8 is 22021.
+Every bound is checked: a malformed message is `ProtocolViolation` (08P01), invalid UTF-8 is 22021.
 Source: PostgreSQL 16's protocol.sgml and pqformat.c.
 """
 
@@ -27,7 +27,7 @@ _INT32, _UINT32, _COUNT = struct.Struct("!i"), struct.Struct("!I"), struct.Struc
 
 
 class ProtocolViolation(GpudbError):
-    """08P01: a message that the protocol does not allow. `fatal` where nothing after it can be trusted."""
+    """08P01: a message that the protocol does not allow. `fatal` if no later message can be trusted."""
 
     condition = "protocol_violation"
 
@@ -37,11 +37,11 @@ class ProtocolViolation(GpudbError):
 
 
 class ClientGone(Exception):
-    """The connection ended, or its time for authentication is over: nobody is left to be told."""
+    """The connection ended, or authentication timed out: no client is left to inform."""
 
 
 class Reader:
-    """Reads the fields of one message's payload, with as few calls as short statements deserve."""
+    """Reader of one message's payload, with few calls for short statements."""
 
     __slots__ = ("_at", "_data")
 
@@ -50,7 +50,7 @@ class Reader:
         self._at = 0
 
     def take(self, count: int) -> bytes:
-        """That many bytes."""
+        """Reads a number of bytes."""
         end = self._at + count
         if count < 0 or end > len(self._data):
             raise ProtocolViolation("insufficient data left in message")
@@ -58,7 +58,7 @@ class Reader:
         return self._data[start:end]
 
     def integer(self, form: struct.Struct) -> int:
-        """An integer of a form of one field."""
+        """Reads an integer in a struct format of one field."""
         try:
             (found,) = form.unpack_from(self._data, self._at)
         except struct.error:
@@ -67,7 +67,7 @@ class Reader:
         return int(found)
 
     def array(self, form: str) -> tuple[int, ...]:
-        """Big-endian integers of one format behind their number."""
+        """Reads big-endian integers of one format after their count."""
         count = self.integer(_COUNT)
         if not count:
             return ()
@@ -75,7 +75,7 @@ class Reader:
         return struct.unpack(form, self.take(struct.calcsize(form)))
 
     def string(self) -> str:
-        """UTF-8 text up to a NUL, which is read too."""
+        """Reads UTF-8 text and the NUL that ends it."""
         start = self._at
         end = self._data.find(b"\0", start)
         if end == -1:
@@ -84,18 +84,18 @@ class Reader:
         return decode_utf8(self._data[start:end]) if end > start else ""
 
     def rest(self) -> bytes:
-        """All that is left."""
+        """Reads the rest."""
         return self.take(len(self._data) - self._at)
 
     def end(self) -> None:
-        """Checks that nothing is left."""
+        """Checks that everything has been read."""
         if self._at != len(self._data):
             raise ProtocolViolation("invalid message format")
 
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """A statement to prepare; OID 0 leaves a parameter's type to be inferred."""
+    """Parse: a statement to prepare; OID 0 leaves a parameter's type to be inferred."""
 
     name: str
     sql: str
@@ -103,7 +103,7 @@ class Parse:
 
 
 class Bind(NamedTuple):
-    """Parameters for a prepared statement: None is NULL, format 1 is binary."""
+    """Bind: parameters for a prepared statement. None is NULL, format 1 is binary."""
 
     portal: str
     statement: str
@@ -114,7 +114,7 @@ class Bind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What Describe and Close name: kind S (statement) or P (portal)."""
+    """The object that Describe and Close name: kind S (statement) or P (portal)."""
 
     kind: str
     name: str
@@ -122,7 +122,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Execute:
-    """A portal to run; limit 0 asks for all rows."""
+    """Execute: a portal to run; limit 0 requests all rows."""
 
     portal: str
     limit: int
@@ -130,14 +130,14 @@ class Execute:
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """The first message: the protocol's code and what follows it."""
+    """The first message: the protocol's code and the rest."""
 
     code: int
     rest: bytes
 
 
 def check_length(kind: int, length: int) -> int:
-    """The size of the payload of a message whose length field reads `length`; fatal 08P01 for bad ones."""
+    """Returns the payload's size for the length field `length`; fatal 08P01 for an invalid one."""
     limit = _LONGEST.get(kind)
     if limit is None:
         raise ProtocolViolation(f"invalid frontend message type {kind}", fatal=True)
@@ -147,7 +147,7 @@ def check_length(kind: int, length: int) -> int:
 
 
 def parse_query(payload: bytes) -> str:
-    """The text of a simple query."""
+    """Parses a simple query; returns its text."""
     reader = Reader(payload)
     sql = reader.string()
     reader.end()
@@ -155,7 +155,7 @@ def parse_query(payload: bytes) -> str:
 
 
 def parse_parse(payload: bytes) -> Parse:
-    """Parse."""
+    """Parses Parse."""
     reader = Reader(payload)
     name, sql = reader.string(), reader.string()
     oids = reader.array("I")
@@ -164,7 +164,7 @@ def parse_parse(payload: bytes) -> Parse:
 
 
 def parse_bind(payload: bytes) -> Bind:
-    """Bind."""
+    """Parses Bind."""
     reader = Reader(payload)
     portal, statement = reader.string(), reader.string()
     formats = reader.array("h")
@@ -182,7 +182,7 @@ def parse_bind(payload: bytes) -> Bind:
 
 @lru_cache(maxsize=256)  # mostly the unnamed one
 def parse_target(payload: bytes, what: str) -> Target:
-    """Describe or Close; `what` is `DESCRIBE` or `CLOSE`."""
+    """Parses Describe or Close; `what` is `DESCRIBE` or `CLOSE`."""
     reader = Reader(payload)
     kind = reader.take(1).decode("latin-1")
     name = reader.string()
@@ -194,7 +194,7 @@ def parse_target(payload: bytes, what: str) -> Target:
 
 @lru_cache(maxsize=256)
 def parse_execute(payload: bytes) -> Execute:
-    """Execute; a negative limit means no limit."""
+    """Parses Execute; a negative limit means no limit."""
     reader = Reader(payload)
     portal, limit = reader.string(), reader.integer(_INT32)
     reader.end()
@@ -202,13 +202,13 @@ def parse_execute(payload: bytes) -> Execute:
 
 
 def parse_startup(packet: bytes) -> Startup:
-    """A start-up packet without its length."""
+    """Parses a start-up packet without its length."""
     reader = Reader(packet)
     return Startup(reader.integer(_UINT32), reader.rest())
 
 
 def parse_cancel(rest: bytes) -> tuple[int, int]:
-    """(process id, secret key) of a cancel request."""
+    """Parses (process id, secret key) of a cancel request."""
     reader = Reader(rest)
     process_id, key = reader.integer(_INT32), reader.integer(_UINT32)
     reader.end()
@@ -216,7 +216,7 @@ def parse_cancel(rest: bytes) -> tuple[int, int]:
 
 
 def parse_parameters(rest: bytes) -> dict[str, str]:
-    """The parameters of a start-up packet, the last of equal names; fatal 08P01 without their closing NUL."""
+    """Parses the parameters of a start-up packet, the last of equal names; fatal 08P01 without their closing NUL."""
     reader = Reader(rest)
     found: dict[str, str] = {}
     try:
@@ -230,7 +230,7 @@ def parse_parameters(rest: bytes) -> dict[str, str]:
 
 
 def parse_sasl_initial(payload: bytes) -> tuple[str, bytes]:
-    """(mechanism, the client's first message) of SASLInitialResponse."""
+    """Parses (mechanism, the client's first message) of SASLInitialResponse."""
     reader = Reader(payload)
     mechanism = reader.string()
     size = reader.integer(_INT32)

@@ -1,4 +1,4 @@
-"""Portals: prepared statements with their parameters' values, and their rows once they run."""
+"""Portals: prepared statements with parameter values, and their rows once they run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudb.values.text import parse_text
 
 @dataclass(slots=True)
 class Portal:
-    """One portal; `formats` are its result's, `done` whether it has run."""
+    """One portal; `formats` are those of its result, `done` says whether it has run."""
 
     prepared: Prepared
     parameters: tuple[object, ...]
@@ -33,7 +33,7 @@ class Portals:
         return name in self._portals
 
     def bind(self, message: Bind, prepared: Prepared, zone: str) -> None:
-        """Makes a portal. 42P03 if its name is taken, 08P01 for wrong numbers, 22xxx for wrong values."""
+        """Creates a portal. 42P03 if its name is taken, 08P01 for wrong counts, 22xxx for wrong values."""
         wanted, given = len(prepared.parameters), len(message.values)
         if given != wanted:
             text = f"bind message supplies {given} parameters, but prepared statement"
@@ -45,20 +45,20 @@ class Portals:
         self._portals[message.portal] = Portal(prepared, parameters(message, prepared, zone), formats)
 
     def find(self, name: str) -> Portal:
-        """The portal of that name; 34000."""
+        """Returns the portal with a name; 34000."""
         portal = self._portals.get(name)
         if portal is None:
             raise SqlError.of("invalid_cursor_name", f'portal "{name}" does not exist')
         return portal
 
     def drop(self, name: str) -> None:
-        """Ends a portal, if there is one of that name."""
+        """Closes a portal, if there is one with that name."""
         portal = self._portals.pop(name, None)
         if portal is not None and portal.rows is not None:
             portal.rows.close()
 
     def clear(self) -> None:
-        """Ends all portals."""
+        """Closes all portals."""
         portals, self._portals = self._portals, {}
         for portal in portals.values():
             if portal.rows is not None:
@@ -66,7 +66,7 @@ class Portals:
 
 
 def parameters(message: Bind, prepared: Prepared, zone: str) -> tuple[object, ...]:
-    """The parameters' values, from text or binary form; `zone` is the session's TimeZone."""
+    """Parses the parameters' values from text or binary form; `zone` is the session's TimeZone."""
     if not message.values:
         return ()
     given = message.formats

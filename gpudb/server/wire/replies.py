@@ -1,4 +1,4 @@
-"""What the server sends: every message of protocol 3.0 built as bytes.
+"""Messages to clients: every message of protocol 3.0 built as bytes.
 
 Source: PostgreSQL 16's protocol.sgml.
 """
@@ -20,7 +20,7 @@ FATAL, ERROR = "FATAL", "ERROR"
 
 
 def message(kind: bytes, payload: bytes = b"") -> bytes:
-    """A message: its type, its length, its payload."""
+    """Builds a message: type, length, payload."""
     return kind + (len(payload) + 4).to_bytes(4, "big") + payload
 
 
@@ -58,12 +58,12 @@ def authentication_sasl_final(data: bytes) -> bytes:
 
 
 def backend_key_data(process_id: int, key: int) -> bytes:
-    """BackendKeyData: what a cancel request must bring."""
+    """BackendKeyData: the process id and secret key for cancel requests."""
     return message(b"K", struct.pack("!iI", process_id, key))
 
 
 def negotiate_protocol_version(options: Sequence[str]) -> bytes:
-    """NegotiateProtocolVersion: 3.0, and the `_pq_.` options that are not known."""
+    """NegotiateProtocolVersion: 3.0, and the unknown `_pq_.` options."""
     names = b"".join(option.encode() + b"\0" for option in options)
     return message(b"v", struct.pack("!ii", PROTOCOL_3_0, len(options)) + names)
 
@@ -89,7 +89,7 @@ _descriptions: LruCache[tuple[ByIdentity[tuple[ResultColumn, ...]], tuple[int, .
 
 def row_description(columns: tuple[ResultColumn, ...], formats: tuple[int, ...]) -> bytes:
     """RowDescription; the formats are by column."""
-    # Kept by identity: a statement's columns are the same object every time, and hashing them costs more than all else.
+    # Cached by identity: a statement's columns are always the same object, and hashing them costs more than all else.
     key = ByIdentity(columns), formats
     cached = _descriptions.get(key)
     if cached is not None:
@@ -124,7 +124,7 @@ def _copy_format(binary: bool, width: int) -> bytes:
 
 
 def copy_data_header(size: int) -> bytes:
-    """The head of a CopyData message of `size` bytes, which are to follow."""
+    """Builds the head of a CopyData message whose `size` bytes follow."""
     return b"d" + (size + 4).to_bytes(4, "big")
 
 

@@ -1,4 +1,4 @@
-"""Sending what a statement gives: rows, all or as many as a client asks for, COPY data, a command tag."""
+"""Sending of results: rows, all or up to a limit, COPY data, a command tag."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COUNTED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "FETCH", 
 
 
 class Rows:
-    """The rows of a result on their way to a client. Always `close` it."""
+    """The rows of a result that are sent to a client. Must be closed."""
 
     def __init__(self, result: Result, formats: Sequence[int]) -> None:
         columns = result.columns or ()
@@ -36,7 +36,7 @@ class Rows:
         self.ended = False
 
     def send(self, send: Send, limit: int, zone: str, resolve: Resolve | None) -> bool:
-        """Sends up to `limit` rows (0: all). True if they ended; a limit just reached leaves that open."""
+        """Sends up to `limit` rows (0: all). Returns True if the result ended; reaching the limit leaves that open."""
         self.sent = 0
         batches = self._within(limit)
         try:
@@ -47,13 +47,13 @@ class Rows:
             if first is not None:
                 self._send_many(send, chain((first,), batches), zone, resolve)
         except pa.ArrowInvalid as error:
-            # Only a damaged file holds what its own type does not.
+            # Only a damaged file contains values that its own type does not allow.
             message = f"a value is none of its column's type: {error}"
             raise GpudbError(message, condition="data_corrupted") from error
         return not limit or self.sent < limit
 
     def _send_many(self, send: Send, batches: Iterable[pa.RecordBatch], zone: str, resolve: Resolve | None) -> None:
-        """Sends pieces while those that follow them are computed and encoded."""
+        """Sends pieces while the following ones are computed and encoded."""
         made = in_order(
             task for batch in batches for task in encoders(batch, self._types, self._formats, zone, resolve)
         )
@@ -62,7 +62,7 @@ class Rows:
                 send(piece)
 
     def _within(self, limit: int) -> Iterator[pa.RecordBatch]:
-        """The batches that are left, up to so many rows (0: all); what is beyond them stays."""
+        """Yields the remaining batches up to a number of rows (0: all); rows beyond them remain."""
         while not self.ended and (not limit or self.sent < limit):
             batch = self._next()
             if batch is None:
@@ -83,7 +83,7 @@ class Rows:
         return batch
 
     def tag(self) -> str:
-        """The command tag of what was sent last; a change with RETURNING counts all its rows."""
+        """Returns the command tag of the rows sent last; for a change with RETURNING it counts all its rows."""
         tag = self._result.tag
         word = tag.partition(" ")[0]
         if word not in _COUNTED:
@@ -91,7 +91,7 @@ class Rows:
         return f"{tag} {self.sent if word in ('SELECT', 'FETCH') else self._total}"
 
     def close(self) -> None:
-        """Frees what the statement holds."""
+        """Releases the statement's resources."""
         self.ended = True
         self._left = None
         if not self._closed:
@@ -100,7 +100,7 @@ class Rows:
 
 
 def send_copy(result: CopyOut, send: Send) -> str:
-    """Sends COPY TO's data; gives the tag."""
+    """Sends COPY TO's data; returns the tag."""
     send(replies.copy_out_response(result.binary, result.width))
     for chunk in result.chunks:
         framed = None if isinstance(chunk, bytes) else copy_data(chunk)
@@ -117,7 +117,7 @@ def send_copy(result: CopyOut, send: Send) -> str:
 
 
 def result_formats(asked: Sequence[int], columns: int) -> tuple[int, ...]:
-    """One format a column, from none, one or all; 08P01 for another number, 22023 for unknown formats."""
+    """Returns one format a column from none, one or all; 08P01 for another count, 22023 for unknown formats."""
     for form in asked:
         check_format(form)
     if len(asked) <= 1:
@@ -129,6 +129,6 @@ def result_formats(asked: Sequence[int], columns: int) -> tuple[int, ...]:
 
 
 def check_format(form: int) -> None:
-    """22023 unless text (0) or binary (1)."""
+    """Raises 22023 unless the format is text (0) or binary (1)."""
     if form not in (0, 1):
         raise GpudbError(f"unsupported format code: {form}", condition="invalid_parameter_value")

@@ -1,4 +1,4 @@
-"""Listening: `PgServer` takes connections on buenavista's threading server and ends them cleanly."""
+"""The listener: `PgServer` accepts connections on buenavista's threading server and shuts down cleanly."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from gpudb.session.interfaces import DatabaseInterface
 _LOG = logging.getLogger(__name__)
 
 SWITCH_INTERVAL_S = 0.0005
-"""Python hands its lock on after this time. The default, 5 ms, is what a short statement would wait for each
-other client that is busy in Python; shorter than this costs throughput."""
+"""Python's thread switch interval. With the default of 5 ms a short statement waits that long for each other client
+that is busy in Python; shorter intervals cost throughput.
+"""
 
 _POLL_S = 0.1
 _FORCED_S = 5.0
@@ -31,11 +32,11 @@ _SPARE_THREADS = 100
 
 
 class PgServer(BuenaVistaServer):
-    """A server for PostgreSQL clients, a thread each.
+    """A server for PostgreSQL clients, with one thread each.
 
-    `port` 0 takes a free one (`address`). `tls` is the context for clients that ask for encryption. Beyond
-    `max_connections` clients get 53300. F0000 where it would listen off loopback while a role that may log in
-    has no password.
+    `port` 0 selects a free one (`address`). `tls` is the context for clients that request encryption. More than
+    `max_connections` clients get 53300. F0000 if it would listen off loopback while a role that can log in has no
+    password.
     """
 
     daemon_threads = True
@@ -69,13 +70,13 @@ class PgServer(BuenaVistaServer):
 
     @property
     def address(self) -> tuple[str, int]:
-        """(host, port) that it listens on."""
+        """(host, port) of the listening socket."""
         return str(self.server_address[0]), int(self.server_address[1])
 
     # ---- connections
 
     def serve_forever(self, poll_interval: float = _POLL_S) -> None:
-        """Takes connections until `shutdown`; sets Python's switch interval for the whole process."""
+        """Accepts connections until `shutdown`; sets Python's switch interval for the whole process."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         with self._lock:
             if self._stopping:
@@ -84,7 +85,7 @@ class PgServer(BuenaVistaServer):
         super().serve_forever(poll_interval)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Whether there is a thread to spare for a connection, let in or not yet."""
+        """Whether a thread is available for a connection, authenticated or not."""
         return len(self._handlers) < self.max_connections + _SPARE_THREADS
 
     def finish_request(self, request: Any, client_address: Any) -> None:
@@ -99,29 +100,29 @@ class PgServer(BuenaVistaServer):
                 self._handlers.discard(handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Logs what went wrong outside any statement."""
+        """Logs errors outside any statement."""
         _LOG.exception("connection from %s failed", client_address)
 
     def check_room(self) -> None:
-        """53300 beyond max_connections, 57P03 while shutting down."""
+        """Raises 53300 beyond max_connections, 57P03 while shutting down."""
         if self._stopping:
             raise SqlError.of("cannot_connect_now", "the database system is shutting down")
         if len(self.ctxts) >= self.max_connections:
             raise SqlError.of("too_many_connections", "sorry, too many clients already")
 
     def enter(self, client: Client) -> None:
-        """A client was let in; 53300 if another one was faster."""
+        """Registers an authenticated client; 53300 if another one took the last place."""
         with self._lock:
             self.check_room()
             self.ctxts[client.process_id] = client
 
     def leave(self, client: Client) -> None:
-        """A client has gone."""
+        """Removes a client."""
         with self._lock:
             self.ctxts.pop(client.process_id, None)
 
     def cancel(self, process_id: int, key: int) -> None:
-        """Carries out a cancel request, if its key is the client's; says nothing either way."""
+        """Executes a cancel request, if its key is the client's; the requester is not told."""
         client = self.ctxts.get(process_id)
         if client is not None:
             known, brought = (number.to_bytes(4, "big") for number in (client.secret_key, key))
@@ -133,8 +134,8 @@ class PgServer(BuenaVistaServer):
     def shutdown(self, timeout: float = 30.0) -> None:
         """Stops listening and ends every connection with 57P01.
 
-        Clients between statements are told at once; statements that run may end within `timeout` seconds,
-        then they are cancelled. Closes the sockets; the database stays open.
+        Idle clients are ended at once; running statements have `timeout` seconds to end, then they are cancelled.
+        Closes the sockets; the database stays open.
         """
         with self._lock:
             self._stopping = True
@@ -159,7 +160,7 @@ class PgServer(BuenaVistaServer):
 
 
 def check_exposure(database: DatabaseInterface, host: str) -> None:
-    """F0000 unless `host` is loopback or every role that may log in has a password."""
+    """Raises F0000 unless `host` is loopback or every role that can log in has a password."""
     if _only_loopback(host):
         return
     open_roles = sorted(role.name for role in database.roles().values() if role.login and role.verifier is None)

@@ -1,4 +1,4 @@
-"""A connection up to its first ReadyForQuery: encryption, parameters, authentication, a session.
+"""Start-up of a connection to its first ReadyForQuery: encryption, parameters, authentication, a session.
 
 SSLRequest → S (then TLS) or N      GSSENCRequest → N      CancelRequest → cancel, close
 StartupMessage → [NegotiateProtocolVersion] → authentication → ParameterStatus… BackendKeyData
@@ -25,14 +25,14 @@ _OPTION = re.compile(r"(?:-c\s*|--)([\w.\-]+)=(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """A cancel request: its connection carries nothing else."""
+    """A cancel request, the only message of its connection."""
 
     process_id: int
     key: int
 
 
 def read_startup(stream: Stream, tls: ssl.SSLContext | None) -> Startup | Cancel:
-    """Reads start-up packets until one is a StartupMessage or a CancelRequest; answers the others."""
+    """Reads start-up packets until a StartupMessage or a CancelRequest; answers the others."""
     offered: set[int] = set()
     while True:
         length = int.from_bytes(stream.read_plain(4), "big")
@@ -52,7 +52,7 @@ def read_startup(stream: Stream, tls: ssl.SSLContext | None) -> Startup | Cancel
 
 
 def parameters(stream: Stream, packet: Startup) -> dict[str, str]:
-    """The parameters of a StartupMessage; tells clients of a newer minor version that 3.0 is spoken."""
+    """Returns the parameters of a StartupMessage; negotiates 3.0 with clients of a newer minor version."""
     major, minor = packet.code >> 16, packet.code & 0xFFFF
     if major != 3:
         message = f"unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.0"
@@ -70,7 +70,7 @@ def parameters(stream: Stream, packet: Startup) -> dict[str, str]:
 
 
 def settings(given: dict[str, str]) -> dict[str, str]:
-    """The settings among start-up parameters, those of `options` (`-c name=value`) first; 42601."""
+    """Returns the settings among start-up parameters, those of `options` (`-c name=value`) first; 42601."""
     found: dict[str, str] = {}
     words = re.findall(r"(?:\\.|\S)+", given.get("options", ""), re.DOTALL)
     words = [re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL) for word in words]
@@ -90,10 +90,10 @@ def settings(given: dict[str, str]) -> dict[str, str]:
 
 
 def authenticate(stream: Stream, database: DatabaseInterface, user: str, host: str) -> None:
-    """Lets a user in or raises 28P01, 28000, 08P01."""
+    """Authenticates a user, or raises 28P01, 28000, 08P01."""
     role = database.role(user)
     if role is None and is_loopback(host) and not any(each.verifier for each in database.roles().values()):
-        # nothing here is secret: say it plainly
+        # nothing here is secret: the message may be specific
         raise SqlError.of("invalid_authorization_specification", f'role "{user}" does not exist')
     if not trusted(role, host):
         scram = Scram(user, role)
@@ -121,7 +121,7 @@ def _password_message(stream: Stream) -> bytes:
 
 
 def open_session(database: DatabaseInterface, given: dict[str, str], host: str) -> SessionInterface:
-    """The session that a client let in asks for; 3D000 for another database's name."""
+    """Opens the session of an authenticated client; 3D000 for another database's name."""
     name = given.get("database") or given["user"]
     if name != DATABASE:
         raise SqlError.of("invalid_catalog_name", f'database "{name}" does not exist')
@@ -129,6 +129,6 @@ def open_session(database: DatabaseInterface, given: dict[str, str], host: str) 
 
 
 def greeting(session: SessionInterface, key: int) -> bytes:
-    """What a new session tells its client before the first ReadyForQuery."""
+    """Sends what precedes a new session's first ReadyForQuery."""
     reports = b"".join(replies.parameter_status(name, value) for name, value in session.reports().items())
     return reports + replies.backend_key_data(session.process_id, key)

@@ -16,7 +16,7 @@ _PASSWORD = re.compile(r"(\bpassword\s+)e?'(?:[^'\\]|''|\\.)*'", re.IGNORECASE)
 
 
 class StatementLog:
-    """Appends to a file, or writes to a stream that stays the caller's; passwords are left out. Thread-safe."""
+    """A log in a file, or in a stream that the caller owns; passwords are removed. Thread-safe."""
 
     def __init__(self, target: Path | TextIO) -> None:
         self._owned = isinstance(target, Path)

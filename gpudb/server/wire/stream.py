@@ -1,4 +1,4 @@
-"""One client's socket as two streams: messages in, with a deadline if one is set; gathered bytes out."""
+"""A client's socket as two streams: messages in, with an optional deadline; buffered bytes out."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _LAST_WORDS_S = 1.0
 
 
 class DeadlinePassed(ClientGone):
-    """The client did not send in time what it was to send."""
+    """The client missed the deadline."""
 
 
 class Stream(BVBuffer):
-    """buenavista's buffer over a socket: reads are exact (or ClientGone), writes are gathered.
+    """buenavista's buffer over a socket: reads are exact (or ClientGone), writes are buffered.
 
-    What has come beyond what was read is kept, so that messages that were sent together cost one call of the system.
+    Bytes received beyond those requested are kept, so that messages sent together cost one system call.
     """
 
     def __init__(self, connection: socket.socket, deadline: float | None = None) -> None:
@@ -33,17 +33,17 @@ class Stream(BVBuffer):
         self._in = b""
         self._at = 0
         self._out = bytearray()
-        self._whole: int = socket.MSG_WAITALL  # one call for a long message, however it comes
+        self._whole: int = socket.MSG_WAITALL  # one call for a long message, however it arrives
         self.set_deadline(deadline)
 
     def set_deadline(self, deadline: float | None) -> None:
-        """Until when (`time.monotonic`) everything is to be read; None: for ever."""
+        """Deadline of all reads (`time.monotonic`); None for none."""
         self._deadline = deadline
         if deadline is None:
             self.connection.settimeout(None)
 
     def message(self) -> tuple[int, bytes] | None:
-        """Type and payload of the next message, if all of it has come already; 08P01 where its head is bad."""
+        """Returns type and payload of the next message, if it has been received whole; 08P01 for an invalid head."""
         data, at = self._in, self._at
         start = at + 5
         if len(data) < start:
@@ -56,7 +56,7 @@ class Stream(BVBuffer):
         return kind, data[start:end]
 
     def read_bytes(self, n: int) -> bytes:
-        """Exactly n bytes; memory grows as they come, not as they are announced."""
+        """Reads exactly n bytes; memory grows as they arrive, not as they are announced."""
         at, end = self._at, self._at + n
         held = self._in
         if len(held) >= end:
@@ -79,7 +79,7 @@ class Stream(BVBuffer):
         return bytes(whole)
 
     def _receive(self, n: int, flags: int = 0) -> bytes:
-        """Up to n bytes from the client, at least one."""
+        """Reads up to n bytes from the client, at least one."""
         if self._deadline is not None:
             left = self._deadline - time.monotonic()
             if left <= 0:
@@ -96,22 +96,22 @@ class Stream(BVBuffer):
         return data
 
     def read_plain(self, n: int) -> bytes:
-        """Exactly n bytes, and not one more from the socket: for what comes before TLS."""
+        """Reads exactly n bytes and none more from the socket, as needed before TLS."""
         whole = b""
         while len(whole) < n:
             whole += self._receive(n - len(whole))
         return whole
 
     def encrypt(self, context: ssl.SSLContext) -> None:
-        """Shakes hands; from here on everything is encrypted."""
+        """Performs the TLS handshake; from here on everything is encrypted."""
         try:
             self.connection = context.wrap_socket(self.connection, server_side=True)
         except (OSError, ssl.SSLError) as error:
             raise ClientGone(f"TLS handshake failed: {error}") from error
-        self._whole = 0  # TLS takes no flags
+        self._whole = 0  # TLS accepts no flags
 
     def send(self, data: bytes | memoryview) -> None:
-        """Hands bytes over, at `flush` at the latest."""
+        """Buffers bytes, to be written by `flush` at the latest."""
         if len(data) >= _WRITE_BUFFER:
             self.flush()
             self._write(data)
@@ -121,7 +121,7 @@ class Stream(BVBuffer):
             self.flush()
 
     def flush(self) -> None:
-        """Writes what was handed over."""
+        """Writes the buffered bytes."""
         if self._out:
             out, self._out = self._out, bytearray()
             self._write(out)
@@ -133,25 +133,27 @@ class Stream(BVBuffer):
             raise ClientGone(str(error)) from error
 
     def stop_reading(self) -> None:
-        """Makes a read that waits end, from any thread; what is to be written still goes out."""
+        """Ends a waiting read, from any thread; buffered bytes can still be written."""
         with contextlib.suppress(OSError):
             # not SSLSocket's own shutdown, after which it would write in the clear
             socket.socket.shutdown(self.connection, socket.SHUT_RD)
 
     def _end_encryption(self) -> None:
-        """TLS's own goodbye, without which a client that waits for the end (a cancel request's) sees a failure."""
+        """Sends TLS's close_notify, without which a client that waits for the end (of a cancel request) sees a
+        failure.
+        """
         if isinstance(self.connection, ssl.SSLSocket):
             self.connection.settimeout(_LAST_WORDS_S)
             with contextlib.suppress(OSError):
                 self.connection.unwrap()
 
     def close(self) -> None:
-        """Closes, after the client had a moment to read what was written last."""
+        """Closes, after a moment for the client to read the last bytes."""
         with contextlib.suppress(OSError, ClientGone, ValueError):
             self.flush()
             self._end_encryption()
             socket.socket.shutdown(self.connection, socket.SHUT_WR)
-            # data left unread would make the kernel drop what the client has not read yet
+            # unread data would make the kernel discard what the client has not read yet
             end = time.monotonic() + _LAST_WORDS_S
             while (left := end - time.monotonic()) > 0:
                 self.connection.settimeout(left)

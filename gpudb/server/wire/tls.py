@@ -1,4 +1,4 @@
-"""The server's side of TLS: a context from certificate and key files, or from a certificate made here."""
+"""The server's side of TLS: a context of certificate and key files, or of a self-signed certificate."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ _YEARS = 10
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """TLS 1.2 or newer with these PEM files; F0000 if they cannot be used, or others may read the key."""
+    """Returns a context for TLS 1.2 or newer with these PEM files; F0000 if they are unusable, or the key is readable
+    by others.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    # Reading stops at the server's end too (Stream.stop_reading), and the client is still to be told why.
+    # At shutdown reading stops as well (Stream.stop_reading), and the client has yet to receive the reason.
     context.options |= ssl.OP_IGNORE_UNEXPECTED_EOF
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -34,7 +36,9 @@ def _no_password() -> str:
 
 
 def self_made_context(directory: Path, host: str = "localhost") -> ssl.SSLContext:
-    """A context with a self-signed certificate, made in `directory` (server.crt, server.key) at first use."""
+    """Returns a context with a self-signed certificate, created in `directory` (server.crt, server.key) on first
+    use.
+    """
     certificate, key = directory / "server.crt", directory / "server.key"
     if not certificate.exists() or not key.exists():
         _make(certificate, key, host)

@@ -29,8 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Seeds what is random, keeps temporary files in memory, and tears servers down on SIGTERM: they would outlive it."""
-    if (folder := ram_disk.enter()) is not None:
-        config.add_cleanup(lambda: ram_disk.leave(folder))
+    ram_disk.enter()
     if not config.getoption("--soak"):
         hypothesis.settings.load_profile("seeded")
 

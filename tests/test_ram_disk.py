@@ -26,7 +26,7 @@ def test_temporary_files_are_there_until_the_end(disk: Path, monkeypatch: pytest
     assert folder == disk / f"gpudb-tests-{os.getpid()}"
     with tempfile.NamedTemporaryFile() as file:
         assert Path(file.name).parent == folder
-    ram_disk.leave(folder)
+    ram_disk.leave()
     assert list(disk.iterdir()) == []
     assert "TMPDIR" not in os.environ
 
@@ -40,7 +40,7 @@ def test_what_killed_runs_left_is_deleted(disk: Path, monkeypatch: pytest.Monkey
     assert folder is not None
     assert not killed.exists()
     assert running.exists()
-    ram_disk.leave(folder)
+    ram_disk.leave()
 
 
 def test_a_full_disk_or_a_users_choice_is_left_alone(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

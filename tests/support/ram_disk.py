@@ -1,11 +1,12 @@
 """Temporary files in memory: databases made by the thousand otherwise wait for the disk's fsync.
 
 The root process of a run points TMPDIR at a folder of /dev/shm, for itself, its xdist workers and the servers that they
-start, and deletes the folder when the run ends. A TMPDIR that the user has set stays.
+start, and deletes the folder when it exits. A TMPDIR that the user has set stays.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -23,14 +24,23 @@ def enter() -> Path | None:
     for leftover in _DISK.glob(f"{_NAME}*"):
         if not Path("/proc", leftover.name.removeprefix(_NAME)).exists():  # its run was killed
             shutil.rmtree(leftover, ignore_errors=True)
-    folder = _DISK / f"{_NAME}{os.getpid()}"
+    folder = _folder()
     folder.mkdir(mode=0o700, exist_ok=True)
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     return folder
 
 
-def leave(folder: Path) -> None:
-    """Deletes the folder and unsets TMPDIR."""
-    del os.environ["TMPDIR"]
-    tempfile.tempdir = None
-    shutil.rmtree(folder, ignore_errors=True)
+def leave() -> None:
+    """Deletes this process's folder, if it made one, and unsets TMPDIR."""
+    if os.environ.get("TMPDIR") == str(_folder()):
+        del os.environ["TMPDIR"]
+        tempfile.tempdir = None
+        shutil.rmtree(_folder(), ignore_errors=True)
+
+
+def _folder() -> Path:
+    return _DISK / f"{_NAME}{os.getpid()}"
+
+
+# Handlers run in reverse order: registered before distributed is imported, which cleans up there when the process exits.
+atexit.register(leave)

@@ -134,33 +134,33 @@ class Ready:
 
     def usual(self, runs: int = 60) -> Times:
         """Seconds of runs by Dask's messages."""
-        knows = self._cluster.shortcuts.knows
-        self._cluster.shortcuts.knows = lambda digest, parameters: False
+        enabled = self._cluster.fast_path_pool.is_enabled
+        self._cluster.fast_path_pool.is_enabled = lambda digest, parameters: False
         try:
             return [self.once()[0] for _ in range(runs)]
         finally:
-            self._cluster.shortcuts.knows = knows
+            self._cluster.fast_path_pool.is_enabled = enabled
 
     def dispatch(self) -> tuple[Times, Times]:
         """Seconds of runs whose answers are those of before, and this thread's."""
-        shortcuts, told = self._cluster.shortcuts, self._cluster.told
-        ask, heard = shortcuts.ask, {}
+        pool, heartbeats = self._cluster.fast_path_pool, self._cluster.heartbeats
+        ask, heard = pool.request, {}
 
         def asked(entries: Any, questions: Any, cancel: Any, *others: Any) -> Any:
             answers = ask(entries, questions, cancel, *others)
             heard.update({(each.share, bool(each.given)): answer for each, answer in zip(questions, answers)})
             return answers
 
-        shortcuts.ask = asked
+        pool.request = asked
         assert self.once()[2]
-        shortcuts.ask = ask
+        pool.request = ask
         with entries([_answering(heard, share) for share in range(self.workers)]) as paths:
-            self._cluster.told = lambda: [(n, "", {"entry": (path,)}) for n, path in enumerate(paths)]
+            self._cluster.heartbeats = lambda: [(n, "", {"entry": (path,)}) for n, path in enumerate(paths)]
             try:
                 self.at_once(20)
                 return self.at_once()
             finally:
-                self._cluster.told = told
+                self._cluster.heartbeats = heartbeats
 
 
 def _answering(heard: dict[tuple[int, bool], bytes], share: int) -> dict[bool, bytes]:
@@ -193,7 +193,7 @@ def _entry(folder: Path, answer: dict[bool, bytes], pipe: Any) -> None:
     from gpudb.engine.gpu.fastpath.server import FastPathServer
 
     made = FastPathServer(folder, lambda question: answer[bool(question.given)])
-    pipe.send(made.places[0])
+    pipe.send(made.endpoints[0])
     pipe.recv()
     made.close()
 

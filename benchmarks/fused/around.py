@@ -46,7 +46,7 @@ class Worker:
 
         self.gpu = engine == "gpu"
         device = open_gpu(0, True) if self.gpu else open_host(_BYTES, _BYTES // 2, True)
-        self.computing = Executor(device, folder, 2**28, gpu=self.gpu)
+        self.executor = Executor(device, folder, 2**28, gpu=self.gpu)
         self._plain: Callable[[], Any] = lambda: None
 
     def ready(self, planned: Any, parameters: bytes) -> Callable[[], bytes | None]:
@@ -59,19 +59,19 @@ class Worker:
         question = FastPathRequest(1, planned.digest, parameters, 0, 1)
 
         def work() -> Any:
-            return QueryRun(self.computing, fetch, RunningQuery(1), stages, ("here",), 1, parameters)  # type: ignore[arg-type]
+            return QueryRun(self.executor, fetch, RunningQuery(1), stages, ("here",), 1, parameters)  # type: ignore[arg-type]
 
         for _ in range(50):
-            work()._some(list(stages), {}, {})
-            if work().at_once(question) is not None:
+            work()._run_stages(list(stages), {}, {})
+            if work().answer_fast_path(question) is not None:
                 break
             time.sleep(0.1)  # its kernel is being compiled
-        self._plain = lambda: work()._some(list(stages), {}, {})
-        return lambda: work().at_once(question)
+        self._plain = lambda: work()._run_stages(list(stages), {}, {})
+        return lambda: work().answer_fast_path(question)
 
     def kernel(self) -> float:
         """Milliseconds of the kernel of what was made ready last."""
-        launcher = getattr(self.computing.kernels, "_launcher", None)
+        launcher = getattr(self.executor.kernels, "_launcher", None)
         if launcher is None:
             return 0.0
         times = []
@@ -131,7 +131,7 @@ def main() -> None:
                 continue
             (statement,) = parse_statements(sql)
             request = Request(bind_statement(StatementBinder(catalog, statement.text), statement), catalog)  # type: ignore[arg-type]
-            planned = planner.planned(request)
+            planned = planner.plan(request)
             answer = worker.ready(planned, encode_parameters(request))
             data = answer()
             if data is None:
@@ -152,7 +152,7 @@ def main() -> None:
                     answer()
                 profile.disable()
                 pstats.Stats(profile).sort_stats("tottime").print_stats(25)
-        worker.computing.close()
+        worker.executor.close()
     session.close()
     database.close()
 

@@ -167,7 +167,7 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
         raise _Found(made)
 
     held = ResidentTables(2**33)
-    stages = planner.planned(request).stages
+    stages = planner.plan(request).stages
     given: dict[int, Any] = {}
     for stage in stages:
         received = {number: given[number] for number in stage.inputs}

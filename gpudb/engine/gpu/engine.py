@@ -42,36 +42,36 @@ class ClusterEngine:
         self._planner = planner or Planner(
             constants, exchange_costs(cluster.size, gpu=workers.gpu), fuse=workers.fuse, gpu=workers.gpu
         )
-        self._at_once = FastPath(cluster)
+        self._fast_path = FastPath(cluster)
         self.members = Membership(cluster)
-        self._dropped = CacheInvalidation(self.members.let_go)
+        self._invalidation = CacheInvalidation(self.members.evict)
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
     def run(self, request: Request) -> ClusterStream | BatchStream:
         """Starts a query (see `protocol.Engine`). NotCarried names what the workers do not support."""
         request.cancel.check()
-        planned = self._planned(request)
+        planned = self._plan(request)
         if has_empty_limit(request.query, request.parameters):
             return BatchStream(pa.RecordBatch.from_pylist([], planned.schema))
         if request.settings.node is None:
-            rows = self._at_once.rows(planned, request, encode_parameters(request))
+            rows = self._fast_path.try_run(planned, request, encode_parameters(request))
             if rows is not None:
                 return BatchStream(rows)
-        stream = self._started(planned, request)
+        stream = self._start(planned, request)
         stream.wait()
         return stream
 
-    def _planned(self, request: Request) -> PhysicalPlan:
+    def _plan(self, request: Request) -> PhysicalPlan:
         """Returns a plan for all workers, or for the rows of the one worker that the request names."""
         if request.settings.node is None:
-            planned = self._planner.again(request) or self._planner.planned(request, self._cluster.space())
+            planned = self._planner.cached_plan(request) or self._planner.plan(request, self._cluster.memory_space())
         else:
-            planned = self._planner.alone(request, request.settings.node)
-        self._dropped.reading(planned.tables, request.snapshot)
+            planned = self._planner.plan_for_worker(request, request.settings.node)
+        self._invalidation.record_read(planned.tables, request.snapshot)
         return planned
 
-    def _started(self, planned: PhysicalPlan, request: Request, *, measure: bool = False) -> ClusterStream:
-        finer = partial(self._planner.planned, request, self._cluster.space())
+    def _start(self, planned: PhysicalPlan, request: Request, *, measure: bool = False) -> ClusterStream:
+        finer = partial(self._planner.plan, request, self._cluster.memory_space())
         execution = Execution(self._cluster, self.admission, planned, request, finer, measure=measure)
         return ClusterStream(self._cluster, planned.plan, execution, request)
 
@@ -81,26 +81,28 @@ class ClusterEngine:
         The query runs as usual, and once more operator by operator: stages' times are of the first run, operators' of
         the second.
         """
-        planned, measured, spent = self._planned(request), None, None
+        planned, measured, spent = self._plan(request), None, None
         if analyze:
             started = time.perf_counter()
-            stream = self._ended(planned, request)
+            stream = self._run_to_end(planned, request)
             spent = 1000 * (time.perf_counter() - started)
             planned, measured = stream.planned, stream.measured
             # Computed alone, operators may exhaust memory: their figures are omitted then.
             with contextlib.suppress(OutOfMemory):
-                for number, stage in self._ended(planned, request, measure=True).measured.items():
+                for number, stage in self._run_to_end(planned, request, measure=True).measured.items():
                     measured[number].observed = stage.observed
         prefix = "Gpu" if self.name == "gpu" else ""
-        hosted = self._planner.hosted(request)
+        hosted = self._planner.host_functions(request)
         shown = render_plan(planned.stages, prefix, hosted, measured, request.parameters, planned.chunks)
         if analyze and self._cluster.processes.fuse:
-            shown = replace(shown, details=(*shown.details, ("At Once", self._at_once.told(planned, request))))
+            shown = replace(
+                shown, details=(*shown.details, ("At Once", self._fast_path.explain_eligibility(planned, request)))
+            )
         return replace(shown, execution=spent)
 
-    def _ended(self, planned: PhysicalPlan, request: Request, *, measure: bool = False) -> ClusterStream:
+    def _run_to_end(self, planned: PhysicalPlan, request: Request, *, measure: bool = False) -> ClusterStream:
         """Runs a statement to its end and discards its rows."""
-        stream = self._started(planned, request, measure=measure)
+        stream = self._start(planned, request, measure=measure)
         stream.wait()
         stream.close()
         return stream
@@ -144,9 +146,9 @@ class ClusterStream:
         return self._execution.planned
 
     @property
-    def tried(self) -> tuple[int, ...]:
+    def failed_chunks(self) -> tuple[int, ...]:
         """The numbers of chunks for which memory was too small."""
-        return tuple(self._execution.tried)
+        return tuple(self._execution.failed_chunks)
 
     @property
     def measured(self) -> Mapping[int, StageMeasurements]:
@@ -156,7 +158,7 @@ class ClusterStream:
     def _interrupt(self) -> None:
         self._running.cancel()
 
-    def _result(self, work: Future[_T]) -> _T:
+    def _wait_for(self, work: Future[_T]) -> _T:
         """Returns the result of work on the event loop.
 
         Raises the statement's error, or NotCarried if only a run detects it.
@@ -168,13 +170,13 @@ class ClusterStream:
             return work.result()
         except BaseException as error:
             self.close()
-            raise self._told(error) from error
+            raise self._map_error(error) from error
 
     def wait(self) -> None:
         """Returns once every stage has run."""
-        self._result(self._running)
+        self._wait_for(self._running)
 
-    def _told(self, error: BaseException) -> BaseException:
+    def _map_error(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
             return QueryCanceled(self._cancel.reason)
         if isinstance(error, GpudbError | NotCarried):
@@ -192,12 +194,12 @@ class ClusterStream:
             self.close()
 
     def _chunks(self) -> Iterator[bytes]:
-        if not self._execution.held:
-            yield from self._execution.given()
+        if not self._execution.has_remote_rows:
+            yield from self._execution.inline_batches()
             return
         chunks = self._execution.results()
         try:
-            while (chunk := self._result(self._cluster.run(_next(chunks)))) is not None:
+            while (chunk := self._wait_for(self._cluster.run(_next(chunks)))) is not None:
                 yield chunk
         finally:
             self.close()

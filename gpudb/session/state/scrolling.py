@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gpudb.errors import SqlError
 
-MOST_KEPT = 16 << 20
+MAX_BUFFERED = 16 << 20
 """Maximum of buffered bytes for a cursor declared neither SCROLL nor NO SCROLL."""
 
 
@@ -27,7 +27,7 @@ class ScrolledRows:
     def __init__(self, batches: Iterator[pa.RecordBatch], scroll: bool | None) -> None:
         self._batches = batches
         self._scroll = scroll
-        self._kept: list[pa.RecordBatch] = []
+        self._buffer: list[pa.RecordBatch] = []
         self._bytes = 0
         self._first = 0  # rows before the buffered ones
         self._read = 0
@@ -35,58 +35,58 @@ class ScrolledRows:
         self.position = 0
 
     @property
-    def goes_back(self) -> bool:
+    def is_scrollable(self) -> bool:
         """Whether backward fetches are allowed, as far as known."""
         return self._scroll is not False and self._first == 0
 
     def forward(self, count: int) -> Iterator[pa.RecordBatch]:
         """The next `count` rows."""
         while count > 0:
-            if self.position >= self._read and not self._more():
+            if self.position >= self._read and not self._read_batch():
                 self.position = self._read + 1
                 return
-            batch = self._from(self.position)
+            batch = self._rows_from(self.position)
             batch = batch.slice(0, min(count, batch.num_rows))
             self.position += batch.num_rows
             count -= batch.num_rows
-            self._forget()
+            self._discard()
             yield batch
 
     def backward(self, count: int) -> Iterator[pa.RecordBatch]:
         """The `count` rows before the position, last first."""
         if self.position == 0:
-            self._check()
+            self._check_scrollable()
             return
-        self._check()
+        self._check_scrollable()
         for _ in range(count):
             self.position -= 1
             if self.position <= 0:
                 self.position = 0
                 return
-            yield self._from(self.position - 1).slice(0, 1)
+            yield self._rows_from(self.position - 1).slice(0, 1)
 
     def current(self) -> Iterator[pa.RecordBatch]:
         """The row at the position."""
         if 0 < self.position <= self._read:
-            self._check()
-            yield self._from(self.position - 1).slice(0, 1)
+            self._check_scrollable()
+            yield self._rows_from(self.position - 1).slice(0, 1)
 
     def absolute(self, number: int) -> Iterator[pa.RecordBatch]:
         """The row with that number, counted from the end if negative."""
         if number < 0:
-            self._check()
-            while self._more():
+            self._check_scrollable()
+            while self._read_batch():
                 pass
             number = max(self._read + 1 + number, 0)
-        return self._to(number)
+        return self._move_to(number)
 
     def relative(self, distance: int) -> Iterator[pa.RecordBatch]:
         """The row at that distance."""
-        return self._to(max(self.position + distance, 0))
+        return self._move_to(max(self.position + distance, 0))
 
-    def _to(self, number: int) -> Iterator[pa.RecordBatch]:
+    def _move_to(self, number: int) -> Iterator[pa.RecordBatch]:
         if number <= self.position and self.position:
-            self._check()
+            self._check_scrollable()
         if number > self.position:
             for _ in self.forward(number - 1 - self.position):
                 pass
@@ -95,38 +95,38 @@ class ScrolledRows:
         if number > 0:
             yield from self.forward(1)
 
-    def _more(self) -> bool:
+    def _read_batch(self) -> bool:
         """Reads the next batch with rows; False at the end."""
         while not self._ended:
             batch = next(self._batches, None)
             if batch is None:
                 self._ended = True
             elif batch.num_rows:
-                self._kept.append(batch)
+                self._buffer.append(batch)
                 self._bytes += batch.nbytes
                 self._read += batch.num_rows
                 return True
         return False
 
-    def _forget(self) -> None:
+    def _discard(self) -> None:
         """Discards batches before the position, unless backward fetches are possible."""
-        if self._scroll or (self._scroll is None and self._bytes <= MOST_KEPT):
+        if self._scroll or (self._scroll is None and self._bytes <= MAX_BUFFERED):
             return
-        while self._kept and self._first + self._kept[0].num_rows <= self.position:
-            gone = self._kept.pop(0)
-            self._first += gone.num_rows
-            self._bytes -= gone.nbytes
+        while self._buffer and self._first + self._buffer[0].num_rows <= self.position:
+            batch = self._buffer.pop(0)
+            self._first += batch.num_rows
+            self._bytes -= batch.nbytes
 
-    def _from(self, place: int) -> pa.RecordBatch:
-        """The rest of a buffered batch from row `place` on."""
+    def _rows_from(self, row: int) -> pa.RecordBatch:
+        """The rest of a buffered batch from row `row` on."""
         start = self._first
-        for batch in self._kept:
-            if place < start + batch.num_rows:
-                return batch.slice(place - start)
+        for batch in self._buffer:
+            if row < start + batch.num_rows:
+                return batch.slice(row - start)
             start += batch.num_rows
         raise AssertionError("a cursor's row is not kept")
 
-    def _check(self) -> None:
-        if not self.goes_back:
+    def _check_scrollable(self) -> None:
+        if not self.is_scrollable:
             hint = "Declare it with SCROLL option to enable backward scan."
             raise SqlError.of("object_not_in_prerequisite_state", "cursor can only scan forward", hint=hint)

@@ -21,30 +21,30 @@ _ON = {"true": True, "on": True, "1": True, "yes": True, "false": False, "off": 
 
 def change_node(context: Context) -> Result:
     """CREATE | ALTER | DROP NODE name [WITH (option [= value], …)]."""
-    wanted = context.statement.about_node
-    assert wanted is not None
-    context.check_writable(f"{wanted.verb.upper()} NODE")
+    definition = context.statement.about_node
+    assert definition is not None
+    context.check_writable(f"{definition.verb.upper()} NODE")
     catalog = context.transaction.catalog
     role = catalog.roles.get(context.session.user)
     if role is None or not role.superuser:
-        raise SqlError.of("insufficient_privilege", f"must be superuser to {wanted.verb} cluster nodes")
-    known = catalog.nodes.get(wanted.name)
-    if wanted.verb == "create":
+        raise SqlError.of("insufficient_privilege", f"must be superuser to {definition.verb} cluster nodes")
+    known = catalog.nodes.get(definition.name)
+    if definition.verb == "create":
         if known is not None:
-            raise SqlError.of("duplicate_object", f"PGXC Node {wanted.name}: object already defined")
+            raise SqlError.of("duplicate_object", f"PGXC Node {definition.name}: object already defined")
         oid, catalog = catalog.allocate_oid()
-        options = dict(wanted.options)
+        options = dict(definition.options)
         kind = options.get("type", "").lower()
-        node = _with_options(Node(oid, wanted.name, kind), options)
-        node = replace(node, worker=_free(context, kind))
+        node = _with_options(Node(oid, definition.name, kind), options)
+        node = replace(node, worker=_free_member(context, kind))
         context.transaction.set_catalog(catalog.with_node(node))
     elif known is None:
-        raise SqlError.of("undefined_object", f"PGXC Node {wanted.name}: object not defined")
-    elif wanted.verb == "alter":
-        context.transaction.set_catalog(catalog.with_node(_with_options(known, dict(wanted.options))))
+        raise SqlError.of("undefined_object", f"PGXC Node {definition.name}: object not defined")
+    elif definition.verb == "alter":
+        context.transaction.set_catalog(catalog.with_node(_with_options(known, dict(definition.options))))
     else:
-        context.transaction.set_catalog(catalog.without_node(wanted.name))
-    return Result(f"{wanted.verb.upper()} NODE")
+        context.transaction.set_catalog(catalog.without_node(definition.name))
+    return Result(f"{definition.verb.upper()} NODE")
 
 
 def _with_options(node: Node, options: Mapping[str, str]) -> Node:
@@ -81,7 +81,7 @@ def _flag(name: str, value: str) -> bool:
     return _ON[value.lower()]
 
 
-def _free(context: Context, kind: str) -> int:
+def _free_member(context: Context, kind: str) -> int:
     """The first member of a kind without a name; 55000 if all have one."""
     of_kind = [0] if kind == "coordinator" else list(range(count_data_nodes(context)))
     taken = {node.worker for node in context.transaction.catalog.nodes.values() if node.type == kind}

@@ -192,7 +192,7 @@ class Run:
         thread = threading.Thread(target=run)
         thread.start()
         time.sleep(self.options.after)
-        (nanny,) = self.cluster._fleet.cluster.workers.values()
+        (nanny,) = self.cluster._launcher.cluster.workers.values()
         before = nanny.pid
         os.kill(before, signal.SIGKILL)
         lost = time.monotonic()
@@ -206,7 +206,7 @@ class Run:
 
     def _process(self) -> int | None:
         """The worker's, once there is one."""
-        return next((nanny.pid for nanny in self.cluster._fleet.cluster.workers.values()), None)
+        return next((nanny.pid for nanny in self.cluster._launcher.cluster.workers.values()), None)
 
 
 def ran(stream: Any) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def ran(stream: Any) -> dict[str, Any]:
     measured = stream.measured
     return {
         "chunks": stream.planned.chunks,
-        "tried": list(stream.tried),
+        "tried": list(stream.failed_chunks),
         "spilled": sum(sum(done.spilled) for done in measured.values()),
         "stages": {number: round(sum(done.milliseconds) / 1000, 2) for number, done in measured.items()},
         "host": sorted({each for done in measured.values() for told in done.host for each in told}),

@@ -43,15 +43,15 @@ EVERY_S = 10.0
 def prepare(gpu: bool, dask_worker: Any) -> str:
     """On a worker: forgets every table, since another database has others under the same oids; its door."""
     plugin = dask_worker.plugins["gpudb"]
-    stages = plugin.computing
+    stages = plugin.executor
     for columns in (stages.tables.columns, *([stages.kernels.tables.columns] if stages.kernels else [])):
-        columns.forget(lambda key: True)
+        columns.discard_where(lambda key: True)
     if stages.kernels:
         stages.kernels.tables._runs.clear()
         stages.kernels._kept.clear()
     if gpu:
         limits.FEW_BYTES = 1
-    return str(plugin._transfers.door)
+    return str(plugin._exchange.ucx_address)
 
 
 def engine_of(cluster: Cluster, lab: Lab, exchanges: bool) -> ClusterEngine:

@@ -151,7 +151,7 @@ def run(
         wanted = outcome(lambda: embedded(lab, request))
     if wanted == "0A000" or request.cancel.reason is not None:
         return  # it wants a session's state, which these requests are without, or was drawn too large
-    frames.on_host()
+    frames.take_host_steps()
     before = kernels.ran if kernels is not None else 0
     ways: list[tuple[int, Costs | None, Twin | None]] = [(count, None, None) for count in workers]
     if kernels is not None:
@@ -175,7 +175,7 @@ def run(
             return
     if kernels is not None and kernels.ran > before:
         found.fused.append(name)
-    reasons = list(frames.on_host())
+    reasons = list(frames.take_host_steps())
     if reasons:
         found.partly[name] = reasons
     else:

@@ -27,7 +27,7 @@ class Statements:
         await _settled()
 
     async def _run(self, name: str, cost: Cost, session: int) -> None:
-        async with self.places.place(cost, session, self.cancels[name]):
+        async with self.places.admit(cost, session, self.cancels[name]):
             self.began.append(name)
             await self._ends[name].wait()
 
@@ -53,7 +53,7 @@ def test_so_many_run_and_a_short_one_goes_beside() -> None:
             await them.start(name, LONG)
         assert them.began == ["a", "b"]
         assert them.cancels["c"].waits_for == WAIT_EVENT
-        assert them.places.count() == (2, 1)
+        assert them.places.counts() == (2, 1)
         await them.start("short", SHORT)
         assert them.began == ["a", "b", "short"]
         await them.end("a")
@@ -122,10 +122,10 @@ def test_a_cancel_while_waiting_leaves_the_queue() -> None:
             await them.start(name, LONG)
         them.tasks["b"].cancel()
         await _settled()
-        assert them.places.count() == (1, 1)
+        assert them.places.counts() == (1, 1)
         await them.end("a")
         assert them.began == ["a", "c"]
         await them.end("c")
-        assert them.places.count() == (0, 0)
+        assert them.places.counts() == (0, 0)
 
     _play(play)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpudb.duckdb.udf.quotient import quotient_of
+from gpudb.duckdb.udf.quotient import divide_numeric
 from gpudb.engine.gpu.finalize.averages import Array, _by_words, divide_averages
 
 
 def _one_by_one(totals: Array, counts: Array, scale: int, shown: Array) -> list[tuple[int, int]]:
     rows = zip(totals.tolist(), counts.tolist(), shown.tolist(), strict=True)
-    return [quotient_of(total, scale, count, 0, show) if count else (0, 0) for total, count, show in rows]
+    return [divide_numeric(total, scale, count, 0, show) if count else (0, 0) for total, count, show in rows]
 
 
 @pytest.mark.parametrize("scale", range(21))

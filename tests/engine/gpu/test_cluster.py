@@ -150,7 +150,7 @@ def test_explain_analyze_tells_the_time_of_the_statement_s_own_run(
 ) -> None:
     sql = "SELECT k, sum(price) FROM orders WHERE name = 'n1' GROUP BY k"
     engine: Any = database.engine._cluster  # type: ignore[attr-defined]
-    started, measured = engine._started, []
+    started, measured = engine._start, []
 
     def slow(planned: Any, request: Any, *, measure: bool = False) -> Any:
         measured.append(measure)
@@ -160,7 +160,7 @@ def test_explain_analyze_tells_the_time_of_the_statement_s_own_run(
                 raise OutOfMemory("injected")
         return started(planned, request, measure=measure)
 
-    monkeypatch.setattr(engine, "_started", slow)
+    monkeypatch.setattr(engine, "_start", slow)
     for rows in (True, False):
         began = time.monotonic()
         ((told,),) = run(session, f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
@@ -204,7 +204,7 @@ def test_a_limit_of_0_that_is_a_parameter_asks_no_worker(session: Session, monke
     )
     assert [k for k, _ in run(session, "EXECUTE none (2, 1)")] == [1, 2]
     with monkeypatch.context() as patched:
-        for where in ("ClusterEngine._started", "AtOnce.rows"):
+        for where in ("ClusterEngine._start", "FastPath.try_run"):
             patched.setattr(f"gpudb.engine.gpu.engine.{where}", lambda *_, **__: pytest.fail("workers were asked"))
         assert run(session, "EXECUTE none (0, 1)") == run(session, "EXECUTE none (0, NULL)") == []
     assert fails(session, "EXECUTE none (0, -1)").sqlstate == "2201X"
@@ -308,7 +308,7 @@ def test_columns_of_a_dropped_table_are_let_go(session: Session) -> None:
     assert members is not None
 
     def held() -> bool:
-        return any(column.table == oid for member in members.told() for column in member.held)
+        return any(column.table == oid for member in members.list_members() for column in member.held)
 
     for _ in range(2):
         assert run(session, "SELECT count(t) FROM gone WHERE i > 50") == [(50,)]
@@ -338,7 +338,7 @@ def test_a_cancel_ends_the_statement(session: Session) -> None:
 
 def test_a_lost_worker_is_an_error_and_comes_back(database: Database, session: Session) -> None:
     engine = database.engine
-    nanny = next(iter(engine._cluster._cluster._fleet.cluster.workers.values()))  # type: ignore[attr-defined]
+    nanny = next(iter(engine._cluster._cluster._launcher.cluster.workers.values()))  # type: ignore[attr-defined]
     os.kill(nanny.process.pid, signal.SIGKILL)
     assert _answers_again(session)
 

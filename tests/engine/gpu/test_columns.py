@@ -26,7 +26,7 @@ def test_pinned_ones_stay_until_they_are_evicted() -> None:
     kept.pinned.add(100)
     kept.shrink(0)
     assert kept.bytes == 20
-    assert kept.held("plain") == [CachedColumnInfo(100, "x", "plain", 2, 20, 0, True)]
+    assert kept.describe("plain") == [CachedColumnInfo(100, "x", "plain", 2, 20, 0, True)]
     assert kept.evict(100) == 20
     assert kept.bytes == 0
     assert not kept.pinned
@@ -36,8 +36,8 @@ def test_what_is_put_again_keeps_its_hits() -> None:
     kept = _three()
     kept.get("c")
     kept.put("c", 7, 30, 101, "x")
-    assert kept.held("packed")[-1] == CachedColumnInfo(101, "x", "packed", 1, 30, 1, False)
-    kept.forget(lambda key: key != "c")
+    assert kept.describe("packed")[-1] == CachedColumnInfo(101, "x", "packed", 1, 30, 1, False)
+    kept.discard_where(lambda key: key != "c")
     assert kept.bytes == 30
 
 
@@ -45,6 +45,6 @@ def test_looking_whether_one_is_there_is_no_use_of_it() -> None:
     kept = _three()
     assert kept.holds("a")
     assert not kept.holds("d")
-    assert sum(each.hits for each in kept.held("plain")) == 0
+    assert sum(each.hits for each in kept.describe("plain")) == 0
     kept.shrink(20)
     assert [kept.holds(key) for key in "abc"] == [False, True, True]

@@ -37,7 +37,7 @@ def test_few_rows_are_computed_on_the_host_but_not_spread_from_there() -> None:
         lab.run("CREATE TABLE u AS SELECT i AS a, i % 3 AS b FROM generate_series(1, 100) i")
         costs = Costs(workers=2, exchange=0, broadcast=1, groups=1, scan=1)
         sql = "SELECT x.c, count(*) FROM (SELECT t.b, count(*) AS c FROM t JOIN u USING (a) GROUP BY 1) x GROUP BY 1"
-        stages = Planner(lab.database.cpu, costs).planned(lab.request(sql)).stages
+        stages = Planner(lab.database.cpu, costs).plan(lab.request(sql)).stages
         inner = [stage for stage in stages if stage.inputs]
         assert {stage.output for stage in inner} >= {"hash", "result"}
         for stage in inner:
@@ -55,8 +55,8 @@ def test_few_rows_are_computed_on_the_host_but_not_spread_from_there() -> None:
 class _There(HostBackend):
     """Stands for a GPU's frames."""
 
-    def split(self, *given: Any, **named: Any) -> list[ComputedFrame]:
-        return [_HeldThere(part.frame()) for part in super().split(*given, **named)]
+    def partition_by_hash(self, *given: Any, **named: Any) -> list[ComputedFrame]:
+        return [_HeldThere(part.to_polars()) for part in super().partition_by_hash(*given, **named)]
 
 
 class _HeldThere(HostFrame):
@@ -68,15 +68,15 @@ def test_few_rows_that_go_to_other_stages_are_brought_to_the_host_once(
     tmp_path: Path, rows: int, workers: int, brought: bool
 ) -> None:
     lab = Lab()
-    device = replace(open_host(2**30, 2**28, False), frames=_There())
+    device = replace(open_host(2**30, 2**28, False), backend=_There())
     computing = Executor(device, tmp_path, 2**28, gpu=True)
     try:
         lab.run(f"CREATE TABLE t AS SELECT i AS a, i AS b FROM generate_series(1, {rows}) i")
         lab.run("CREATE TABLE u AS SELECT * FROM t")
         costs = Costs(workers=2, exchange=0, broadcast=1)
-        stages = Planner(lab.database.cpu, costs).planned(lab.request("SELECT * FROM t JOIN u USING (a)")).stages
+        stages = Planner(lab.database.cpu, costs).plan(lab.request("SELECT * FROM t JOIN u USING (a)")).stages
         scanned = next(stage for stage in stages if stage.output == "hash")
-        made, _ = computing.computed(StageTask(scanned, Partition(0, workers)), {})
+        made, _ = computing.execute(StageTask(scanned, Partition(0, workers)), {})
         assert {type(each) for each in made} == {HostFrame if brought else _HeldThere}
     finally:
         computing.close()
@@ -87,14 +87,14 @@ def test_a_result_that_is_given_up_while_it_is_kept_takes_no_room(tmp_path: Path
     go_on, begun = threading.Event(), threading.Event()
 
     class Slow(HostFrame):
-        def frame(self) -> pl.DataFrame:
+        def to_polars(self) -> pl.DataFrame:
             begun.set()
             assert go_on.wait(60)
-            return super().frame()
+            return super().to_polars()
 
     async def given_up() -> None:
         rows = Slow(pl.DataFrame({"a": range(1_000_000)}))
-        keeping = asyncio.ensure_future(computing.keep(RunningQuery(1), 0, rows))
+        keeping = asyncio.ensure_future(computing.store_result(RunningQuery(1), 0, rows))
         await asyncio.to_thread(begun.wait, 60)
         keeping.cancel()
         await asyncio.wait({keeping})
@@ -117,17 +117,17 @@ def test_a_statement_is_short_until_it_has_computed_for_long_however_it_waits(
     made = Executor(open_host(2**31, 2**20, fuse=False), tmp_path, 2**20, gpu=False)
     try:
         running = RunningQuery(1)
-        assert not made.short(running)
+        assert not made.is_short(running)
         running.short = True
         time.sleep(0.3)
-        assert made.short(running)
+        assert made.is_short(running)
 
         def work() -> tuple[int, bool]:
             time.sleep(0.3)
-            return running.computing, made.short(running)
+            return running.thread_count, made.is_short(running)
 
-        assert made.counted(running, work) == (1, False)
-        assert (running.computing, made.short(running)) == (0, False)
+        assert made.run_tracked(running, work) == (1, False)
+        assert (running.thread_count, made.is_short(running)) == (0, False)
     finally:
         made.close()
 
@@ -139,18 +139,18 @@ class _Near(Offloaded):
         self.rows, self.size = rows, rows.bytes
 
     def data(self) -> bytes:
-        return encode_frame(self.rows.frame())
+        return encode_frame(self.rows.to_polars())
 
 
 class _WithRoom(HostBackend):
     """Frames with such memory for so many parts."""
 
-    puts_away = True
+    can_offload = True
 
     def __init__(self, room: int) -> None:
         self.room = room
 
-    def put_away(self, rows: ComputedFrame) -> Offloaded | None:
+    def offload(self, rows: ComputedFrame) -> Offloaded | None:
         self.room -= 1
         return _Near(rows) if self.room >= 0 else None
 
@@ -169,17 +169,17 @@ def test_what_this_worker_reads_is_put_away_near_its_device(
     tmp_path: Path, share: Partition, room: int, near: list[int]
 ) -> None:
     """Of what there is no room for, and what others read, there is a file."""
-    computing = Executor(replace(open_host(2**30, 2**28, False), frames=_WithRoom(room)), tmp_path, 2**28, gpu=True)
+    computing = Executor(replace(open_host(2**30, 2**28, False), backend=_WithRoom(room)), tmp_path, 2**28, gpu=True)
     running = RunningQuery(1)
     parts = [HostFrame(pl.DataFrame({"a": [place] * 10})) for place in range(4)]
     try:
-        made = computing._away(parts, share, running)
+        made = computing._offload(parts, share, running)
         assert [place for place, each in enumerate(made) if isinstance(each, _Near)] == near
         assert all(isinstance(each, _Near | SpilledFrame) for each in made)
         assert concat_on_host(made)["a"].to_list() == [place for place in range(4) for _ in range(10)]
         assert all(each.size > 0 for each in made)
-        (one,) = computing._away(parts[:1], share, running)
+        (one,) = computing._offload(parts[:1], share, running)
         assert isinstance(one, _Near) == (share.worker.count == 1 and room > 4)
     finally:
-        running.end()
+        running.close()
         computing.close()

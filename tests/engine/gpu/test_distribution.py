@@ -165,11 +165,11 @@ def test_only_the_other_side_moves(lab: Lab, name: str) -> None:
 def test_build_sides_and_groups_of_kernels_stay(lab: Lab, name: str) -> None:
     """Of tables that lie by one hash, which kernels join and group by it."""
     planner = Planner(lab.database.cpu, Costs(workers=3, scan=0), fuse=True)
-    made = planner.planned(lab.request(LOCAL[name]))
+    made = planner.plan(lab.request(LOCAL[name]))
     fused = [node for stage in made.stages for node in walk_nodes(stage.root) if isinstance(node, Fused)]
     assert fused
     assert not any(isinstance(node, Receive) for each in fused for node in walk_nodes(each))
-    assert made.scattered is not None
+    assert made.two_phase is not None
     # Groups by other columns are all that moves, but for the result.
     moved = [each for each in made.stages if each.output == "hash"]
     assert all(isinstance(each.root, Fused) and isinstance(each.root.root, Partial) for each in moved)
@@ -180,7 +180,7 @@ def test_build_sides_and_groups_of_kernels_stay(lab: Lab, name: str) -> None:
 def test_a_large_build_side_goes_where_its_partners_lie(lab: Lab) -> None:
     for exchange, wanted in ((0, "hash"), (2**20, "broadcast")):
         planner = Planner(lab.database.cpu, Costs(workers=3, scan=0, exchange=exchange), fuse=True)
-        moved = planner.planned(lab.request(BESIDE["to buckets"])).stages[0]
+        moved = planner.plan(lab.request(BESIDE["to buckets"])).stages[0]
         assert (moved.output, moved.by != "") == (wanted, wanted == "hash")
 
 

@@ -75,7 +75,7 @@ def test_memory_of_a_worker_that_is_gone_is_let_go_of(engine: tuple[Lab, Cluster
     request = lab.request(STATEMENTS[0])
     for _ in workers.run(request):
         pass
-    (_, first, _), (_, second, _) = cluster.told()
+    (_, first, _), (_, second, _) = cluster.heartbeats()
     run = cluster._client.run
     kept = run(host_transfers.seen, workers=[second])[second][2]
     assert kept == ({first} if near else set())

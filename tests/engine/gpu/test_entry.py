@@ -39,33 +39,33 @@ def entry(tmp_path: Path) -> Iterator[FastPathServer]:
 def test_an_entry_answers_by_either_way(entry: FastPathServer) -> None:
     shortcuts = FastPathPool()
     try:
-        for place in entry.places:
+        for place in entry.endpoints:
             for size in (1, 10, 5_000_000):
                 question = FastPathRequest(1, b"digest", b"", given=(b"x" * size, b"y"))
-                assert shortcuts.ask([place], [question], Cancel()) == [b"x" * size + b"y"]
-            assert shortcuts.ask([place], [FastPathRequest(1, b"digest", b"")], Cancel()) is None
-        assert shortcuts.ask(entry.places, [question, question], Cancel()) == [b"x" * size + b"y"] * 2
+                assert shortcuts.request([place], [question], Cancel()) == [b"x" * size + b"y"]
+            assert shortcuts.request([place], [FastPathRequest(1, b"digest", b"")], Cancel()) is None
+        assert shortcuts.request(entry.endpoints, [question, question], Cancel()) == [b"x" * size + b"y"] * 2
     finally:
         shortcuts.close()
 
 
 def test_connections_to_workers_that_are_not_asked_stay(entry: FastPathServer) -> None:
     shortcuts, question = FastPathPool(), FastPathRequest(1, b"digest", b"", given=(b"x",))
-    path, port = entry.places
+    path, port = entry.endpoints
     try:
-        assert shortcuts.ask([path], [question], Cancel()) == [b"x"]
+        assert shortcuts.request([path], [question], Cancel()) == [b"x"]
         (kept,) = shortcuts._idle[path]
-        assert shortcuts.ask([port], [question], Cancel(), [path]) == [b"x"]
+        assert shortcuts.request([port], [question], Cancel(), [path]) == [b"x"]
         assert shortcuts._idle[path] == [kept]
         shortcuts._idle[port].pop().close()
-        assert shortcuts.ask([port], [question], Cancel()) == [b"x"]
+        assert shortcuts.request([port], [question], Cancel()) == [b"x"]
         assert path not in shortcuts._idle
     finally:
         shortcuts.close()
 
 
 def test_nobody_asks_without_the_word(entry: FastPathServer) -> None:
-    place = entry.places[1]
+    place = entry.endpoints[1]
     before = len(_asked)
     for word in ("00" * 16, place[-32:-2], ""):
         with connect(place[:-32] + word) as connection:
@@ -80,8 +80,8 @@ def test_nobody_asks_without_the_word(entry: FastPathServer) -> None:
 
 
 def test_the_nearest_place_is_the_file_where_it_is_there(entry: FastPathServer) -> None:
-    path, port = entry.places
-    assert reachable_endpoint(entry.places) == path
+    path, port = entry.endpoints
+    assert reachable_endpoint(entry.endpoints) == path
     assert reachable_endpoint((path + "x", port)) == port
     assert reachable_endpoint(("", port)) == port
     assert reachable_endpoint((path + "x",)) == ""

@@ -117,7 +117,7 @@ def _rounds(count: int, seed: int, limit: float) -> str:
             client.join(60)
         assert not any(client.is_alive() for client in clients), f"a client hangs: {sorted(cluster._live)} live"
         assert faults.whole(cluster, 60)
-        assert faults.idle(cluster), cluster.told()
+        assert faults.idle(cluster), cluster.heartbeats()
         assert _answers(dsn) == expected
         session.close()
     finally:

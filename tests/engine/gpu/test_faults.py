@@ -56,11 +56,11 @@ def test_a_worker_that_is_late_is_not_ended(database: Database, session: Session
     """What holds up its loop for some seconds costs no process, nor what it has loaded."""
     cluster = cluster_of(database)
     assert faults.whole(cluster)
-    before = [address for _, address, _ in cluster.told()]
+    before = [address for _, address, _ in cluster.heartbeats()]
     cluster._client.run(faults.hold_up, 2.5 * SILENT_SECONDS, workers=before[:1])
     time.sleep(2.5 * SILENT_SECONDS)
     assert faults.whole(cluster)
-    assert [address for _, address, _ in cluster.told()] == before
+    assert [address for _, address, _ in cluster.heartbeats()] == before
     assert sorted(run(session, STATEMENTS["hash"])) == _embedded(database, "hash")
 
 
@@ -71,16 +71,16 @@ def test_a_worker_that_takes_its_time_to_start_is_not_ended(database: Database, 
     cluster._client.register_plugin(faults.Slow(2.5 * SILENT_SECONDS))
     try:
         assert faults.whole(cluster)
-        before = {number: address for number, address, _ in cluster.told()}
+        before = {number: address for number, address, _ in cluster.heartbeats()}
         faults.arm(cluster, 0, "kill", "compute", "hash")
         assert sorted(run(session, STATEMENTS["hash"])) == _embedded(database, "hash")
         assert faults.whole(cluster)
-        after = {number: address for number, address, _ in cluster.told()}
+        after = {number: address for number, address, _ in cluster.heartbeats()}
         assert after[0] != before[0]
         assert after[1] == before[1]
     finally:
         cluster._client.unregister_worker_plugin(faults.Slow.name)
-    assert faults.idle(cluster), cluster.told()
+    assert faults.idle(cluster), cluster.heartbeats()
 
 
 def test_a_worker_that_cannot_ready_itself_starts_again(database: Database, session: Session, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_worker_that_cannot_ready_itself_starts_again(database: Database, sess
         assert not flag.exists()
     finally:
         cluster._client.unregister_worker_plugin(faults.Unready.name)
-    assert faults.idle(cluster), cluster.told()
+    assert faults.idle(cluster), cluster.heartbeats()
 
 
 def test_a_statement_whose_worker_does_not_come_back_is_told_so(
@@ -130,7 +130,7 @@ def _strike(database: Database, session: Session, kind: str, fault: str, point: 
     calm = time.monotonic() - started
     # Stages of one worker run on the first one.
     faults.arm(cluster, 0, fault, point, kind)
-    before = [address for _, address, _ in cluster.told()]
+    before = [address for _, address, _ in cluster.heartbeats()]
     started = time.monotonic()
     outcome = _outcome(session, kind)
     # It may run twice, on a machine that may be busy; memory has to be filled first.
@@ -145,9 +145,9 @@ def _strike(database: Database, session: Session, kind: str, fault: str, point: 
     assert sorted(run(session, STATEMENTS[kind])) == expected
     assert faults.whole(cluster)
     if fault in {"kill", "stop", "memory"}:
-        assert [address for _, address, _ in cluster.told()] != before
+        assert [address for _, address, _ in cluster.heartbeats()] != before
     assert sorted(run(session, STATEMENTS[kind])) == expected
-    assert faults.idle(cluster), cluster.told()
+    assert faults.idle(cluster), cluster.heartbeats()
 
 
 def _outcome(session: Session, kind: str) -> object:
@@ -199,7 +199,7 @@ def test_a_cancel_ends_a_stage_that_goes_on(database: Database, session: Session
     other.close()
     assert answers == [expected]
     assert faults.whole(cluster)
-    assert faults.idle(cluster), cluster.told()
+    assert faults.idle(cluster), cluster.heartbeats()
 
 
 def test_a_statement_waits_for_its_turn_and_can_be_cancelled(database: Database, session: Session) -> None:
@@ -274,10 +274,10 @@ def test_a_slow_client_holds_bounded_memory_and_closing_frees_it(database: Datab
         next(result.batches)
         opened.append((results, result))
     time.sleep(1)
-    held = [told["results"] for _, _, told in cluster.told()]
+    held = [told["results"] for _, _, told in cluster.heartbeats()]
     assert 0 < max(held) <= cluster.processes.results
     for _, result in opened:
         result.close()
     for each in sessions:
         each.close()
-    assert faults.idle(cluster), cluster.told()
+    assert faults.idle(cluster), cluster.heartbeats()

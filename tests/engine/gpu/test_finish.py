@@ -75,7 +75,7 @@ IN_PARTS = Costs(workers=2, gathered=2**60, range=2**60)
 def _ways(lab: Lab, sql: str) -> tuple[Rows | None, Rows | Exception]:
     """A statement's end by NumPy, and by the lowering."""
     request = lab.request(sql)
-    stages = Planner(lab.database.cpu, IN_PARTS).planned(request).stages
+    stages = Planner(lab.database.cpu, IN_PARTS).plan(request).stages
     given: dict[int, list[ComputedFrame]] = {}
     for stage in stages[:-1]:
         task = StageTask(stage, Partition(0, 1), request.parameters)
@@ -87,7 +87,7 @@ def _ways(lab: Lab, sql: str) -> tuple[Rows | None, Rows | Exception]:
         (rest,) = execute_stage(task, local_stages.TABLES, given, local_stages.FRAMES)
     except Exception as error:
         return rows, error
-    return rows, local_stages.as_text([to_batch(rest.frame(), kinds)], kinds)
+    return rows, local_stages.as_text([to_batch(rest.to_polars(), kinds)], kinds)
 
 
 @pytest.mark.parametrize("sql", FINISHED)
@@ -122,7 +122,7 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
     apart = 0
     for sql in (*FINISHED, *SEVERAL):
         request = lab.request(sql)
-        *above, last = Planner(lab.database.cpu, IN_PARTS).planned(request).stages
+        *above, last = Planner(lab.database.cpu, IN_PARTS).plan(request).stages
         given: dict[int, list[ComputedFrame]] = {}
         for stage in above:
             count = workers if stage.number in last.inputs else 1
@@ -135,14 +135,14 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
             continue
         (parts,) = received.values()
         done = two_phase.finish_phases(
-            two_phase.TwoPhasePlan((), last), {last.inputs[0]: [FrameStates(part.frame()) for part in parts]}, ()
+            two_phase.TwoPhasePlan((), last), {last.inputs[0]: [FrameStates(part.to_polars()) for part in parts]}, ()
         )
         assert done is not None, sql
         kinds = last.root.types
         (rest,) = execute_stage(StageTask(last, Partition(0, 1)), local_stages.TABLES, received, local_stages.FRAMES)
         found, wanted = (
             local_stages.as_text([done.batch], kinds),
-            local_stages.as_text([to_batch(rest.frame(), kinds)], kinds),
+            local_stages.as_text([to_batch(rest.to_polars(), kinds)], kinds),
         )
         assert sorted_rows(found) == sorted_rows(wanted), sql
         assert found == wanted or "ORDER" not in sql, sql
@@ -163,10 +163,10 @@ def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> N
 @pytest.mark.parametrize("workers", [2, 3])
 def test_rows_of_several_workers_are_finished(lab: Lab, sql: str, workers: int) -> None:
     request = lab.request(sql)
-    stage, last = Planner(lab.database.cpu, Costs(workers=workers)).planned(request).stages
+    stage, last = Planner(lab.database.cpu, Costs(workers=workers)).plan(request).stages
     tasks = [StageTask(stage, Partition(index, workers)) for index in range(workers)]
     given = [
-        FrameStates(part.frame())
+        FrameStates(part.to_polars())
         for task in tasks
         for part in execute_stage(task, local_stages.TABLES, {}, local_stages.FRAMES)
     ]
@@ -178,7 +178,7 @@ def test_rows_of_several_workers_are_finished(lab: Lab, sql: str, workers: int) 
 
 def test_many_rows_are_the_lowerings(lab: Lab) -> None:
     request = lab.request("SELECT i, j FROM t, generate_series(1, 40) j ORDER BY i, j")
-    *above, last = Planner(lab.database.cpu, Costs(workers=2)).planned(request).stages
+    *above, last = Planner(lab.database.cpu, Costs(workers=2)).plan(request).stages
     frame = pl.DataFrame({"c0": range(2049), "c1": range(2049)}, schema={"c0": pl.Int32, "c1": pl.Int32})
     halves = two_phase.TwoPhasePlan((above[-1],), last)
     assert two_phase.finish_phases(halves, {above[-1].number: [FrameStates(frame)]}, ()) is None
@@ -192,7 +192,7 @@ def test_many_rows_are_the_lowerings(lab: Lab) -> None:
 def test_many_rows_are_finished_once_their_texts_have_come_before(lab: Lab) -> None:
     """As each of two workers has sent them, with texts of its own, which come again and again."""
     request = lab.request("SELECT s, l FROM t ORDER BY s DESC NULLS LAST, l LIMIT 5000 OFFSET 7")
-    stage, last = Planner(lab.database.cpu, Costs(workers=2)).planned(request).stages
+    stage, last = Planner(lab.database.cpu, Costs(workers=2)).plan(request).stages
     random = np.random.default_rng(7)
 
     def rows(worker: int) -> EncodedStates:
@@ -214,13 +214,13 @@ def test_many_rows_are_finished_once_their_texts_have_come_before(lab: Lab) -> N
         assert done is not None
         assert done.rows == 5000
         assert local_stages.as_text([done.batch], kinds) == local_stages.as_text(
-            [to_batch(wanted.frame(), kinds)], kinds
+            [to_batch(wanted.to_polars(), kinds)], kinds
         )
 
 
 def test_many_rows_of_wide_numbers_are_the_lowerings(lab: Lab) -> None:
     request = lab.request("SELECT n, l FROM t ORDER BY n, l")
-    stage, last = Planner(lab.database.cpu, Costs(workers=2)).planned(request).stages
+    stage, last = Planner(lab.database.cpu, Costs(workers=2)).plan(request).stages
     values = np.arange(4000)
     wide = [Lane("c0", pl.Int128(), (values, values), None), Lane("c1", pl.Int64(), (values,))]
     plain = [Lane("c0", pl.Int128(), (values,), None), Lane("c1", pl.Int64(), (values,))]

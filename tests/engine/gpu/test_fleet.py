@@ -73,7 +73,7 @@ def test_a_nanny_that_is_late_is_no_sign_that_its_worker_is_gone(error: OSError,
     cluster: Any = SimpleNamespace(
         _fleet=SimpleNamespace(workers={"tcp://here:1": WorkerInfo(0, "tcp://here:2")}), call=call
     )
-    assert asyncio.run(Cluster._alive(cluster, "tcp://here:1")) is alive
+    assert asyncio.run(Cluster._is_alive(cluster, "tcp://here:1")) is alive
 
 
 def test_workers_are_numbered_whatever_their_gpus_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,5 +117,5 @@ def test_workers_whose_gpus_are_reached_from_others_are_ended_once_for_one_that_
     told = [(0, "tcp://here:1", {"door": "ucx://here:2"}), (2, "tcp://here:3", {"door": ""}), (3, "tcp://here:4", {})]
     cluster: Any = SimpleNamespace(_unready=set(), told=lambda: told, restart=restart)
     for _ in range(2):
-        asyncio.run(Cluster._let_go(cluster, 1))
+        asyncio.run(Cluster._end_mapping_workers(cluster, 1))
         assert ended == ["tcp://here:1"]

@@ -11,10 +11,10 @@ import os
 import time
 from multiprocessing import forkserver
 from pathlib import Path
-from gpudb.engine.gpu import forked
+from gpudb.engine.gpu.cluster.forkserver import begin
 
 before = dict(os.environ)
-forked.begin()
+begin()
 assert dict(os.environ) == before
 told = Path(f"/proc/{forkserver._forkserver._forkserver_pid}/environ")
 ends = time.monotonic() + 60

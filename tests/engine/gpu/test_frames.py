@@ -17,7 +17,7 @@ def test_rows_of_a_constant_key_stay_together(sizes: tuple[int, ...], key: pl.Ex
     """However many chunks the frame has."""
     pieces = [pl.DataFrame({"v": range(size)}, schema={"v": pl.Int64}) for size in sizes]
     table = pl.concat(pieces, rechunk=False)
-    parts = [each.frame() for each in HostBackend().split(table.lazy(), [key], 3)]
+    parts = [each.to_polars() for each in HostBackend().partition_by_hash(table.lazy(), [key], 3)]
     assert sorted(part.height for part in parts) == [0, 0, sum(sizes)]
     assert all(part.columns == ["v"] for part in parts)
 
@@ -25,15 +25,15 @@ def test_rows_of_a_constant_key_stay_together(sizes: tuple[int, ...], key: pl.Ex
 @pytest.mark.parametrize("count", [3, 12])
 def test_rows_go_to_their_places(count: int) -> None:
     rows = pl.DataFrame({"v": range(100), "place": [n % 2 * 2 for n in range(100)]})
-    parts = [part.frame() for part in HostBackend().placed(rows.lazy(), "place", count)]
+    parts = [part.to_polars() for part in HostBackend().partition_by_number(rows.lazy(), "place", count)]
     assert [part.height for part in parts] == [50, 0, 50] + [0] * (count - 3)
     assert all(part.columns == ["v"] and (part["v"] % 2 * 2 == place).all() for place, part in enumerate(parts))
 
 
 def test_equal_values_go_to_one_part() -> None:
     pieces = [pl.DataFrame({"v": [0.0, -0.0, 1.5, None, float("nan")], "n": [1, 2, 3, 4, 5]}) for _ in range(3)]
-    parts = HostBackend().split(pl.concat(pieces, rechunk=False).lazy(), [pl.col("v"), pl.lit(7)], 4)
-    found = [set(part.frame()["n"].to_list()) for part in parts]
+    parts = HostBackend().partition_by_hash(pl.concat(pieces, rechunk=False).lazy(), [pl.col("v"), pl.lit(7)], 4)
+    found = [set(part.to_polars()["n"].to_list()) for part in parts]
     assert sum(map(len, found)) == 5
     assert any({1, 2} <= each for each in found)
     assert sum(part.rows for part in parts) == 15
@@ -65,7 +65,7 @@ def test_first_rows_are_those_of_the_whole_order(name: str) -> None:
 
             wanted = ordered(frame.lazy())
             for again in (True, False):
-                few = HostBackend().first(frame.lazy(), pl.col("k"), SortOrder(down, first), count, again=again)
+                few = HostBackend().prefilter_top(frame.lazy(), pl.col("k"), SortOrder(down, first), count, again=again)
                 assert ordered(few).equals(wanted, null_equal=True)
                 if name in {"numbers", "texts"} and count < 8 and nulls < 8:
                     assert few.collect().height < 100

@@ -106,14 +106,14 @@ def test_what_is_wrong_with_a_scheduler_is_told(scheduler: Scheduler, monkeypatc
         assert refused.value.sqlstate == state
     monkeypatch.setattr(launcher, "CONNECT_SECONDS", 10)
     monkeypatch.setattr(launcher, "_SAME", ("gpudb", "no-such-package"))
-    real = launcher.JoinedLauncher._checked
+    real = launcher.JoinedLauncher._check_versions
 
     def other(self: Any) -> None:
         versions = self.client.get_versions
         self.client.get_versions = lambda **given: _with_ours(versions(**given))
         real(self)
 
-    monkeypatch.setattr(launcher.JoinedLauncher, "_checked", other)
+    monkeypatch.setattr(launcher.JoinedLauncher, "_check_versions", other)
     with pytest.raises(GpudbError, match="lacks no-such-package") as refused:
         Database(None, scheduler=scheduler.address, twin=True)
     assert refused.value.sqlstate == "58000"

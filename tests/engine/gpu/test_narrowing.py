@@ -45,7 +45,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 class _Joining(HostBackend):
     """Frames that are joined sooner than compared, as a GPU's are."""
 
-    compares = False
+    prefilters_joins = False
 
 
 def _narrowed(lab: Lab, sql: str, workers: int, frames: Backend = local_stages.FRAMES) -> list[NarrowedScan]:

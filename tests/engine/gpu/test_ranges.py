@@ -52,8 +52,8 @@ class _Parts(HostBackend):
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def ranged(self, lazy: Any, ends: Any, order: Any, count: int, **more: Any) -> list[ComputedFrame]:
-        made = super().ranged(lazy, ends, order, count, **more)
+    def partition_by_range(self, lazy: Any, ends: Any, order: Any, count: int, **more: Any) -> list[ComputedFrame]:
+        made = super().partition_by_range(lazy, ends, order, count, **more)
         self.sizes = [before + each.rows for before, each in zip(self.sizes or [0] * count, made, strict=True)]
         return made
 

@@ -45,7 +45,7 @@ class _Frames(HostBackend):
         self.columns: list[Any] = []
         self.reasons: list[str] = []
 
-    def on_host(self) -> tuple[str, ...]:
+    def take_host_steps(self) -> tuple[str, ...]:
         told, self.reasons = tuple(self.reasons), []
         return told
 
@@ -56,15 +56,15 @@ class _Frames(HostBackend):
             self.reasons.append("no room")
             raise MemoryError("no room")
 
-    def held(self, lazy: pl.LazyFrame) -> HostFrame:
-        made = super().held(lazy)
+    def compute(self, lazy: pl.LazyFrame) -> HostFrame:
+        made = super().compute(lazy)
         try:
             self.check(made.bytes)
         except MemoryError as error:
             raise OutOfMemory("out of GPU memory") from error
         return made
 
-    def make_room(self) -> None:
+    def free_memory(self) -> None:
         self.made_room += 1
         for each in self.columns:
             each.shrink(0)
@@ -101,7 +101,7 @@ def _filled(lab: Lab, tables: ResidentTables) -> None:
 
 
 def _planned(lab: Lab, request: Any, *, fuse: bool = False) -> PhysicalPlan:
-    return Planner(lab.database.cpu, EVERY, fuse=fuse).planned(request)
+    return Planner(lab.database.cpu, EVERY, fuse=fuse).plan(request)
 
 
 def _run(lab: Lab, computing: Executor, planned: PhysicalPlan) -> tuple[list[tuple[str | None, ...]], list[Figures]]:
@@ -109,11 +109,11 @@ def _run(lab: Lab, computing: Executor, planned: PhysicalPlan) -> tuple[list[tup
     told = []
     for stage in planned.stages:
         task = StageTask(stage, WHOLE)
-        given[stage.number], figures = computing.computed(task, {number: given[number] for number in stage.inputs})
+        given[stage.number], figures = computing.execute(task, {number: given[number] for number in stage.inputs})
         told.append(figures)
     kinds = tuple(column.type for column in planned.plan.columns)
     return local_stages.as_text(
-        [to_batch(part.frame(), kinds) for part in given[planned.stages[-1].number]], kinds
+        [to_batch(part.to_polars(), kinds) for part in given[planned.stages[-1].number]], kinds
     ), told
 
 
@@ -123,7 +123,7 @@ def test_columns_that_can_be_read_again_go_first(lab: Lab, tmp_path: Path, fuse:
     frames, tables, packed = _Frames(2**30), ResidentTables(2**30), PackedTables(2**30)
     kernels = _Kernels(packed, frames, 4 * ROWS)
     computing = Executor(Device(frames, tables, kernels if fuse else None, (0, 0)), tmp_path, 2**20, gpu=True)
-    computing.lanes[False].shutdown(wait=True)  # its warm-up has ended
+    computing.queues[False].shutdown(wait=True)  # its warm-up has ended
     try:
         request = lab.request(GROUPS if fuse else "SELECT a, b FROM big WHERE a > 3")
         wanted = sorted_rows(embedded(lab, request))
@@ -153,7 +153,7 @@ def test_whatever_fails_once_is_done_again_and_told_of_once(lab: Lab, tmp_path: 
         packed = PackedTables(2**30)
         device = Device(frames, ResidentTables(2**30), _Kernels(packed, frames, 8), (0, 0))
         computing = Executor(device, tmp_path, 2**20, gpu=True)
-        computing.lanes[False].shutdown(wait=True)
+        computing.queues[False].shutdown(wait=True)
         frames.asked = frames.failed = frames.made_room = 0
         given, told = _run(lab, computing, planned)
         assert given == wanted
@@ -188,6 +188,6 @@ def test_what_has_no_room_at_all_is_a_clear_error(lab: Lab, tmp_path: Path) -> N
         assert failed.value.sqlstate == "53200"
         # Nothing is left of it that would be told of the next statement.
         assert tables.bytes > 0
-        assert frames.on_host() == ()
+        assert frames.take_host_steps() == ()
     finally:
         computing.close()

@@ -35,27 +35,27 @@ class Packer:
         self.shares, self.refuses = shares, refuses
         self.peers: set[str] = set()
 
-    def enter(self) -> None:
+    def prepare_thread(self) -> None:
         """Nothing to ready."""
 
-    def packed(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
-        return None if held.rows < 10 else (b"a", held.frame()["a"].to_numpy())
+    def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
+        return None if held.rows < 10 else (b"a", held.to_polars()["a"].to_numpy())
 
-    def unpacked(self, facts: bytes, buffer: Any) -> ComputedFrame:
+    def unpack(self, facts: bytes, buffer: Any) -> ComputedFrame:
         self.seen += 1
         return HostFrame(pl.DataFrame({facts.decode(): buffer}))
 
-    def place(self, buffer: Any) -> IpcHandle | None:
+    def locate(self, buffer: Any) -> IpcHandle | None:
         MEMORY[len(MEMORY)] = buffer
         return IpcHandle(str(len(MEMORY) - 1).encode(), 0, len(buffer)) if self.shares else None
 
-    def copied(self, peer: str, place: IpcHandle) -> Any:
+    def copy_from(self, peer: str, place: IpcHandle) -> Any:
         self.peers.add(peer)
         if self.refuses is not None:
             raise self.refuses
         return MEMORY[int(place.handle)].copy()
 
-    def let_go(self, peers: Collection[str]) -> None:
+    def unmap(self, peers: Collection[str]) -> None:
         self.peers.difference_update(peers)
 
 
@@ -70,20 +70,20 @@ async def _worker(packer: Packer | None, rows: Callable[[], ComputedFrame | None
     async def part(statement: int, by_door: bool, near: bool) -> Any:
         assert asyncio.get_running_loop() is home
         found = rows()
-        given = b"" if found is None else await made.sent([found], by_door=by_door, near=near)
-        return running.laid(given) if isinstance(given, BufferReply) else given
+        given = b"" if found is None else await made.encode([found], by_door=by_door, near=near)
+        return running.hold_buffer(given) if isinstance(given, BufferReply) else given
 
     async def at_door(statement: int, number: int) -> Any:
         assert asyncio.get_running_loop() is home
-        found = running.fetched(number)
-        assert running.fetched(number) == b""
+        found = running.take_buffer(number)
+        assert running.take_buffer(number) == b""
         return found
 
     async def copied(statement: int, number: int) -> Any:
-        return bool(running.fetched(number)) and statement != ENDED
+        return bool(running.take_buffer(number)) and statement != ENDED
 
     if packer is not None:
-        assert await made.open(at_door, "tcp") not in (None, home)
+        assert await made.start_server(at_door, "tcp") not in (None, home)
     server.handlers["gpudb_part"] = wrap_handler(part)
     server.handlers["gpudb_copied"] = wrap_handler(copied)
     return server, made
@@ -100,17 +100,17 @@ def test_rows_arrive_as_they_are(count: int, doors: bool) -> None:
         giver, from_there = await _worker(Packer(), lambda: HostFrame(ROWS.head(count)))
         packer = Packer()
         taker, here = await _worker(packer, lambda: None)
-        here.learn((giver.address, taker.address), (from_there.door, here.door) if doors else ())
-        found = await here.fetched(giver.address, statement=1)
+        here.set_peers((giver.address, taker.address), (from_there.ucx_address, here.ucx_address) if doors else ())
+        found = await here.fetch(giver.address, statement=1)
         assert found is not None
-        assert found.frame().equals(ROWS.head(count))
+        assert found.to_polars().equals(ROWS.head(count))
         assert packer.seen == (doors and count > 10)
         # One whose statement has ended gives none.
-        here.learn((taker.address,), (here.door,))
-        assert await here.fetched(taker.address, statement=1) is None
+        here.set_peers((taker.address,), (here.ucx_address,))
+        assert await here.fetch(taker.address, statement=1) is None
         for each in (from_there, here):
             each.close()
-            assert not each.door
+            assert not each.ucx_address
         for server in (giver, taker):
             await server.close()
 
@@ -127,34 +127,34 @@ def test_workers_of_a_host_read_rows_where_they_lie(refuses: Exception | None, s
         giver, from_there = await _worker(Packer(shares=True), lambda: HostFrame(ROWS))
         packer = Packer(refuses=refuses)
         taker, here = await _worker(packer, lambda: None)
-        here.learn((giver.address,), (from_there.door,))
-        assert here._door is not None
-        real, fetched = here._door.call, 0
+        here.set_peers((giver.address,), (from_there.ucx_address,))
+        assert here._ucx is not None
+        real, fetched = here._ucx.call, 0
 
         async def counted(*given: Any, **more: Any) -> Any:
             nonlocal fetched
             fetched += 1
             return await real(*given, **more)
 
-        here._door.call = counted  # type: ignore[method-assign]
+        here._ucx.call = counted  # type: ignore[method-assign]
         if isinstance(refuses, MemoryError):
             with pytest.raises(OutOfMemory):
-                await here.fetched(giver.address, statement=statement)
+                await here.fetch(giver.address, statement=statement)
         else:
             for turn in range(2):
-                found = await here.fetched(giver.address, statement=statement)
+                found = await here.fetch(giver.address, statement=statement)
                 assert (found is None) == (statement == ENDED)
-                assert found is None or found.frame().equals(ROWS)
+                assert found is None or found.to_polars().equals(ROWS)
                 # One that cannot be read is not tried again.
                 assert fetched == (0 if refuses is None else turn + 1)
                 assert packer.peers == ({giver.address} if refuses is None or not turn else set())
                 if refuses is not None:
                     packer.peers.clear()
-        here.keep_only((giver.address,))
-        assert here._letting_go is None
-        here.keep_only(())
-        assert here._letting_go is not None
-        await here._letting_go
+        here.retain_peers((giver.address,))
+        assert here._unmapping is None
+        here.retain_peers(())
+        assert here._unmapping is not None
+        await here._unmapping
         assert not packer.peers
         for each in (from_there, here):
             each.close()
@@ -168,33 +168,33 @@ def test_room_is_made_for_what_is_copied_and_a_worker_that_is_doubted_meanwhile_
     async def moved() -> None:
         def rows() -> ComputedFrame:
             # Another statement is told of a worker fewer while this one waits.
-            here.learn((), ())
+            here.set_peers((), ())
             return HostFrame(ROWS)
 
         giver, from_there = await _worker(Packer(shares=True), rows)
         packer = Packer()
         taker, here = await _worker(packer, lambda: None)
         full, made = [MemoryError("no room"), MemoryError("no room")], []
-        real = packer.copied
+        real = packer.copy_from
 
         def copied(peer: str, place: IpcHandle) -> Any:
             if full:
                 raise full.pop()
             return real(peer, place)
 
-        packer.copied = copied  # type: ignore[method-assign]
-        here._frames.make_room = lambda: made.append(len(full))  # type: ignore[method-assign]
-        here.learn((giver.address,), (from_there.door,))
+        packer.copy_from = copied  # type: ignore[method-assign]
+        here._frames.free_memory = lambda: made.append(len(full))  # type: ignore[method-assign]
+        here.set_peers((giver.address,), (from_there.ucx_address,))
         with pytest.raises(OutOfMemory):
-            await here.fetched(giver.address, statement=1)
+            await here.fetch(giver.address, statement=1)
         assert made == [1]
         full.append(MemoryError("no room"))
         for refuses in (None, OSError("it cannot be mapped")):
             packer.refuses = refuses
-            here.learn((giver.address,), (from_there.door,))
-            found = await here.fetched(giver.address, statement=1)
+            here.set_peers((giver.address,), (from_there.ucx_address,))
+            found = await here.fetch(giver.address, statement=1)
             assert found is not None
-            assert found.frame().equals(ROWS)
+            assert found.to_polars().equals(ROWS)
         assert made == [1, 0]
         for each in (from_there, here):
             each.close()
@@ -210,9 +210,9 @@ class _Elsewhere(HostBackend):
     def __init__(self) -> None:
         self.seen = 0
 
-    def given(self, frame: pl.DataFrame) -> HostFrame:
+    def from_host(self, frame: pl.DataFrame) -> HostFrame:
         self.seen += 1
-        return super().given(frame)
+        return super().from_host(frame)
 
 
 class _Near(Offloaded):
@@ -226,7 +226,7 @@ class _Near(Offloaded):
 
 
 class _WithRoom(_Elsewhere):
-    def back(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame | None:
+    def reload(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame | None:
         if not any(isinstance(each, _Near) for each in parts):
             return None
         return HostFrame(concat_on_host(parts))
@@ -238,13 +238,13 @@ def test_rows_that_were_put_away_are_back_or_go_to_others(tmp_path: Path) -> Non
         frames = here._frames = _WithRoom()
         parts = [_Near(0), HostFrame(ROWS.slice(10, 10)), _Near(20)]
         wanted = list(range(30))
-        assert (await here.kept(parts)).frame()["a"].to_list() == wanted
-        assert (await here.kept(parts[:1])).rows == 10
+        assert (await here.merge_local(parts)).to_polars()["a"].to_list() == wanted
+        assert (await here.merge_local(parts[:1])).rows == 10
         assert frames.seen == 0
-        assert decode_frame(await here.sent(parts, by_door=True))["a"].to_list() == wanted  # type: ignore[arg-type]
-        assert decode_frame(await here.sent(parts[2:], by_door=True))["a"].to_list() == wanted[20:]  # type: ignore[arg-type]
+        assert decode_frame(await here.encode(parts, by_door=True))["a"].to_list() == wanted  # type: ignore[arg-type]
+        assert decode_frame(await here.encode(parts[2:], by_door=True))["a"].to_list() == wanted[20:]  # type: ignore[arg-type]
         file = SpillFile(tmp_path)
-        assert (await here.kept([file.write(ROWS)])).rows == 1000
+        assert (await here.merge_local([file.write(ROWS)])).rows == 1000
         assert frames.seen == 1
         await server.close()
 
@@ -258,9 +258,9 @@ def test_few_rows_stay_on_the_host(count: int) -> None:
         giver, _ = await _worker(Packer(), lambda: HostFrame(rows))
         taker, here = await _worker(Packer(), lambda: None)
         frames = here._frames = _Elsewhere()
-        found = await here.fetched(giver.address, statement=1)
+        found = await here.fetch(giver.address, statement=1)
         assert found is not None
-        assert found.frame()["a"].to_list() == list(range(count))
+        assert found.to_polars()["a"].to_list() == list(range(count))
         assert frames.seen == (count > 1000)
         for server in (giver, taker):
             await server.close()
@@ -268,24 +268,26 @@ def test_few_rows_stay_on_the_host(count: int) -> None:
     _run(moved())
 
 
-def test_a_giver_that_is_gone_and_a_taker_without_room_are_told() -> None:
+def test_a_giver_that_is_gone_and_a_taker_without_room_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudb.engine.gpu.exchange.ucx_server.CONNECT_SECONDS", 1.0)
+
     async def told() -> None:
         giver, from_there = await _worker(Packer(), lambda: HostFrame(ROWS))
         taker, here = await _worker(Packer(), lambda: None)
-        here.learn((giver.address,), (from_there.door,))
-        assert here._door is not None
-        real = here._door.call
+        here.set_peers((giver.address,), (from_there.ucx_address,))
+        assert here._ucx is not None
+        real = here._ucx.call
 
         async def full(*_: Any, **__: Any) -> Any:
             raise OSError("closed") from MemoryError("std::bad_alloc")
 
-        here._door.call = full  # type: ignore[method-assign]
+        here._ucx.call = full  # type: ignore[method-assign]
         with pytest.raises(OutOfMemory):
-            await here.fetched(giver.address, statement=1)
-        here._door.call = real  # type: ignore[method-assign]
+            await here.fetch(giver.address, statement=1)
+        here._ucx.call = real  # type: ignore[method-assign]
         from_there.close()
         with pytest.raises(OSError, match=r".*"):
-            await here.fetched(giver.address, statement=1)
+            await here.fetch(giver.address, statement=1)
         here.close()
         await giver.close()
         await taker.close()
@@ -299,10 +301,10 @@ def test_a_door_that_waits_keeps_the_worker_s_loop_free() -> None:
     async def waited() -> None:
         giver, from_there = await _worker(Packer(), lambda: HostFrame(ROWS))
         taker, here = await _worker(Packer(), lambda: None)
-        here.learn((giver.address,), (from_there.door,))
-        assert here._door is not None
-        here._door.loop.call_soon_threadsafe(time.sleep, 1.0)
-        fetching = asyncio.ensure_future(here.fetched(giver.address, statement=1))
+        here.set_peers((giver.address,), (from_there.ucx_address,))
+        assert here._ucx is not None
+        here._ucx.loop.call_soon_threadsafe(time.sleep, 1.0)
+        fetching = asyncio.ensure_future(here.fetch(giver.address, statement=1))
         late = 0.0
         while not fetching.done():
             begun = time.monotonic()
@@ -313,8 +315,8 @@ def test_a_door_that_waits_keeps_the_worker_s_loop_free() -> None:
         assert found is not None
         assert found.rows == 1000
 
-        here._door.loop.call_soon_threadsafe(time.sleep, 0.3)
-        fetching = asyncio.ensure_future(here.fetched(giver.address, statement=1))
+        here._ucx.loop.call_soon_threadsafe(time.sleep, 0.3)
+        fetching = asyncio.ensure_future(here.fetch(giver.address, statement=1))
         await asyncio.sleep(0.05)
         fetching.cancel()
         with pytest.raises(asyncio.CancelledError):

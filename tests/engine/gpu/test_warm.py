@@ -19,10 +19,10 @@ def test_every_operator_is_computed() -> None:
 
 def test_one_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
     class Failing(HostBackend):
-        def held(self, lazy: pl.LazyFrame) -> HostFrame:
+        def compute(self, lazy: pl.LazyFrame) -> HostFrame:
             if "SORT" in lazy.explain():
                 raise RuntimeError("no sorting here")
-            return super().held(lazy)
+            return super().compute(lazy)
 
     with caplog.at_level(logging.WARNING):
         made = warmup.warm_up(Failing())

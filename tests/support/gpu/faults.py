@@ -32,8 +32,8 @@ class Faulty(WorkerPlugin):
         self._armed: tuple[str, str, str] | None = None
         self.struck = self.asked = 0
         stages = worker.plugins["gpudb"]
-        computing = stages.computing
-        computed, part, rows = computing.computed, stages.part, stages.rows
+        computing = stages.executor
+        computed, part, rows = computing.execute, stages.part, stages.rows
 
         def compute(task: Any, received: Any, **arguments: Any) -> Any:
             self._strike("compute", task.stage.output)
@@ -48,7 +48,7 @@ class Faulty(WorkerPlugin):
             self._strike("give", "result")
             return await rows(**arguments)
 
-        computing.computed = compute
+        computing.execute = compute
         worker.handlers["gpudb_part"] = wrap_handler(give)
         worker.handlers["gpudb_rows"] = wrap_handler(read)
         worker.handlers["fault_arm"] = wrap_handler(self._arm)
@@ -158,14 +158,14 @@ def arm(cluster: Cluster, worker: int, fault: str, point: str = "compute", stage
 
 def asked(cluster: Cluster) -> int:
     """How often workers have been asked for rows by others."""
-    return sum(cluster.run(cluster.call(address, "fault_asked")).result(20) for _, address, _ in cluster.told())
+    return sum(cluster.run(cluster.call(address, "fault_asked")).result(20) for _, address, _ in cluster.heartbeats())
 
 
 def whole(cluster: Cluster, within: float = 60) -> bool:
     """Whether every worker is ready, and can be struck, within some seconds."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:
-        told = cluster.told()
+        told = cluster.heartbeats()
         try:
             if len(told) == cluster.size and all(
                 cluster.run(cluster.call(address, "fault_struck")).result(3) is not None for _, address, _ in told
@@ -181,7 +181,7 @@ def idle(cluster: Cluster, within: float = 60) -> bool:
     """Whether no worker holds anything of a statement, within some seconds."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:
-        held = [(told["statements"], told["results"]) for _, _, told in cluster.told() if told]
+        held = [(told["statements"], told["results"]) for _, _, told in cluster.heartbeats() if told]
         if len(held) == cluster.size and not any(map(any, held)):
             return True
         time.sleep(0.1)

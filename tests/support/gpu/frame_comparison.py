@@ -16,7 +16,7 @@ def compare(frames: Any, differing: dict[str, str]) -> None:
         made = plain(lazy)
         try:
             wanted = _rows(frames._on_processor(lazy))
-            given = _rows(made.frame())
+            given = _rows(made.to_polars())
         except Exception as error:
             differing[lazy.explain()] = f"not compared: {type(error).__name__}: {error}"
             return made

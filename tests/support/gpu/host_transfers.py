@@ -30,42 +30,42 @@ class Packer:
         self.kept: set[str] = set()
         self._folder = tempfile.TemporaryDirectory()
 
-    def enter(self) -> None:
+    def prepare_thread(self) -> None:
         """Nothing to ready."""
 
-    def packed(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
-        return None if held.rows < LEAST else (b"", np.frombuffer(encode_frame(held.frame()), np.uint8))
+    def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
+        return None if held.rows < LEAST else (b"", np.frombuffer(encode_frame(held.to_polars()), np.uint8))
 
-    def unpacked(self, facts: bytes, buffer: Any) -> ComputedFrame:
+    def unpack(self, facts: bytes, buffer: Any) -> ComputedFrame:
         self.seen += 1
         return HostFrame(decode_frame(bytes(memoryview(buffer))))
 
-    def place(self, buffer: Any) -> IpcHandle | None:
+    def locate(self, buffer: Any) -> IpcHandle | None:
         path = Path(self._folder.name) / uuid4().hex
         path.write_bytes(b"before" + bytes(buffer))
         return IpcHandle(str(path).encode(), 6, len(buffer))
 
-    def copied(self, peer: str, place: IpcHandle) -> Any:
+    def copy_from(self, peer: str, place: IpcHandle) -> Any:
         self.near += 1
         self.kept.add(peer)
         return np.fromfile(place.handle.decode(), np.uint8, place.size, offset=place.start)
 
-    def let_go(self, peers: Collection[str]) -> None:
+    def unmap(self, peers: Collection[str]) -> None:
         self.kept.difference_update(peers)
 
 
 async def opened(dask_worker: Any, near: bool) -> None:
     """On a worker: opens its door. Others are `near`, or far."""
     plugin = dask_worker.plugins["gpudb"]
-    plugin._transfers._packer = Packer()
+    plugin._exchange._packer = Packer()
     if not near:
-        plugin._transfers._is_near = lambda address: False
-    assert await plugin._transfers.open(plugin.at_door, "tcp") is not None
+        plugin._exchange._is_near = lambda address: False
+    assert await plugin._exchange.start_server(plugin.fetch_buffer, "tcp") is not None
 
 
 def seen(dask_worker: Any) -> tuple[int, int, set[str]]:
     """On a worker: how many buffers it has got, how many of them where they lie, and the workers whose it has there."""
-    packer = dask_worker.plugins["gpudb"]._transfers._packer
+    packer = dask_worker.plugins["gpudb"]._exchange._packer
     return packer.seen, packer.near, packer.kept
 
 
@@ -73,7 +73,7 @@ def told(cluster: Cluster, within: float = 20) -> bool:
     """Whether every worker has told where its door is, within some seconds."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:
-        ready = cluster.told()
+        ready = cluster.heartbeats()
         if len(ready) == cluster.size and all(each["door"] for _, _, each in ready):
             return True
         time.sleep(0.05)

@@ -16,9 +16,9 @@ async def main(protocol: str) -> None:
         return bytes(count)
 
     door = UcxServer({}, give, lambda: None, protocol)
-    await door.open("127.0.0.1")
+    await door.start("127.0.0.1")
     for count in (10, 1_000_000):
-        assert await door.call(door.address, "gpudb_at_door", count=count) == bytes(count)
+        assert await door.call(door.address, "gpudb_fetch_buffer", count=count) == bytes(count)
     await asyncio.sleep(0.5)
     clock = time.pthread_getcpuclockid(door.thread.ident or 0)
     before = time.clock_gettime(clock)

@@ -61,40 +61,40 @@ class ComputedFrame(Protocol):
     def bytes(self) -> int:
         """The size of the rows, in bytes."""
 
-    def frame(self) -> pl.DataFrame:
+    def to_polars(self) -> pl.DataFrame:
         """Returns the rows as a frame on the host."""
 
     def column(self, name: str) -> pl.Series:
         """Returns a column as a series on the host."""
 
-    def arrays(self, name: str) -> DeviceColumn | None:
+    def device_column(self, name: str) -> DeviceColumn | None:
         """Returns a numeric column in GPU memory.
 
         None on the host, for other types, and for rows so few that the host is the better place.
         """
 
-    def coded(self, name: str) -> DictionaryColumn | None:
+    def dictionary_column(self, name: str) -> DictionaryColumn | None:
         """Returns a text column in GPU memory, dictionary-encoded.
 
         None on the host, and for rows so few that the host is the better place.
         """
 
-    def distinct(self, name: str) -> int:
+    def count_distinct(self, name: str) -> int:
         """Returns the number of distinct values of a column; NULL counts as one."""
 
-    def beside(self, columns: pl.DataFrame | ComputedFrame) -> ComputedFrame:
+    def add_columns(self, columns: pl.DataFrame | ComputedFrame) -> ComputedFrame:
         """Returns the same rows with more columns, from the host or from the same memory."""
 
-    def largest(self, name: str) -> int | None:
+    def max_integer(self, name: str) -> int | None:
         """Returns the largest integer in a column; None if the column has no value."""
 
-    def least(self, name: str) -> int | None:
+    def min_integer(self, name: str) -> int | None:
         """Returns the least integer in a column; None if the column has no value."""
 
-    def narrow(self, name: str) -> bool:
+    def fits_int64(self, name: str) -> bool:
         """Returns whether every integer of a 128-bit column fits in 64 bits."""
 
-    def nulls(self, name: str) -> int:
+    def null_count(self, name: str) -> int:
         """Returns the number of NULLs in a column."""
 
 
@@ -112,28 +112,30 @@ class Offloaded(ABC):
 class Backend(Protocol):
     """Computes lazy frames."""
 
-    compares: bool
+    prefilters_joins: bool
     """Whether filtering rows by the keys of a later join is cheaper than joining all of them."""
 
-    def enter(self, lane: Priority) -> None:
+    def set_priority(self, lane: Priority) -> None:
         """Sets the priority of the calling thread: what it computes does not wait for less urgent work."""
 
-    def held(self, lazy: pl.LazyFrame) -> ComputedFrame:
+    def compute(self, lazy: pl.LazyFrame) -> ComputedFrame:
         """Computes a lazy frame."""
 
-    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+    def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """Computes a lazy frame for a step that runs on the host; `why` names the step in EXPLAIN ANALYZE."""
 
-    def given(self, frame: pl.DataFrame) -> ComputedFrame:
+    def from_host(self, frame: pl.DataFrame) -> ComputedFrame:
         """Moves a host frame to where this backend computes."""
 
-    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
+    def prefilter_top(
+        self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool
+    ) -> pl.LazyFrame:
         """Returns a lazy frame that has at least the first `count` rows by a key, and perhaps others.
 
         The remaining columns are then computed for few rows. `again` says that computing the frame twice is cheap.
         """
 
-    def split(
+    def partition_by_hash(
         self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False
     ) -> list[ComputedFrame]:
         """Computes a lazy frame and partitions its rows into `count` parts by the hash of keys.
@@ -141,10 +143,12 @@ class Backend(Protocol):
         Parts that go `away`, into files, are on the host.
         """
 
-    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[ComputedFrame]:
+    def partition_by_number(
+        self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False
+    ) -> list[ComputedFrame]:
         """Computes a lazy frame and partitions its rows by the part numbers in a column, which is dropped."""
 
-    def ranged(
+    def partition_by_range(
         self,
         lazy: pl.LazyFrame,
         ends: pl.DataFrame,
@@ -161,38 +165,38 @@ class Backend(Protocol):
         memory can hold each part.
         """
 
-    def repeated(self, rows: ComputedFrame, times: str, number: str) -> ComputedFrame:
+    def repeat_rows(self, rows: ComputedFrame, times: str, number: str) -> ComputedFrame:
         """Repeats each row as often as the integer column `times` says; column `number` counts the copies from 0."""
 
     @property
-    def puts_away(self) -> bool:
+    def can_offload(self) -> bool:
         """Whether host memory is available from which rows are restored quickly."""
 
-    def put_away(self, rows: ComputedFrame) -> Offloaded | None:
+    def offload(self, rows: ComputedFrame) -> Offloaded | None:
         """Offloads rows to that memory; returns None where it has no room."""
 
-    def back(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame | None:
+    def reload(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame | None:
         """Restores offloaded rows, one part after the other; None if none of the parts was offloaded.
 
         Raises ValueError as `Offloaded.data`, MemoryError as `from_host`.
         """
 
-    def make_room(self) -> None:
+    def free_memory(self) -> None:
         """Frees memory that nobody reads, and caches that can be read again."""
 
-    def with_room(self, work: Callable[[], _T]) -> _T:
+    def retry_with_memory(self, work: Callable[[], _T]) -> _T:
         """Returns the result of `work`, and retries it when memory was too small.
 
         The first retry waits until other threads have freed memory; the second follows `free_memory`. Raises
         MemoryError if memory is still too small.
         """
 
-    def last(self, last: bool) -> None:
+    def set_final_attempt(self, last: bool) -> None:
         """Says whether the statement has no smaller chunks: rows too large for memory are then computed elsewhere if
         possible.
         """
 
-    def on_host(self) -> tuple[str, ...]:
+    def take_host_steps(self) -> tuple[str, ...]:
         """Returns the steps that ran on the host, though the backend is a GPU, since the last call."""
 
 
@@ -217,7 +221,7 @@ class HostFrame:
         """See `ComputedFrame`."""
         return int(self.table.estimated_size())
 
-    def frame(self) -> pl.DataFrame:
+    def to_polars(self) -> pl.DataFrame:
         """See `ComputedFrame`."""
         return self.table
 
@@ -225,39 +229,39 @@ class HostFrame:
         """See `ComputedFrame`."""
         return self.table[name]
 
-    def arrays(self, name: str) -> DeviceColumn | None:
+    def device_column(self, name: str) -> DeviceColumn | None:
         """See `ComputedFrame`."""
         return None
 
-    def coded(self, name: str) -> DictionaryColumn | None:
+    def dictionary_column(self, name: str) -> DictionaryColumn | None:
         """See `ComputedFrame`."""
         return None
 
-    def distinct(self, name: str) -> int:
+    def count_distinct(self, name: str) -> int:
         """See `ComputedFrame`."""
         return self.table[name].n_unique()
 
-    def beside(self, columns: pl.DataFrame | ComputedFrame) -> HostFrame:
+    def add_columns(self, columns: pl.DataFrame | ComputedFrame) -> HostFrame:
         """See `ComputedFrame`."""
-        more = columns if isinstance(columns, pl.DataFrame) else columns.frame()
+        more = columns if isinstance(columns, pl.DataFrame) else columns.to_polars()
         return HostFrame(self.table.with_columns(more.get_columns()))
 
-    def largest(self, name: str) -> int | None:
+    def max_integer(self, name: str) -> int | None:
         """See `ComputedFrame`."""
         found: int | None = self.table[name].max()  # type: ignore[assignment]
         return found
 
-    def least(self, name: str) -> int | None:
+    def min_integer(self, name: str) -> int | None:
         """See `ComputedFrame`."""
         found: int | None = self.table[name].min()  # type: ignore[assignment]
         return found
 
-    def narrow(self, name: str) -> bool:
+    def fits_int64(self, name: str) -> bool:
         """See `ComputedFrame`."""
-        least, largest = self.least(name), self.largest(name)
+        least, largest = self.min_integer(name), self.max_integer(name)
         return least is None or largest is None or (least >= -(2**63) and largest < 2**63)
 
-    def nulls(self, name: str) -> int:
+    def null_count(self, name: str) -> int:
         """See `ComputedFrame`."""
         return self.table[name].null_count()
 
@@ -265,25 +269,27 @@ class HostFrame:
 class HostBackend:
     """The backend that computes with Polars on this process's processors."""
 
-    compares = True
-    puts_away = False
+    prefilters_joins = True
+    can_offload = False
 
-    def enter(self, lane: Priority) -> None:
+    def set_priority(self, lane: Priority) -> None:
         """See `Backend`. No-op: processors have no priorities."""
 
-    def held(self, lazy: pl.LazyFrame) -> HostFrame:
+    def compute(self, lazy: pl.LazyFrame) -> HostFrame:
         """See `Backend`."""
         return HostFrame(collect(lazy))
 
-    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+    def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """See `Backend`."""
         return collect(lazy)
 
-    def given(self, frame: pl.DataFrame) -> HostFrame:
+    def from_host(self, frame: pl.DataFrame) -> HostFrame:
         """See `Backend`."""
         return HostFrame(frame)
 
-    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
+    def prefilter_top(
+        self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool
+    ) -> pl.LazyFrame:
         """See `Backend`."""
         lazy = lazy if again else collect(lazy).lazy()
         keys = collect(lazy.select(key.alias("key")))["key"]
@@ -303,7 +309,7 @@ class HostBackend:
         wanted = key >= end if order.descending else key <= end
         return lazy.filter(key.is_null() | wanted if order.nulls_first else wanted)
 
-    def split(
+    def partition_by_hash(
         self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False
     ) -> list[ComputedFrame]:
         """See `Backend`."""
@@ -315,12 +321,14 @@ class HostBackend:
         place = held.select(place=_hash_keys([held[f"key{number}"] for number in range(len(keys))]) % count)["place"]
         return _partition(table, place, count)
 
-    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[ComputedFrame]:
+    def partition_by_number(
+        self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False
+    ) -> list[ComputedFrame]:
         """See `Backend`."""
         table = collect(lazy)
         return _partition(table.drop(place), table[place], count)
 
-    def ranged(
+    def partition_by_range(
         self,
         lazy: pl.LazyFrame,
         ends: pl.DataFrame,
@@ -340,40 +348,40 @@ class HostBackend:
             first = first + turns % (last - first + 1)
         return _partition(table.drop(ends.columns), first, count)
 
-    def repeated(self, rows: ComputedFrame, times: str, number: str) -> HostFrame:
+    def repeat_rows(self, rows: ComputedFrame, times: str, number: str) -> HostFrame:
         """See `Backend`."""
-        frame = rows.frame()
+        frame = rows.to_polars()
         counts = frame[times].to_numpy()
         places = np.repeat(np.arange(frame.height), counts)
         firsts = np.repeat(np.cumsum(counts) - counts, counts)
         numbers = pl.Series(number, np.arange(len(places)) - firsts, pl.Int64)
         return HostFrame(frame[places].with_columns(numbers))
 
-    def put_away(self, rows: ComputedFrame) -> Offloaded | None:
+    def offload(self, rows: ComputedFrame) -> Offloaded | None:
         """See `Backend`. No-op on the host."""
         return None
 
-    def back(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame | None:
+    def reload(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame | None:
         """See `Backend`."""
         return None
 
-    def make_room(self) -> None:
+    def free_memory(self) -> None:
         """See `Backend`. No-op: the memory watchdog of the process frees memory."""
 
-    def with_room(self, work: Callable[[], _T]) -> _T:
+    def retry_with_memory(self, work: Callable[[], _T]) -> _T:
         """See `Backend`."""
         try:
             return work()
         except MemoryError:
             pass
         # Outside the handler, so that nothing of the first attempt is still referenced.
-        self.make_room()
+        self.free_memory()
         return work()
 
-    def last(self, last: bool) -> None:
+    def set_final_attempt(self, last: bool) -> None:
         """See `Backend`. No-op: the host has no other memory."""
 
-    def on_host(self) -> tuple[str, ...]:
+    def take_host_steps(self) -> tuple[str, ...]:
         """See `Backend`. Empty: every step runs on the host."""
         return ()
 

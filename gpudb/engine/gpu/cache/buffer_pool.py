@@ -25,19 +25,19 @@ class BufferPool:
     """
 
     def __init__(self, limit: int, made: Callable[[int], tuple[int, Any]]) -> None:
-        self._made = made
-        self._left = limit // GROUP_BYTES
-        self._making = threading.Lock()
+        self._allocate_bytes = made
+        self._groups_left = limit // GROUP_BYTES
+        self._allocating = threading.Lock()
         self._holders: dict[int, Any] = {}
         # Its operations are atomic: a thread that releases blocks never waits, even while it acquires some.
         self._free: deque[int] = deque()
 
     @property
-    def room(self) -> int:
+    def available(self) -> int:
         """The bytes that are free or can still be allocated."""
-        return len(self._free) * BLOCK_BYTES + self._left * GROUP_BYTES
+        return len(self._free) * BLOCK_BYTES + self._groups_left * GROUP_BYTES
 
-    def take(self, count: int) -> list[int] | None:
+    def acquire(self, count: int) -> list[int] | None:
         """Returns `count` blocks with undefined contents; None if fewer are available."""
         found: list[int] = []
         while len(found) < count:
@@ -46,19 +46,19 @@ class BufferPool:
                 continue
             except IndexError:
                 pass
-            with self._making:
-                if not self._free and not self._make():
-                    self.give(found)
+            with self._allocating:
+                if not self._free and not self._allocate():
+                    self.release(found)
                     return None
         return found
 
-    def give(self, blocks: Iterable[int]) -> None:
+    def release(self, blocks: Iterable[int]) -> None:
         """Returns blocks to the pool. The caller no longer reads or writes them."""
         self._free.extend(blocks)
 
     def shrink(self, excess: int) -> None:
         """Frees at least `excess` bytes, as far as whole groups of blocks are free."""
-        with self._making:
+        with self._allocating:
             found: set[int] = set()
             with suppress(IndexError):  # another thread may acquire some meanwhile
                 while True:
@@ -68,19 +68,19 @@ class BufferPool:
                 if excess > 0 and found.issuperset(group):
                     found.difference_update(group)
                     del self._holders[first]
-                    self._left += 1
+                    self._groups_left += 1
                     excess -= GROUP_BYTES
-            self.give(found)
+            self.release(found)
 
-    def _make(self) -> bool:
-        if not self._left:
+    def _allocate(self) -> bool:
+        if not self._groups_left:
             return False
         try:
-            first, holder = self._made(GROUP_BYTES)
+            first, holder = self._allocate_bytes(GROUP_BYTES)
         except MemoryError:
-            self._left = 0
+            self._groups_left = 0
             return False
-        self._left -= 1
+        self._groups_left -= 1
         self._holders[first] = holder
-        self.give(range(first, first + GROUP_BYTES, BLOCK_BYTES))
+        self.release(range(first, first + GROUP_BYTES, BLOCK_BYTES))
         return True

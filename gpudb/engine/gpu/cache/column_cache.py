@@ -82,7 +82,7 @@ class ColumnCache(Generic[K, V]):
                 if entry.table not in self.pinned:
                     self._entries.pop(key)
 
-    def forget(self, gone: Callable[[K], bool]) -> None:
+    def discard_where(self, gone: Callable[[K], bool]) -> None:
         """Evicts the columns whose keys match."""
         with self._lock:
             for key, _ in self._entries.items():
@@ -99,7 +99,7 @@ class ColumnCache(Generic[K, V]):
             self.pinned.discard(table)
             return before - self.bytes
 
-    def held(self, form: str) -> list[CachedColumnInfo]:
+    def describe(self, form: str) -> list[CachedColumnInfo]:
         """Returns a description of each cached column."""
         found: dict[tuple[int, str], CachedColumnInfo] = {}
         with self._lock:

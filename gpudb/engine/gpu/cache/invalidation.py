@@ -18,21 +18,25 @@ class CacheInvalidation:
 
     def __init__(self, evict: Callable[[Table], object]) -> None:
         self._evict = evict
-        self._read: dict[int, tuple[int, Table]] = {}
+        self._tables_read: dict[int, tuple[int, Table]] = {}
         self._newest = -1
         self._lock = threading.Lock()
 
-    def reading(self, tables: Iterable[Table], catalog: Catalog) -> None:
+    def record_read(self, tables: Iterable[Table], catalog: Catalog) -> None:
         """Records that a statement over these tables is about to run."""
         gone: list[Table] = []
         with self._lock:
             for table in tables:
-                self._read[table.oid] = catalog.version, table
+                self._tables_read[table.oid] = catalog.version, table
             if catalog.version > self._newest:
                 self._newest = catalog.version
                 there = {table.oid for table in catalog.tables()}
-                gone = [table for oid, (seen, table) in self._read.items() if oid not in there and seen < self._newest]
+                gone = [
+                    table
+                    for oid, (seen, table) in self._tables_read.items()
+                    if oid not in there and seen < self._newest
+                ]
                 for table in gone:
-                    del self._read[table.oid]
+                    del self._tables_read[table.oid]
         for table in gone:
             self._evict(table)

@@ -36,7 +36,7 @@ class Partition:
         """The whole partition of the worker that has this chunk."""
         return Partition(self.index // self.chunks, self.count // self.chunks)
 
-    def rows(self, table: Table) -> Mapping[str, tuple[int, int]]:
+    def row_ranges(self, table: Table) -> Mapping[str, tuple[int, int]]:
         """Returns for each of a table's files, by its path, the partition's first row and the row after its last."""
         worker, workers, chunks = self.index // self.chunks, self.count // self.chunks, self.chunks
         bucketed = table.bucketed
@@ -46,7 +46,7 @@ class Partition:
         chunk = self.index % chunks
         if bucketed and self.count <= BUCKETS:
             buckets = np.array([file.bucket for file in table.files], np.int64)
-            mine = self.of_buckets(buckets) == self.index
+            mine = self.assign_buckets(buckets) == self.index
             return {path: rows if own else (0, 0) for (path, rows), own in zip(owned.items(), mine, strict=True)}
         total = sum(last - first for first, last in owned.values())
         begin, end = total * chunk // chunks, total * (chunk + 1) // chunks
@@ -58,7 +58,7 @@ class Partition:
             before += last - first
         return found
 
-    def of_buckets(self, buckets: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    def assign_buckets(self, buckets: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
         """Returns the indices of the partitions, of `count`, that own some buckets."""
         chunk, worker = np.divmod(np.maximum(buckets, 0).astype(np.int64), self.count // self.chunks)
         found: npt.NDArray[np.int64] = worker * self.chunks + chunk % self.chunks

@@ -27,24 +27,24 @@ class StringCache(Generic[K, V]):
     """Values that `make` derives from texts, by a key of the texts; texts above `few` bytes are long. Thread-safe."""
 
     def __init__(self, make: Callable[[K], V], few: int = FEW_BYTES, room: int = ROOM) -> None:
-        self._make, self._few = make, few
-        self._kept: LruCache[K, tuple[V, int]] = LruCache(1 << 20, weigh=itemgetter(1), limit=room)
+        self._make, self._short_bytes = make, few
+        self._cache: LruCache[K, tuple[V, int]] = LruCache(1 << 20, weigh=itemgetter(1), limit=room)
         self._seen: LruCache[int, bool] = LruCache(_SEEN)
 
-    def of(self, key: K, size: int) -> V | None:
+    def get(self, key: K, size: int) -> V | None:
         """Returns the value derived from texts of `size` bytes; None for long texts that occur for the first time."""
         if size > MOST_BYTES:
             return None
-        found = self._kept.get(key)
+        found = self._cache.get(key)
         if found is not None:
             return found[0]
-        if size > self._few and not self._again(hash(key)):
+        if size > self._short_bytes and not self._has_occurred(hash(key)):
             return None
         made = self._make(key)
-        self._kept.put(key, (made, size))
+        self._cache.put(key, (made, size))
         return made
 
-    def _again(self, number: int) -> bool:
+    def _has_occurred(self, number: int) -> bool:
         """Returns whether a number has occurred before, and records it."""
         known = number in self._seen
         self._seen.put(number, True)

@@ -59,29 +59,29 @@ class Cluster:
         self.size = processes.count
         self.processes = processes
         with ThreadPoolExecutor(1) as beside:
-            begun = beside.submit(self._begun)
+            begun = beside.submit(self._launch)
             meanwhile()
-            self._fleet = begun.result()
-        self._client = self._fleet.client
+            self._launcher = begun.result()
+        self._client = self._launcher.client
         self._connections = Connections(self._client.connection_args)
-        self.shortcuts = FastPathPool()
-        self.bound = BuildCache()
+        self.fast_path_pool = FastPathPool()
+        self.build_cache = BuildCache()
         self._ready: dict[int, str] = {}
-        self._attended: dict[str, asyncio.Event] = {}
-        self._told: dict[str, Mapping[str, Any]] = {}
+        self._watched: dict[str, asyncio.Event] = {}
+        self._heartbeats: dict[str, Mapping[str, Any]] = {}
         self._plans: dict[str, set[bytes]] = {}
         self._numbers = itertools.count(1)
-        self._last = 0
+        self._last_statement = 0
         self._live: set[int] = set()
         self._unready: set[int] = set()
-        self._lost = 0.0
+        self._lost_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = threading.Lock()
         self._closed = False
         self.run(self._start()).result(START_SECONDS)
         reached("the workers answer")
 
-    def _begun(self) -> Launcher:
+    def _launch(self) -> Launcher:
         """Starts the processes and installs the plugins of nannies and workers."""
         processes = self.processes
         fleet = processes.start(processes.count)
@@ -107,9 +107,9 @@ class Cluster:
         """Runs a coroutine on the event loop, from that loop, without a waiter."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._over)
+        task.add_done_callback(self._log_failure)
 
-    def _over(self, task: asyncio.Task[Any]) -> None:
+    def _log_failure(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None and not self._closed:
             _LOG.error("work on the cluster failed", exc_info=task.exception())
@@ -124,7 +124,7 @@ class Cluster:
         ends = time.monotonic() + within
         while len(self._ready) < self.size:
             now = time.monotonic()
-            if self._ready and now > self._lost + _TAKEOVER_SECONDS:
+            if self._ready and now > self._lost_at + _TAKEOVER_SECONDS:
                 break
             if now > ends:
                 message = "the workers of the cluster are starting again"
@@ -133,15 +133,15 @@ class Cluster:
         ready = [self._ready[number] for number in sorted(self._ready)]
         return tuple(self._ready.get(number) or ready[number % len(ready)] for number in range(self.size))
 
-    def doors(self, peers: tuple[str, ...]) -> tuple[str, ...]:
+    def ucx_addresses(self, peers: tuple[str, ...]) -> tuple[str, ...]:
         """Returns the UCX addresses of the workers at some addresses; empty for those without."""
-        return tuple(self._told.get(peer, {}).get("door", "") for peer in peers)
+        return tuple(self._heartbeats.get(peer, {}).get("door", "") for peer in peers)
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
         """Returns a worker's reply. Raises OSError if the worker is lost."""
         return await self._connections.call(address, handler, **arguments)
 
-    def knows(self, address: str, digest: bytes) -> bool:
+    def mark_plan_sent(self, address: str, digest: bytes) -> bool:
         """Returns whether a worker has been sent a plan, and records it as sent."""
         plans = self._plans.setdefault(address, set())
         known = digest in plans
@@ -154,7 +154,7 @@ class Cluster:
         """Returns the number of a new statement; workers keep it until `end`."""
         number = next(self._numbers)  # threads begin statements outside the event loop
         self._live.add(number)
-        self._last = number
+        self._last_statement = number
         return number
 
     def end(self, statement: int) -> None:
@@ -174,7 +174,7 @@ class Cluster:
             async with asyncio.timeout(patience + SILENT_SECONDS):
                 busy = await self.call(peer, "gpudb_drop", statement=statement, patience=patience)
         except (OSError, TimeoutError):
-            self.doubt(peer)
+            self.suspect(peer)
         else:
             if busy:
                 _LOG.warning("the worker at %s computes on after its statement has ended: its process is ended", peer)
@@ -182,38 +182,38 @@ class Cluster:
 
     # ---------------------------------------------------------------------------------------- workers
 
-    def space(self) -> MemorySpace | None:
+    def memory_space(self) -> MemorySpace | None:
         """Returns the memory that every worker has; None before the first heartbeat."""
-        rooms = [told["room"] for told in self._told.values() if "room" in told]
+        rooms = [told["room"] for told in self._heartbeats.values() if "room" in told]
         return MemorySpace(*map(min, zip(*rooms, strict=True))) if rooms else None
 
-    def told(self) -> list[tuple[int, str, Mapping[str, Any]]]:
+    def heartbeats(self) -> list[tuple[int, str, Mapping[str, Any]]]:
         """Returns the number, the address and the last heartbeat of each ready worker."""
-        return [(number, address, self._told.get(address, {})) for number, address in sorted(self._ready.items())]
+        return [(number, address, self._heartbeats.get(address, {})) for number, address in sorted(self._ready.items())]
 
-    def doubt(self, address: str) -> None:
+    def suspect(self, address: str) -> None:
         """Marks a worker as suspect after a lost connection: it is not called until it answers."""
-        if self._gone(address) and address in self._attended:
-            self._attended[address].set()
+        if self._mark_unready(address) and address in self._watched:
+            self._watched[address].set()
 
-    def _gone(self, address: str) -> bool:
+    def _mark_unready(self, address: str) -> bool:
         for number, each in list(self._ready.items()):
             if each == address:
                 del self._ready[number]
-                self._lost = time.monotonic()
+                self._lost_at = time.monotonic()
                 return True
         return False
 
     async def restart(self, address: str) -> None:
         """Kills a worker's process; its nanny starts another."""
-        self._gone(address)
-        found = self._fleet.workers.get(address)
+        self._mark_unready(address)
+        found = self._launcher.workers.get(address)
         if found is not None:
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(SILENT_SECONDS):
                     await self.call(found.nanny, "gpudb_end", address=address)
 
-    async def _let_go(self, number: int) -> None:
+    async def _end_mapping_workers(self, number: int) -> None:
         """Restarts the workers that may map a lost worker's GPU memory, for which its successor then has no room.
 
         UCX unmaps it only as their processes end. Once, until that worker is ready.
@@ -221,27 +221,27 @@ class Cluster:
         if number in self._unready:
             return
         self._unready.add(number)
-        for address in [address for each, address, told in self.told() if each != number and told.get("door")]:
+        for address in [address for each, address, told in self.heartbeats() if each != number and told.get("door")]:
             _LOG.warning("the worker at %s may hold a lost worker's memory: its process is ended", address)
             await self.restart(address)
 
     async def _start(self) -> None:
-        self.spawn(self._attend())
+        self.spawn(self._supervise())
         while len(self._ready) < self.size:
             await asyncio.sleep(0.01)
 
-    async def _attend(self) -> None:
+    async def _supervise(self) -> None:
         """Starts to watch workers as they join."""
         looked = 0.0
         while True:
             whole = len(self._ready) == self.size
             if time.monotonic() > looked + (PING_SECONDS if whole else PING_SECONDS / 4):
-                await self._fleet.look()
+                await self._launcher.refresh()
                 looked = time.monotonic()
-            for address, found in self._fleet.workers.items():
-                if address not in self._attended:
-                    self._attended[address] = asyncio.Event()
-                    self.spawn(self._watch(found.number, address, self._attended[address]))
+            for address, found in self._launcher.workers.items():
+                if address not in self._watched:
+                    self._watched[address] = asyncio.Event()
+                    self.spawn(self._watch(found.number, address, self._watched[address]))
             await asyncio.sleep(0.1 if whole else 0.02)
 
     async def _watch(self, number: int, address: str, wake: asyncio.Event) -> None:
@@ -251,21 +251,21 @@ class Cluster:
         try:
             while failures < 2:
                 try:
-                    told = await self._sign(number, address, limit)
+                    told = await self._ping(number, address, limit)
                 except TimeoutError:
                     _LOG.warning("worker %s at %s is silent: its process is ended", number, address)
                     break
                 except OSError:
                     failures += 1
-                    self._gone(address)
+                    self._mark_unready(address)
                     await asyncio.sleep(0.05)
                     continue
                 if told is None:  # it answers once it has started: the plugin that installs the handlers has failed
                     _LOG.warning("worker %s at %s could not ready itself: its process is ended", number, address)
-                    await self._let_go(number)
+                    await self._end_mapping_workers(number)
                     break
                 failures, limit = 0, LATE_SECONDS
-                self._told[address] = told
+                self._heartbeats[address] = told
                 if told["stray"]:
                     _LOG.warning("worker %s computes on after its statement has ended: its process is ended", number)
                     break
@@ -276,22 +276,22 @@ class Cluster:
                     async with asyncio.timeout(PING_SECONDS):
                         await wake.wait()
         finally:
-            self._gone(address)
-            self._told.pop(address, None)
+            self._mark_unready(address)
+            self._heartbeats.pop(address, None)
             self._plans.pop(address, None)
             self._connections.forget(address)
-        while address in self._fleet.workers:
+        while address in self._launcher.workers:
             await self.restart(address)
             await asyncio.sleep(0.1)
-        self._attended.pop(address, None)
+        self._watched.pop(address, None)
 
-    async def _sign(self, number: int, address: str, limit: float) -> Any:
+    async def _ping(self, number: int, address: str, limit: float) -> Any:
         """Returns a worker's heartbeat.
 
         Raises OSError if the worker is lost, TimeoutError if its process is stopped, or silent for `limit` seconds.
         """
         began = time.monotonic()
-        known = {"upto": self._last, "live": sorted(self._live), "peers": list(self._attended)}
+        known = {"upto": self._last_statement, "live": sorted(self._live), "peers": list(self._watched)}
         ping = asyncio.ensure_future(self.call(address, "gpudb_ping", **known))
         try:
             while True:
@@ -301,14 +301,14 @@ class Cluster:
                     if SILENT_SECONDS < waited < limit == LATE_SECONDS:
                         _LOG.warning("worker %s gave no sign of life for %.1f s", number, waited)
                     return ping.result()
-                if waited >= limit or not await self._alive(address):
+                if waited >= limit or not await self._is_alive(address):
                     raise TimeoutError
         finally:
             ping.cancel()
 
-    async def _alive(self, address: str) -> bool:
+    async def _is_alive(self, address: str) -> bool:
         """Returns whether a worker's process is able to run, as its nanny sees it."""
-        found = self._fleet.workers.get(address)
+        found = self._launcher.workers.get(address)
         if found is None:
             return False
         try:
@@ -326,8 +326,8 @@ class Cluster:
                 return
             self._closed = True
             self.run(self._end_tasks()).result(5)
-            self.shortcuts.close()
-            self._fleet.close()
+            self.fast_path_pool.close()
+            self._launcher.close()
 
     async def _end_tasks(self) -> None:
         for task in list(self._tasks):

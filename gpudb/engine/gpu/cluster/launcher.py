@@ -55,7 +55,7 @@ class Launcher(Protocol):
     def workers(self) -> Mapping[str, WorkerInfo]:
         """The workers by address, as of the last `refresh`."""
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Updates the workers, and repairs what has failed."""
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class LocalLauncher:
         self.cluster = cluster
         # Workers on GPUs are named by them: by any indices, or by identifiers.
         self._numbers = {str(name): number for number, name in enumerate(cluster.worker_spec)}
-        self._mending: asyncio.Future[Any] | None = None
+        self._repair: asyncio.Future[Any] | None = None
         self.client: Any = Client(cluster, set_as_default=False, timeout=START_SECONDS)  # type: ignore[no-untyped-call]
 
     @property
@@ -81,14 +81,14 @@ class LocalLauncher:
         every = list(self.cluster.scheduler.workers.values())
         return {state.address: WorkerInfo(self._numbers[str(state.name)], state.nanny) for state in every}
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Replaces nannies that have given up: a worker that dies while it starts takes its nanny with it."""
         nannies = self.cluster.workers
         given_up = [name for name, nanny in nannies.items() if nanny.status.name in {"closed", "failed"}]
         for name in given_up:
             del nannies[name]
         if given_up:
-            self._mending = asyncio.ensure_future(self.cluster._correct_state())
+            self._repair = asyncio.ensure_future(self.cluster._correct_state())
 
     def close(self) -> None:
         """See `Launcher`."""
@@ -120,11 +120,11 @@ class JoinedLauncher:
             hint = "dask scheduler tells its address when it starts."
             raise GpudbError(message, hint=hint, condition="sqlclient_unable_to_establish_sqlconnection") from error
         try:
-            self._found: dict[str, WorkerInfo] = {}
+            self._workers: dict[str, WorkerInfo] = {}
             self._numbers: dict[str, int] = {}
             self.count = count or 0
-            self.memory = self._gathered(address, count)
-            self._checked()
+            self.memory = self._wait_for_workers(address, count)
+            self._check_versions()
             self._claim = Lock(_CLAIM, scheduler_rpc=self.client.scheduler, loop=self.client.loop)  # type: ignore[no-untyped-call]
             if not self._claim.acquire(timeout=CLAIM_SECONDS):  # type: ignore[no-untyped-call]
                 message = f'another server has the workers of the scheduler at "{address}"'
@@ -133,10 +133,10 @@ class JoinedLauncher:
             self.client.close(timeout=5)  # type: ignore[no-untyped-call]
             raise
 
-    def _gathered(self, address: str, count: int | None) -> int:
+    def _wait_for_workers(self, address: str, count: int | None) -> int:
         """Waits for the workers; returns the bytes of memory that each may use, 0 for no limit."""
         ends = time.monotonic() + START_SECONDS
-        while len(workers := self.client.sync(self._asked)) < (count or 1):
+        while len(workers := self.client.sync(self._query_scheduler)) < (count or 1):
             if time.monotonic() > ends:
                 message = f'{len(workers)} of {count or 1} workers have come to the scheduler at "{address}"'
                 raise SqlError.of("system_error", message, hint=f"Start them: dask worker {address}")
@@ -146,10 +146,10 @@ class JoinedLauncher:
             message = f"worker {alone[0]} runs without a nanny, which would start it again"
             raise SqlError.of("system_error", message, hint="Start it without --no-nanny.")
         self.count = count or len(workers)
-        self._seen(workers)
+        self._update(workers)
         return min(int(told["memory_limit"] or 0) for told in workers.values())
 
-    def _checked(self) -> None:
+    def _check_versions(self) -> None:
         """Raises 58000 if a worker lacks a package, or has another version of it."""
         versions = self.client.get_versions(packages=_SAME)
         ours = versions["client"]["packages"]
@@ -164,21 +164,21 @@ class JoinedLauncher:
     @property
     def workers(self) -> Mapping[str, WorkerInfo]:
         """See `Launcher`."""
-        return self._found
+        return self._workers
 
-    async def _asked(self) -> Mapping[str, Any]:
+    async def _query_scheduler(self) -> Mapping[str, Any]:
         async with asyncio.timeout(CONNECT_SECONDS):
             told: Mapping[str, Any] = (await self.client.scheduler.identity(n_workers=-1))["workers"]
             return told
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """See `Launcher`: while the scheduler does not answer, the workers are assumed unchanged."""
         try:
-            self._seen(await self._asked())
+            self._update(await self._query_scheduler())
         except (OSError, TimeoutError) as error:
             _LOG.warning("the scheduler does not answer: %s", error)
 
-    def _seen(self, workers: Mapping[str, Any]) -> None:
+    def _update(self, workers: Mapping[str, Any]) -> None:
         """Numbers workers; a new one takes the number of one that is gone, or none while all are there."""
         names = {str(told["name"]): address for address, told in workers.items()}
         for name in sorted(names.keys() - self._numbers.keys()):
@@ -187,7 +187,7 @@ class JoinedLauncher:
             if free:
                 self._numbers = {each: number for each, number in self._numbers.items() if number != free[0]}
                 self._numbers[name] = free[0]
-        self._found = {
+        self._workers = {
             address: WorkerInfo(self._numbers[name], workers[address]["nanny"])
             for name, address in names.items()
             if name in self._numbers

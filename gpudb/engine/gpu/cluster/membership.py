@@ -38,42 +38,42 @@ class Membership:
         self._cluster = cluster
         self.count = cluster.size
 
-    def addresses(self) -> list[Member]:
+    def list_addresses(self) -> list[Member]:
         """Returns the ready workers without calling them."""
         found = []
-        for number, address, _ in self._cluster.told():
+        for number, address, _ in self._cluster.heartbeats():
             host, _, port = address.partition("://")[2].rpartition(":")
             found.append(Member(number, host, int(port)))
         return found
 
-    def told(self) -> list[Member]:
+    def list_members(self) -> list[Member]:
         """Returns the ready workers with their devices and cached columns."""
-        return self._cluster.run(self._ask()).result()
+        return self._cluster.run(self._describe_all()).result()
 
-    async def _ask(self) -> list[Member]:
-        members = self.addresses()
-        by_number = {number: address for number, address, _ in self._cluster.told()}
-        answers = await asyncio.gather(*(self._one(by_number[each.number]) for each in members))
+    async def _describe_all(self) -> list[Member]:
+        members = self.list_addresses()
+        by_number = {number: address for number, address, _ in self._cluster.heartbeats()}
+        answers = await asyncio.gather(*(self._describe(by_number[each.number]) for each in members))
         return [
             replace(each, device=tuple(answer["device"]), held=tuple(CachedColumnInfo(*one) for one in answer["held"]))
             for each, answer in zip(members, answers, strict=True)
             if answer is not None
         ]
 
-    async def _one(self, address: str) -> dict[str, Any] | None:
+    async def _describe(self, address: str) -> dict[str, Any] | None:
         try:
             async with asyncio.timeout(SILENT_SECONDS):
-                answer: dict[str, Any] | None = await self._cluster.call(address, "gpudb_told")
+                answer: dict[str, Any] | None = await self._cluster.call(address, "gpudb_device_info")
                 return answer
         except (OSError, TimeoutError):
             return None
 
-    def hold(self, table: Table, action: CacheAction, cancel: Cancel) -> int:
+    def apply(self, table: Table, action: CacheAction, cancel: Cancel) -> int:
         """Loads, pins or evicts a table on every worker; returns the bytes on all of them.
 
         Raises 57P01 if a worker is lost meanwhile.
         """
-        work = self._cluster.run(self._hold(pickle.dumps(table), action))
+        work = self._cluster.run(self._apply_all(pickle.dumps(table), action))
         cancel.attach(work.cancel)
         try:
             return sum(work.result())
@@ -83,16 +83,16 @@ class Membership:
         finally:
             cancel.detach(work.cancel)
 
-    def let_go(self, table: Table) -> None:
+    def evict(self, table: Table) -> None:
         """Evicts a dropped table from every worker, without waiting."""
-        self._cluster.run(self._hold(pickle.dumps(table), "evict"))
+        self._cluster.run(self._apply_all(pickle.dumps(table), "evict"))
 
-    async def _hold(self, table: bytes, action: CacheAction) -> Sequence[int]:
+    async def _apply_all(self, table: bytes, action: CacheAction) -> Sequence[int]:
         peers = await self._cluster.peers()
-        calls = (self._held(address, table, share, action) for share, address in enumerate(peers))
+        calls = (self._apply(address, table, share, action) for share, address in enumerate(peers))
         return await asyncio.gather(*calls)
 
-    async def _held(self, address: str, table: bytes, share: int, action: CacheAction) -> int:
+    async def _apply(self, address: str, table: bytes, share: int, action: CacheAction) -> int:
         arguments = {"table": table, "index": share, "count": self.count, "action": action}
         try:
             answer = await self._cluster.call(address, "gpudb_hold", **arguments)

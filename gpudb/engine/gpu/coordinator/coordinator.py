@@ -108,15 +108,15 @@ class Execution:
         self._cluster = cluster
         self._admission = admission
         self.planned = planned
-        self._finer = finer
+        self._replan = finer
         self._cancel, self._session = request.cancel, request.settings.session
         self._node = request.settings.node
         self._parameters = encode_parameters(request)
         self._attempts = 0
-        self.tried: list[int] = []
+        self.failed_chunks: list[int] = []
         """The numbers of chunks for which memory was too small."""
-        self._full: OutOfMemory | None = None
-        self._whole = False
+        self._memory_error: OutOfMemory | None = None
+        self._in_full = False
         self._bound: tuple[int, ...] = ()
         self._closed = False
         self._statement = 0
@@ -126,46 +126,46 @@ class Execution:
 
     async def run(self) -> None:
         """Runs every stage once the statement is admitted; the first error ends it."""
-        async with self._admission.place(self.planned.cost, self._session, self._cancel):
+        async with self._admission.admit(self.planned.cost, self._session, self._cancel):
             while True:
                 self._attempts += 1
                 try:
-                    await self._attempt()
-                    if not self.held:
+                    await self._run_once()
+                    if not self.has_remote_rows:
                         self.end(forget=False)
                     return
                 except _Unbound:
                     self.end(forget=True)
-                    self._cluster.bound.forget(self.planned.digest, self._parameters, self._peers)
-                    self._whole = True
+                    self._cluster.build_cache.invalidate(self.planned.digest, self._parameters, self._peers)
+                    self._in_full = True
                     self._attempts -= 1
                 except _Lost as lost:
                     self.end(forget=True)
                     if self._attempts >= _ATTEMPTS:
                         raise _lost_worker() from lost
                 except OutOfMemory as error:
-                    await self._cut(error)
+                    await self._use_smaller_chunks(error)
 
-    async def _cut(self, error: OutOfMemory) -> None:
+    async def _use_smaller_chunks(self, error: OutOfMemory) -> None:
         """Plans the statement with smaller chunks; raises the error if there are none."""
         chunks = next_chunks(self.planned.chunks)
-        if isinstance(error, TooLarge) or error is self._full or chunks is None:
+        if isinstance(error, TooLarge) or error is self._memory_error or chunks is None:
             raise error
         if self._node is not None or self._measure:
             raise error
-        self._full = error
+        self._memory_error = error
         why = error.detail or error
         _LOG.warning("statement %s ran out of memory: it runs again in %s chunks: %s", self._statement, chunks, why)
-        self.tried.append(self.planned.chunks)
+        self.failed_chunks.append(self.planned.chunks)
         statement, self._statement = self._statement, 0
         await self._cluster.forget(statement, self._peers)
-        self.planned = await asyncio.to_thread(self._finer, chunks)
+        self.planned = await asyncio.to_thread(self._replan, chunks)
         self._attempts = 0
 
-    async def _attempt(self) -> None:
+    async def _run_once(self) -> None:
         self._cancel.waits_for = WAIT_EVENT
         try:
-            self._peers = await self._ready()
+            self._peers = await self._wait_for_peers()
             if self._node is not None:
                 self._peers = (self._peers[self._node],)
         finally:
@@ -174,37 +174,37 @@ class Execution:
         stages, chunks = self.planned.stages, self.planned.chunks
         count = len(self._peers) * chunks
         told = self.planned.digest, self._parameters, self._peers
-        self._bound = self._cluster.bound.of(*told) if count > chunks == 1 and not self._whole else ()
+        self._bound = self._cluster.build_cache.get(*told) if count > chunks == 1 and not self._in_full else ()
         shares: dict[str, list[int]] = {}
         for share in sorted({share for stage in stages for share in stage_partitions(stage, count)}):
             shares.setdefault(self._peers[share // chunks], []).append(share)
-        answers = await _all([self._ask(address, found) for address, found in shares.items()])
+        answers = await _all([self._run_on(address, found) for address, found in shares.items()])
         self.measured = {stage.number: StageMeasurements() for stage in stages}
         figures = [each for answer in answers for each in answer["measured"]]
         for number, share, *rest in sorted(figures, key=lambda each: tuple(each[:2])):
             self.measured[number].add(share // chunks, rest)
         if all(answer["again"] for answer in answers):
-            self._cluster.shortcuts.learn(self.planned.digest, self._parameters)
+            self._cluster.fast_path_pool.enable(self.planned.digest, self._parameters)
         if count > chunks == 1 and not self._bound:
-            self._cluster.bound.learn(*told, [answer["bound"] for answer in answers])
+            self._cluster.build_cache.record(*told, [answer["bound"] for answer in answers])
         self._results = {share: data for answer in answers for share, data in answer["results"]}
 
-    async def _ready(self) -> tuple[str, ...]:
+    async def _wait_for_peers(self) -> tuple[str, ...]:
         """Returns the addresses of the workers. If none returns, raises the error that took the last ones."""
         again = self._attempts > 1
         try:
             return await self._cluster.peers(RETRY_SECONDS if again else RETURN_SECONDS)
         except SqlError:
-            if self._full is not None:
-                raise self._full from None
+            if self._memory_error is not None:
+                raise self._memory_error from None
             if again:
                 raise _lost_worker() from None
             raise
 
-    async def _ask(self, address: str, shares: list[int]) -> dict[str, Any]:
+    async def _run_on(self, address: str, shares: list[int]) -> dict[str, Any]:
         """Returns a worker's reply for its partitions; raises the error that it contains."""
         planned = self.planned
-        known = self._cluster.knows(address, planned.digest)
+        known = self._cluster.mark_plan_sent(address, planned.digest)
         arguments: dict[str, Any] = {
             "statement": self._statement,
             "digest": planned.digest,
@@ -213,19 +213,19 @@ class Execution:
             "parameters": self._parameters,
             "short": planned.cost.short,
             "chunks": planned.chunks,
-            "doors": self._cluster.doors(self._peers),
+            "doors": self._cluster.ucx_addresses(self._peers),
             "measure": self._measure,
             "bound": self._bound,
         }
-        answer = await self._call(address, "gpudb_run", **arguments, stages=b"" if known else planned.sent)
+        answer = await self._call(address, "gpudb_run", **arguments, stages=b"" if known else planned.encoded_stages)
         if "unknown" in answer:
-            answer = await self._call(address, "gpudb_run", **arguments, stages=planned.sent)
+            answer = await self._call(address, "gpudb_run", **arguments, stages=planned.encoded_stages)
         if "error" in answer:
             raise pickle.loads(answer["error"])
         if "unbound" in answer:
             raise _Unbound
         if "lost" in answer:
-            self._cluster.doubt(self._peers[answer["lost"] // planned.chunks])
+            self._cluster.suspect(self._peers[answer["lost"] // planned.chunks])
         if "results" not in answer:
             raise _Lost
         return answer
@@ -234,13 +234,13 @@ class Execution:
         try:
             answer: dict[str, Any] | None = await self._cluster.call(address, handler, **arguments)
         except OSError as error:
-            self._cluster.doubt(address)
+            self._cluster.suspect(address)
             raise _Lost from error
         if answer is None:
             raise _Lost
         return answer
 
-    def given(self) -> list[bytes]:
+    def inline_batches(self) -> list[bytes]:
         """Returns the batches, in order of partitions, of a result that came with the replies (see
         `result_codec.encode_batch`).
         """
@@ -251,7 +251,7 @@ class Execution:
         sent = False
         while True:
             try:
-                async for chunk in self._chunks():
+                async for chunk in self._fetch_chunks():
                     sent = True
                     yield chunk
                 return
@@ -261,24 +261,24 @@ class Execution:
             self.end(forget=True)
             await self.run()
 
-    async def _chunks(self) -> AsyncGenerator[bytes]:
+    async def _fetch_chunks(self) -> AsyncGenerator[bytes]:
         for share, data in sorted(self._results.items()):
             if data is not None:
                 yield data
                 continue
-            coming: asyncio.Future[dict[str, Any]] = asyncio.ensure_future(self._chunk(share, 0))
+            coming: asyncio.Future[dict[str, Any]] = asyncio.ensure_future(self._fetch_chunk(share, 0))
             try:
                 while True:
                     answer = await coming
                     if answer["next"]:
-                        coming = asyncio.ensure_future(self._chunk(share, answer["next"]))
+                        coming = asyncio.ensure_future(self._fetch_chunk(share, answer["next"]))
                     yield answer["data"]
                     if not answer["next"]:
                         break
             finally:
                 coming.cancel()
 
-    async def _chunk(self, share: int, start: int) -> dict[str, Any]:
+    async def _fetch_chunk(self, share: int, start: int) -> dict[str, Any]:
         address = self._peers[share // self.planned.chunks]
         answer = await self._call(address, "gpudb_rows", statement=self._statement, share=share, start=start)
         if "gone" in answer:
@@ -286,7 +286,7 @@ class Execution:
         return answer
 
     @property
-    def held(self) -> bool:
+    def has_remote_rows(self) -> bool:
         """Whether workers hold rows of the result."""
         return any(data is None for data in self._results.values())
 

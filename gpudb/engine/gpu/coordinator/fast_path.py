@@ -28,29 +28,31 @@ class FastPath:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._shortcuts = cluster.shortcuts
+        self._pool = cluster.fast_path_pool
 
-    def told(self, planned: PhysicalPlan, request: Request) -> str:
+    def explain_eligibility(self, planned: PhysicalPlan, request: Request) -> str:
         """Returns whether the next run of a statement takes the fast path, and the reason if not."""
         if planned.chunks > 1:
             return "no: its rows go by in chunks"
-        if self._cluster.size > 1 and planned.scattered is None:
+        if self._cluster.size > 1 and planned.two_phase is None:
             return "no: what kernels give goes more than one way, or other rows change workers"
-        if self._shortcuts.knows(planned.digest, encode_parameters(request)):
+        if self._pool.is_enabled(planned.digest, encode_parameters(request)):
             return "yes"
         return "no: a part is none of a kernel that is bound, or gives many rows"
 
-    def rows(self, planned: PhysicalPlan, request: Request, parameters: bytes) -> pa.RecordBatch | None:
+    def try_run(self, planned: PhysicalPlan, request: Request, parameters: bytes) -> pa.RecordBatch | None:
         """Returns a statement's rows; None falls back to staged execution.
 
         Raises 57014 if the statement is cancelled.
         """
-        if planned.chunks > 1 or not self._shortcuts.knows(planned.digest, parameters):
+        if planned.chunks > 1 or not self._pool.is_enabled(planned.digest, parameters):
             return None
-        halves = planned.scattered if self._cluster.size > 1 else None
+        halves = planned.two_phase if self._cluster.size > 1 else None
         if self._cluster.size > 1 and halves is None:
             return None
-        ready = [(address, reachable_endpoint(told.get("entry", ()))) for _, address, told in self._cluster.told()]
+        ready = [
+            (address, reachable_endpoint(told.get("entry", ()))) for _, address, told in self._cluster.heartbeats()
+        ]
         entries = [entry for _, entry in ready if entry]
         # Partitions of a missing worker belong to another one, which has not bound them.
         if len(entries) < self._cluster.size:
@@ -58,7 +60,7 @@ class FastPath:
         cancel = request.cancel
         statement = self._cluster.begin()
         try:
-            made = self._rows(statement, entries, planned, halves, request, parameters)
+            made = self._request_rows(statement, entries, planned, halves, request, parameters)
         except Exception as error:
             _LOG.info("statement %s goes the usual way: %s", statement, error)
             made = None
@@ -69,10 +71,10 @@ class FastPath:
             self._cluster.loop.call_soon_threadsafe(lambda: self._cluster.spawn(self._cluster.forget(statement, peers)))
             cancel.check()
         if made is None:
-            self._shortcuts.unlearn(planned.digest, parameters)
+            self._pool.disable(planned.digest, parameters)
         return made
 
-    def _rows(
+    def _request_rows(
         self,
         statement: int,
         entries: Sequence[str],
@@ -83,18 +85,18 @@ class FastPath:
     ) -> pa.RecordBatch | None:
         shares = len(entries)
         asked = [FastPathRequest(statement, planned.digest, parameters, share, shares) for share in range(shares)]
-        answers = self._shortcuts.ask(entries, asked, request.cancel)
+        answers = self._pool.request(entries, asked, request.cancel)
         if answers is None:
             return None
         if halves is not None:
             parts = zip(*map(pickle.loads, answers), strict=True)
             received = {
-                part.number: list(map(decode_output, given)) for part, given in zip(halves.parts, parts, strict=True)
+                part.number: list(map(decode_output, given)) for part, given in zip(halves.first, parts, strict=True)
             }
             done = finish_phases(halves, received, request.parameters)
             if done is not None:
                 return done.batch
             # Statements alternate between the workers.
             one, rest = entries[statement % shares], asked[0]._replace(given=tuple(answers))
-            answers = self._shortcuts.ask([one], [rest], request.cancel, entries)
+            answers = self._pool.request([one], [rest], request.cancel, entries)
         return decode_batch(answers[0], planned.schema) if answers is not None else None

@@ -87,19 +87,19 @@ class CudfHeld:
         """See `ComputedFrame`."""
         return sum(own_bytes(column) for column in self.table.table.columns())
 
-    def frame(self) -> pl.DataFrame:
+    def to_polars(self) -> pl.DataFrame:
         """See `ComputedFrame`."""
         return to_host(self.table)
 
     @cached_property
     def _few(self) -> pl.DataFrame:
-        return self.frame()
+        return self.to_polars()
 
     def column(self, name: str) -> pl.Series:
         """See `ComputedFrame`."""
         return self._few[name] if self.rows <= FEW else to_host(self.table.select([name]))[name]
 
-    def arrays(self, name: str) -> DeviceColumn | None:
+    def device_column(self, name: str) -> DeviceColumn | None:
         """See `ComputedFrame`."""
         if self.rows <= FEW:
             return None
@@ -112,13 +112,13 @@ class CudfHeld:
             return narrow, valid
         return None
 
-    def coded(self, name: str) -> DictionaryColumn | None:
+    def dictionary_column(self, name: str) -> DictionaryColumn | None:
         """See `ComputedFrame`."""
         if self.rows <= FEW:
             return None
         return coded(self.table.column_map[name].obj)
 
-    def distinct(self, name: str) -> int:
+    def count_distinct(self, name: str) -> int:
         """See `ComputedFrame`."""
         if self.rows <= FEW:
             return self._few[name].n_unique()
@@ -126,22 +126,22 @@ class CudfHeld:
         nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
         return int(plc.reduce.distinct_count(column, nulls, nans, stream=current()))
 
-    def beside(self, columns: pl.DataFrame | ComputedFrame) -> CudfHeld:
+    def add_columns(self, columns: pl.DataFrame | ComputedFrame) -> CudfHeld:
         """See `ComputedFrame`."""
         if isinstance(columns, CudfHeld):
             more = columns.table
         else:
-            more = to_device(columns if isinstance(columns, pl.DataFrame) else columns.frame())
+            more = to_device(columns if isinstance(columns, pl.DataFrame) else columns.to_polars())
         names = set(more.column_names)
         every = [*(each for each in self.table.columns if each.name not in names), *more.columns]
         made = of([c.obj for c in every], [c.name for c in every], [c.dtype for c in every], self.rows)
         return CudfHeld(made, self._frames)
 
-    def largest(self, name: str) -> int | None:
+    def max_integer(self, name: str) -> int | None:
         """See `ComputedFrame`."""
         return self._reduced(name, plc.aggregation.max())
 
-    def least(self, name: str) -> int | None:
+    def min_integer(self, name: str) -> int | None:
         """See `ComputedFrame`."""
         return self._reduced(name, plc.aggregation.min())
 
@@ -152,7 +152,7 @@ class CudfHeld:
         found = plc.reduce.reduce(column, how, column.type(), stream=current()).to_py(stream=current())
         return None if found is None else int(found)
 
-    def narrow(self, name: str) -> bool:
+    def fits_int64(self, name: str) -> bool:
         """See `ComputedFrame`."""
         if not self.rows:
             return True
@@ -162,7 +162,7 @@ class CudfHeld:
         current()
         return are_narrow(column)
 
-    def nulls(self, name: str) -> int:
+    def null_count(self, name: str) -> int:
         """See `ComputedFrame`."""
         return int(self.table.column_map[name].obj.null_count())
 
@@ -191,7 +191,7 @@ class _Source:
 class CudfFrames:
     """The backend on this process's GPU; frames are complete when returned, so that any thread may read them."""
 
-    compares = False
+    prefilters_joins = False
 
     def __init__(self, blocks: BufferPool | None = None) -> None:
         """`blocks` is the pool of page-locked host memory to which rows are offloaded."""
@@ -201,7 +201,7 @@ class CudfFrames:
         self.shrink: Callable[[], None] = lambda: None
         """Evicts what can be read again."""
 
-    def enter(self, lane: Priority) -> None:
+    def set_priority(self, lane: Priority) -> None:
         """See `Backend`: each priority has its own stream."""
         enter(lane)
 
@@ -210,7 +210,7 @@ class CudfFrames:
         """Whether the calling thread is evaluating a frame with cudf-polars: then sources are read in place."""
         return self._told.evaluates
 
-    def held(self, lazy: pl.LazyFrame) -> CudfHeld:
+    def compute(self, lazy: pl.LazyFrame) -> CudfHeld:
         """See `Backend`; raises 53200 where GPU memory is too small."""
         refused: list[str] = []
         for flags in _TRIES:
@@ -229,13 +229,13 @@ class CudfFrames:
                 break
         self._told.reasons += refused
         try:
-            return self.given(collect(lazy))
+            return self.from_host(collect(lazy))
         except MemoryError as error:
             raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
 
     def _evaluated(self, node: Any) -> CudfHeld:
         """Evaluates a node; raises MemoryError where GPU memory is too small even after room was made."""
-        return CudfHeld(self.with_room(lambda: self._rows_of(node)), self)
+        return CudfHeld(self.retry_with_memory(lambda: self._rows_of(node)), self)
 
     def _rows_of(self, node: Any) -> Any:
         """Returns a node's result in the types that it declares."""
@@ -247,39 +247,43 @@ class CudfFrames:
             self._told.evaluates = False
             complete()  # after a failure, too: its sources may be freed now
 
-    def fetched(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
+    def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """See `Backend`."""
         self._told.reasons.append(why)
-        return self.held(lazy).frame()
+        return self.compute(lazy).to_polars()
 
-    def given(self, frame: pl.DataFrame) -> CudfHeld:
+    def from_host(self, frame: pl.DataFrame) -> CudfHeld:
         """See `Backend`; raises MemoryError where GPU memory is too small even after room was made."""
-        return CudfHeld(self.with_room(lambda: to_device(frame)), self)
+        return CudfHeld(self.retry_with_memory(lambda: to_device(frame)), self)
 
-    def first(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
+    def prefilter_top(
+        self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool
+    ) -> pl.LazyFrame:
         """See `Backend`: a GPU sorts all rows in less time than two requests to it take."""
         return lazy
 
-    def split(
+    def partition_by_hash(
         self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False
     ) -> list[ComputedFrame]:
         """See `Backend`."""
         if count == 1:
-            return [self.held(lazy)]
+            return [self.compute(lazy)]
         named = [key.alias(f"key{number}") for number, key in enumerate(keys)]
-        table = self.held(lazy.with_columns(named)).table
+        table = self.compute(lazy.with_columns(named)).table
         width = table.num_columns - len(keys)
         places = list(range(width, width + len(keys)))
         moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED, stream=current())
         return self._parts(table.columns[:width], moved.columns()[:width], [*starts[:count], table.num_rows], away)
 
-    def placed(self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False) -> list[ComputedFrame]:
+    def partition_by_number(
+        self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False
+    ) -> list[ComputedFrame]:
         """See `Backend`."""
-        table = self.held(lazy).table
+        table = self.compute(lazy).table
         places = _cast(table.column_map[place].obj, _SMALL)
         return self._by_place(table, places, [place], count, away)
 
-    def ranged(
+    def partition_by_range(
         self,
         lazy: pl.LazyFrame,
         ends: pl.DataFrame,
@@ -290,7 +294,7 @@ class CudfFrames:
         away: bool = False,
     ) -> list[ComputedFrame]:
         """See `Backend`."""
-        table, names = self.held(lazy).table, ends.columns
+        table, names = self.compute(lazy).table, ends.columns
         edges = plc.Table([each.obj for each in to_device(ends).columns])
         keys = plc.Table([table.column_map[name].obj for name in names])
         nulls_last = [not key.nulls_first for key in order]
@@ -330,7 +334,7 @@ class CudfFrames:
         cut = plc.copying.slice(kept, [edge for run in runs for edge in run], stream=current())
         return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in cut]
 
-    def repeated(self, rows: ComputedFrame, times: str, number: str) -> CudfHeld:
+    def repeat_rows(self, rows: ComputedFrame, times: str, number: str) -> CudfHeld:
         """See `Backend`."""
         assert isinstance(rows, CudfHeld)
         table = rows.table
@@ -346,21 +350,21 @@ class CudfFrames:
         return CudfHeld(of([*columns, numbers], names, kinds, repeated.num_rows()), self)
 
     @property
-    def puts_away(self) -> bool:
+    def can_offload(self) -> bool:
         """See `Backend`."""
-        return self._blocks is not None and self._blocks.room > 0
+        return self._blocks is not None and self._blocks.available > 0
 
-    def put_away(self, rows: ComputedFrame) -> Offloaded | None:
+    def offload(self, rows: ComputedFrame) -> Offloaded | None:
         """See `Backend`."""
         blocks = self._blocks
-        if blocks is None or not isinstance(rows, CudfHeld) or not rows.rows or rows.bytes > blocks.room:
+        if blocks is None or not isinstance(rows, CudfHeld) or not rows.rows or rows.bytes > blocks.available:
             return None
         try:
             return put(rows.table, blocks)
         except (MemoryError, *_REFUSED):
             return None
 
-    def back(self, parts: Sequence[ComputedFrame | Offloaded]) -> CudfHeld | None:
+    def reload(self, parts: Sequence[ComputedFrame | Offloaded]) -> CudfHeld | None:
         """See `Backend`; None as well for what must be concatenated on the host."""
         if not any(isinstance(each, Locked) for each in parts):
             return None
@@ -373,18 +377,18 @@ class CudfFrames:
                 complete()
 
         try:
-            return CudfHeld(self.with_room(work), self)
+            return CudfHeld(self.retry_with_memory(work), self)
         except (MemoryError, OverflowError, *_REFUSED):
             return None
 
-    def make_room(self) -> None:
+    def free_memory(self) -> None:
         """See `Backend`."""
         self.shrink()
         self._settle()
 
-    def with_room(self, work: Callable[[], _T]) -> _T:
+    def retry_with_memory(self, work: Callable[[], _T]) -> _T:
         """See `Backend`: memory that other threads have freed is available once their streams are complete."""
-        for wait in (self._settle, self.make_room):
+        for wait in (self._settle, self.free_memory):
             try:
                 return work()
             except (MemoryError, RuntimeError) as error:
@@ -403,11 +407,11 @@ class CudfFrames:
         gc.collect()
         complete_all()
 
-    def last(self, last: bool) -> None:
+    def set_final_attempt(self, last: bool) -> None:
         """See `Backend`."""
         self._told.last = last
 
-    def on_host(self) -> tuple[str, ...]:
+    def take_host_steps(self) -> tuple[str, ...]:
         """See `Backend`."""
         told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
         return told

@@ -21,13 +21,13 @@ class Contiguous:
     def __init__(self, frames: CudfFrames) -> None:
         self._frames = frames
         mapped = Mapped()
-        self.place, self.copied, self.let_go = mapped.place, mapped.copied, mapped.let_go
+        self.locate, self.copy_from, self.unmap = mapped.locate, mapped.copy_from, mapped.unmap
 
-    def enter(self) -> None:
+    def prepare_thread(self) -> None:
         """See `BufferPacker`: UCX uses the CUDA context that is current in its thread."""
         runtime.cudaSetDevice(0)
 
-    def packed(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
+    def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
         """See `BufferPacker`; raises MemoryError where memory is too small for the copy."""
         if not isinstance(held, CudfHeld) or held.bytes < limits.FEW_BYTES:
             return None
@@ -35,7 +35,7 @@ class Contiguous:
         complete()
         return pickle.dumps(layout), buffer
 
-    def unpacked(self, facts: bytes, buffer: Any) -> CudfHeld:
+    def unpack(self, facts: bytes, buffer: Any) -> CudfHeld:
         """See `BufferPacker`."""
         layout: Layout = pickle.loads(facts)
         return CudfHeld(layout.frame(buffer), self._frames)

@@ -36,7 +36,7 @@ class Mapped:
         self._changed = Condition()
         self._peers: dict[str, _Peer] = {}
 
-    def place(self, buffer: Any) -> IpcHandle | None:
+    def locate(self, buffer: Any) -> IpcHandle | None:
         """Returns a handle to a buffer of this process; None for memory that the driver cannot share."""
         failed, base, _ = driver.cuMemGetAddressRange(driver.CUdeviceptr(buffer.ptr))
         if failed:
@@ -47,7 +47,7 @@ class Mapped:
             return None
         return IpcHandle(ctypes.string_at(handle.getPtr(), _HANDLE_BYTES), buffer.ptr - int(base), buffer.size)
 
-    def copied(self, peer: str, place: IpcHandle) -> Any:
+    def copy_from(self, peer: str, place: IpcHandle) -> Any:
         """Copies a peer's buffer into this process's memory, and waits for the copy.
 
         Raises OSError where it cannot be mapped, MemoryError where memory is too small.
@@ -78,7 +78,7 @@ class Mapped:
                 found.readers -= 1
                 self._changed.notify_all()
 
-    def let_go(self, peers: Collection[str]) -> None:
+    def unmap(self, peers: Collection[str]) -> None:
         """Unmaps the memory of some peers, after copies from it have ended."""
         with self._changed:
             gone = [self._peers.pop(each) for each in peers if each in self._peers]

@@ -39,7 +39,7 @@ class Locked(Offloaded):
         self.size = size
 
     def __del__(self) -> None:
-        self._blocks.give(self._found)
+        self._blocks.release(self._found)
 
     def copy(self, buffer: int, *, back: bool = False) -> None:
         """Starts to copy between the blocks and a GPU buffer of the same size, on the calling thread's stream.
@@ -71,7 +71,7 @@ def put(frame: Any, blocks: BufferPool) -> Locked | None:
     """Offloads a frame to blocks; None where there are too few. Raises MemoryError where the GPU cannot pack it."""
     # Not in chunks: libcudf gives chunks of lists the null counts of the whole column.
     layout, buffer = Layout.packed(frame)
-    found = blocks.take(-(-buffer.size // BLOCK_BYTES))
+    found = blocks.acquire(-(-buffer.size // BLOCK_BYTES))
     if found is None:
         return None
     made = Locked(blocks, found, buffer.size, layout)

@@ -98,31 +98,31 @@ class ExchangeBuffers:
 
     def __init__(self, frames: Sequence[ComputedFrame | Offloaded], takers: Sequence[int]) -> None:
         self._frames: list[ComputedFrame | Offloaded | None] = list(frames)
-        self._left = Counter(map(self._place, takers))
+        self._pending = Counter(map(self._place, takers))
         for place in range(len(self._frames)):
-            self._freed(place)
+            self._free_if_read(place)
 
     def _place(self, taker: int) -> int:
         return taker if len(self._frames) > 1 else 0
 
-    def _freed(self, place: int) -> None:
-        if not self._left[place]:
+    def _free_if_read(self, place: int) -> None:
+        if not self._pending[place]:
             self._frames[place] = None
-            del self._left[place]
+            del self._pending[place]
 
     def take(self, taker: int) -> ComputedFrame | Offloaded:
         """Returns a consumer's rows, and frees them after the last consumer."""
         place = self._place(taker)
         frame = self._frames[place]
         assert frame is not None
-        self._left[place] -= 1
-        self._freed(place)
+        self._pending[place] -= 1
+        self._free_if_read(place)
         return frame
 
     @property
-    def read(self) -> bool:
+    def is_read(self) -> bool:
         """Whether every consumer has taken its rows."""
-        return not self._left
+        return not self._pending
 
 
 class ResultBuffer:
@@ -134,7 +134,7 @@ class ResultBuffer:
         self._frame: pl.DataFrame | None = frame if file is None else None
         self._rows = frame.height
         self._step = max(1, min(_CHUNK_ROWS, CHUNK_BYTES * frame.height // max(size, 1)))
-        self._room, self._size, self._file = room, size if file is None else 0, file
+        self._store, self._size, self._file = room, size if file is None else 0, file
         starts = range(0, frame.height, self._step)
         self._chunks = [] if file is None else [file.write(frame.slice(start, self._step)) for start in starts]
 
@@ -147,16 +147,16 @@ class ResultBuffer:
             rows = decode_frame(self._chunks[start // self._step].data())
         return rows, after if after < self._rows else 0
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Frees the rows; idempotent."""
         self._frame = None
-        self._room.free(self._size)
+        self._store.release(self._size)
         self._size = 0
         if self._file is not None:
             self._file.close()
 
     def __del__(self) -> None:
-        self.end()
+        self.close()
 
 
 class ResultStore:
@@ -168,7 +168,7 @@ class ResultStore:
         self._lock = threading.Lock()
         self.bytes = 0
 
-    def keep(self, frame: pl.DataFrame) -> ResultBuffer:
+    def store(self, frame: pl.DataFrame) -> ResultBuffer:
         """Stores a partition of a result, in a file if memory is full."""
         size = int(frame.estimated_size())
         with self._lock:
@@ -176,7 +176,7 @@ class ResultStore:
             self.bytes += size if fits else 0
         return ResultBuffer(frame, self, size, None if fits else SpillFile(self._folder))
 
-    def free(self, size: int) -> None:
+    def release(self, size: int) -> None:
         """Releases `size` bytes."""
         with self._lock:
             self.bytes -= size
@@ -184,7 +184,7 @@ class ResultStore:
 
 def concat_on_host(parts: Sequence[ComputedFrame | Offloaded]) -> pl.DataFrame:
     """Concatenates parts on the host. Raises ValueError if a file of them is closed."""
-    frames = [decode_frame(each.data()) if isinstance(each, Offloaded) else each.frame() for each in parts]
+    frames = [decode_frame(each.data()) if isinstance(each, Offloaded) else each.to_polars() for each in parts]
     # Rechunked: a GPU would receive and concatenate each chunk.
     return pl.concat([each for each in frames if each.height] or frames[:1], rechunk=True)
 

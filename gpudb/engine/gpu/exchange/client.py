@@ -30,22 +30,22 @@ LARGE_BYTES = 2**20
 class BufferPacker(Protocol):
     """Packs frames of GPU memory into one buffer each."""
 
-    def enter(self) -> None:
+    def prepare_thread(self) -> None:
         """Prepares the calling thread for sending and receiving buffers."""
 
-    def packed(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
+    def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
         """Returns a buffer and the metadata that decodes it; None for rows that are better sent from the host."""
 
-    def unpacked(self, facts: bytes, buffer: Any) -> ComputedFrame:
+    def unpack(self, facts: bytes, buffer: Any) -> ComputedFrame:
         """Returns the frame that a buffer holds, without a copy."""
 
-    def place(self, buffer: Any) -> IpcHandle | None:
+    def locate(self, buffer: Any) -> IpcHandle | None:
         """Returns the position of a buffer for other processes of this host; None if they cannot map it."""
 
-    def copied(self, peer: str, place: IpcHandle) -> Any:
+    def copy_from(self, peer: str, place: IpcHandle) -> Any:
         """Returns a copy of a buffer in a peer's GPU memory. Raises OSError if the memory cannot be mapped."""
 
-    def let_go(self, peers: Collection[str]) -> None:
+    def unmap(self, peers: Collection[str]) -> None:
         """Unmaps the memory of some peers."""
 
 
@@ -55,44 +55,44 @@ class ExchangeClient:
     def __init__(self, worker: Any, frames: Backend, packer: BufferPacker | None) -> None:
         self._worker, self._frames, self._packer = worker, frames, packer
         self._connections = Connections(worker.connection_args)
-        self._doors: dict[str, str] = {}
-        self._door: UcxServer | None = None
-        self._far: set[str] = set()
+        self._ucx_addresses: dict[str, str] = {}
+        self._ucx: UcxServer | None = None
+        self._unmappable: set[str] = set()
         """Workers on this host whose memory could not be mapped."""
-        self._read: set[str] = set()
+        self._mapped: set[str] = set()
         """Workers whose memory has been mapped."""
-        self._letting_go: asyncio.Future[None] | None = None
+        self._unmapping: asyncio.Future[None] | None = None
 
     @property
-    def door(self) -> str:
+    def ucx_address(self) -> str:
         """The address of this worker's UCX server; empty if it has none."""
-        return self._door.address if self._door is not None else ""
+        return self._ucx.address if self._ucx is not None else ""
 
-    async def open(self, give: BufferHandler, protocol: str = "ucx") -> asyncio.AbstractEventLoop | None:
+    async def start_server(self, give: BufferHandler, protocol: str = "ucx") -> asyncio.AbstractEventLoop | None:
         """Starts the UCX server, at which `give` answers; returns its event loop, None if it cannot start."""
         from distributed.comm.addressing import get_address_host
 
         assert self._packer is not None
-        door = UcxServer(self._worker.connection_args, give, self._packer.enter, protocol)
+        door = UcxServer(self._worker.connection_args, give, self._packer.prepare_thread, protocol)
         try:
-            await door.open(get_address_host(self._worker.address))
+            await door.start(get_address_host(self._worker.address))
         except Exception as error:
             _LOG.warning("rows go through the host's memory, since UCX cannot be had: %s", error)
             return None
-        self._door = door
+        self._ucx = door
         return door.loop
 
     def close(self) -> None:
         """Closes the UCX server."""
-        if self._door is not None:
-            self._door.close()
+        if self._ucx is not None:
+            self._ucx.close()
 
-    def learn(self, peers: Sequence[str], doors: Sequence[str]) -> None:
+    def set_peers(self, peers: Sequence[str], doors: Sequence[str]) -> None:
         """Sets the UCX addresses of other workers, by their addresses."""
-        every = zip(peers, doors, strict=True) if self.door and doors else ()
-        self._doors = {peer: door for peer, door in every if door}
+        every = zip(peers, doors, strict=True) if self.ucx_address and doors else ()
+        self._ucx_addresses = {peer: door for peer, door in every if door}
 
-    async def sent(
+    async def encode(
         self, parts: Sequence[ComputedFrame | Offloaded], *, by_door: bool, near: bool = False
     ) -> bytes | BufferReply:
         """Encodes rows for another worker, as a buffer if the worker can fetch it by UCX.
@@ -105,15 +105,15 @@ class ExchangeClient:
         if isinstance(held, Offloaded):
             return await asyncio.to_thread(held.data)
         if by_door and self._packer is not None:
-            packed = await asyncio.to_thread(self._packed, self._packer, held, near)
+            packed = await asyncio.to_thread(self._pack, self._packer, held, near)
             if packed is not None:
                 return packed
         if held.bytes < LARGE_BYTES and isinstance(held, HostFrame):
-            return encode_frame(held.frame())
+            return encode_frame(held.to_polars())
         # Work on the GPU may delay the copy.
-        return await asyncio.to_thread(lambda: encode_frame(held.frame()))
+        return await asyncio.to_thread(lambda: encode_frame(held.to_polars()))
 
-    async def kept(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame:
+    async def merge_local(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame:
         """Returns rows that stay on this worker, in the backend's memory. Raises ValueError if a spill file is closed.
 
         MemoryError where the GPU has no room for them.
@@ -121,50 +121,50 @@ class ExchangeClient:
         held, *more = parts
         if more or isinstance(held, Offloaded):
             return await asyncio.to_thread(
-                lambda: self._frames.back(parts) or self._frames.given(concat_on_host(parts))
+                lambda: self._frames.reload(parts) or self._frames.from_host(concat_on_host(parts))
             )
         return held
 
-    def _packed(self, packer: BufferPacker, held: ComputedFrame, near: bool) -> BufferReply | None:
-        found = self._frames.with_room(lambda: packer.packed(held))
+    def _pack(self, packer: BufferPacker, held: ComputedFrame, near: bool) -> BufferReply | None:
+        found = self._frames.retry_with_memory(lambda: packer.pack(held))
         if found is None:
             return None
         answer, buffer = found
-        return BufferReply(answer, buffer, packer.place(buffer) if near else None)
+        return BufferReply(answer, buffer, packer.locate(buffer) if near else None)
 
-    def keep_only(self, peers: Sequence[str]) -> None:
+    def retain_peers(self, peers: Sequence[str]) -> None:
         """Drops what is known of workers other than `peers`, and starts to unmap their memory."""
-        self._far.intersection_update(peers)
-        gone = self._read.difference(peers)
+        self._unmappable.intersection_update(peers)
+        gone = self._mapped.difference(peers)
         if gone and self._packer is not None:
-            self._read -= gone
-            self._letting_go = asyncio.ensure_future(asyncio.to_thread(self._packer.let_go, gone))
+            self._mapped -= gone
+            self._unmapping = asyncio.ensure_future(asyncio.to_thread(self._packer.unmap, gone))
 
     def _is_near(self, address: str) -> bool:
         from distributed.comm.addressing import get_address_host
 
-        return address not in self._far and get_address_host(address) == get_address_host(self._worker.address)
+        return address not in self._unmappable and get_address_host(address) == get_address_host(self._worker.address)
 
-    async def _copied(self, address: str, place: IpcHandle) -> Any | None:
+    async def _copy_from(self, address: str, place: IpcHandle) -> Any | None:
         """Copies a buffer from another worker's memory; None if it cannot be mapped.
 
         Raises 53200 if this GPU has no room.
         """
         assert self._packer is not None
-        self._read.add(address)
+        self._mapped.add(address)
         try:
-            copy = partial(self._packer.copied, address, place)
-            return await asyncio.to_thread(self._frames.with_room, copy)
+            copy = partial(self._packer.copy_from, address, place)
+            return await asyncio.to_thread(self._frames.retry_with_memory, copy)
         except MemoryError as error:
             raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
         except OSError as error:
             _LOG.warning("rows of %s come over UCX, since its memory cannot be read: %s", address, error)
-            self._far.add(address)
+            self._unmappable.add(address)
             return None
 
-    async def _given(self, address: str, **wanted: object) -> bytes | BufferReply:
+    async def _request(self, address: str, **wanted: object) -> bytes | BufferReply:
         """Returns another worker's reply over the fastest transport; empty if the statement has ended there."""
-        door, there = self._door, self._doors.get(address)
+        door, there = self._ucx, self._ucx_addresses.get(address)
         ways = {"by_door": there is not None, "near": there is not None and self._is_near(address)}
         data = await self._connections.call(address, "gpudb_part", **wanted, **ways)
         if not isinstance(data, PendingBuffer):
@@ -172,21 +172,21 @@ class ExchangeClient:
         assert door is not None
         assert there is not None
         waits = {"statement": wanted["statement"], "number": data.number}
-        buffer = await self._copied(address, data.place) if data.place is not None else None
+        buffer = await self._copy_from(address, data.place) if data.place is not None else None
         if buffer is None:
-            found: bytes | BufferReply = await door.call(there, "gpudb_at_door", **waits)
+            found: bytes | BufferReply = await door.call(there, "gpudb_fetch_buffer", **waits)
             return found
         # If the rows are gone, the copy may hold other bytes.
         lay = await self._connections.call(address, "gpudb_copied", **waits)
         return BufferReply(data.answer, buffer) if lay else b""
 
-    async def fetched(self, address: str, **wanted: object) -> ComputedFrame | None:
+    async def fetch(self, address: str, **wanted: object) -> ComputedFrame | None:
         """Fetches rows from another worker's handler `gpudb_part`; None if the statement has ended there.
 
         Raises OSError if the worker is lost, 53200 if this worker's GPU has no room.
         """
         try:
-            data = await self._given(address, **wanted)
+            data = await self._request(address, **wanted)
         except OSError as error:
             if isinstance(error.__cause__, MemoryError):
                 raise OutOfMemory("out of GPU memory", detail=str(error.__cause__)[:200]) from error
@@ -196,9 +196,9 @@ class ExchangeClient:
             return None
         if isinstance(data, BufferReply):
             assert self._packer is not None
-            return await asyncio.to_thread(self._packer.unpacked, data.answer, data.buffer)
+            return await asyncio.to_thread(self._packer.unpack, data.answer, data.buffer)
         if len(data) < limits.FEW_BYTES:
             return HostFrame(decode_frame(data))
         if self._packer is not None or len(data) >= LARGE_BYTES:
-            return await asyncio.to_thread(lambda: self._frames.given(decode_frame(data)))
-        return self._frames.given(decode_frame(data))
+            return await asyncio.to_thread(lambda: self._frames.from_host(decode_frame(data)))
+        return self._frames.from_host(decode_frame(data))

@@ -82,7 +82,7 @@ def decode_states(data: EncodedStates) -> DecodedStates:
 
 def _dictionary(texts: bytes) -> Dictionary:
     """Returns the cached dictionary of texts, with its derived sort order and Arrow form."""
-    return _KEPT.of(texts, len(texts)) or Dictionary(_listed(texts))
+    return _KEPT.get(texts, len(texts)) or Dictionary(_listed(texts))
 
 
 def _listed(texts: bytes) -> pl.Series:

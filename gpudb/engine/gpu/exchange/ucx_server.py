@@ -38,7 +38,7 @@ class UcxServer:
     def __init__(
         self, arguments: dict[str, Any], give: BufferHandler, enter: Callable[[], None], protocol: str = "ucx"
     ) -> None:
-        self._arguments, self._give, self._enter, self._protocol = arguments, give, enter, protocol
+        self._arguments, self._handler, self._prepare_thread, self._protocol = arguments, give, enter, protocol
         self._home = asyncio.get_running_loop()
         self.loop = asyncio.new_event_loop()
         """The server's event loop."""
@@ -50,39 +50,41 @@ class UcxServer:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
 
-    async def open(self, host: str) -> None:
+    async def start(self, host: str) -> None:
         """Starts the server on a host's address. Raises UCX's error where it is unavailable."""
         self.thread.start()
         async with asyncio.timeout(OPEN_SECONDS):
-            self.address = await self._there(self._listen(host))
+            self.address = await self._run_there(self._listen(host))
 
     async def _listen(self, host: str) -> str:
         from distributed.core import Server
 
         for name, value in _WAITING.items():
             os.environ.setdefault(name, value)
-        self._enter()
+        self._prepare_thread()
         self._connections = Connections(self._arguments, CONNECT_SECONDS)
         made: Any = Server
         self._server = made(
-            {"gpudb_at_door": wrap_handler(self._at_door)}, connection_args=self._arguments, needs_workdir=False
+            {"gpudb_fetch_buffer": wrap_handler(self._answer_fetch)},
+            connection_args=self._arguments,
+            needs_workdir=False,
         )
         await self._server.listen(f"{self._protocol}://{host}:0", allow_offload=False)
         return str(self._server.listeners[-1].contact_address)
 
-    async def _at_door(self, **wanted: object) -> bytes | BufferReply:
+    async def _answer_fetch(self, **wanted: object) -> bytes | BufferReply:
         """Handles a fetch by another worker."""
 
         async def given() -> bytes | BufferReply:
-            return await self._give(**wanted)
+            return await self._handler(**wanted)
 
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(given(), self._home))
 
     async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
         """Returns the reply of another worker's UCX server. Raises OSError if the worker is lost."""
-        return await self._there(self._connections.call(address, handler, **arguments))
+        return await self._run_there(self._connections.call(address, handler, **arguments))
 
-    async def _there(self, work: Coroutine[Any, Any, _T]) -> _T:
+    async def _run_there(self, work: Coroutine[Any, Any, _T]) -> _T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
 
     def close(self) -> None:

@@ -25,22 +25,22 @@ class FastPathPool:
 
     def __init__(self) -> None:
         self._idle: dict[str, list[socket.socket]] = {}
-        self._known: LruCache[tuple[bytes, bytes], bool] = LruCache(4096)
+        self._enabled: LruCache[tuple[bytes, bytes], bool] = LruCache(4096)
         self._lock = threading.Lock()
 
-    def learn(self, digest: bytes, parameters: bytes) -> None:
+    def enable(self, digest: bytes, parameters: bytes) -> None:
         """Records that the workers can answer a statement on the fast path."""
-        self._known.put((digest, parameters), True)
+        self._enabled.put((digest, parameters), True)
 
-    def knows(self, digest: bytes, parameters: bytes) -> bool:
+    def is_enabled(self, digest: bytes, parameters: bytes) -> bool:
         """Returns whether the workers can answer a statement on the fast path."""
-        return (digest, parameters) in self._known
+        return (digest, parameters) in self._enabled
 
-    def unlearn(self, digest: bytes, parameters: bytes) -> None:
+    def disable(self, digest: bytes, parameters: bytes) -> None:
         """Removes a statement that a worker has declined."""
-        self._known.pop((digest, parameters))
+        self._enabled.pop((digest, parameters))
 
-    def ask(
+    def request(
         self, entries: Sequence[str], questions: Sequence[FastPathRequest], cancel: Cancel, others: Sequence[str] = ()
     ) -> list[bytes] | None:
         """Returns the workers' replies; None if one declines or is lost, or the statement is cancelled.
@@ -58,7 +58,7 @@ class FastPathPool:
         answers: list[bytes | None] = []
         try:
             for entry in entries:
-                asked.append(self._connected(entry, (*entries, *others)))
+                asked.append(self._connection(entry, (*entries, *others)))
             cancel.attach(interrupt)
             for connection, question in zip(asked, questions, strict=True):
                 send(connection, pickle.dumps(tuple(question)))
@@ -81,7 +81,7 @@ class FastPathPool:
                 self._idle.setdefault(entry, []).append(connection)
         return found if all(found) else None
 
-    def _connected(self, entry: str, entries: Sequence[str]) -> socket.socket:
+    def _connection(self, entry: str, entries: Sequence[str]) -> socket.socket:
         """Returns a connection to one of the servers `entries`; closes idle connections to all other servers."""
         with self._lock:
             idle = self._idle.get(entry)

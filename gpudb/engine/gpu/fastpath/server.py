@@ -60,16 +60,16 @@ class FastPathServer:
     """A worker's server, with a thread for each connection; `host` is the address for other hosts, if any."""
 
     def __init__(self, folder: Path, answer: RequestHandler, host: str = "") -> None:
-        self._answer = answer
-        self._word = secrets.token_bytes(_WORD)
+        self._handler = answer
+        self._token = secrets.token_bytes(_WORD)
         self._sockets: list[socket.socket] = []
-        self.places: tuple[str, ...] = ()
+        self.endpoints: tuple[str, ...] = ()
         """Its endpoints: a path, empty if the path is too long, and the TCP endpoint for other hosts, if any."""
-        self.places = (self._file(folder / "entry"), *(self._port(host) if host else []))
+        self.endpoints = (self._listen_on_file(folder / "entry"), *(self._listen_on_port(host) if host else []))
         for each in self._sockets:
-            threading.Thread(target=self._opened, args=(each,), name="entry", daemon=True).start()
+            threading.Thread(target=self._accept, args=(each,), name="entry", daemon=True).start()
 
-    def _file(self, path: Path) -> str:
+    def _listen_on_file(self, path: Path) -> str:
         made = socket.socket(socket.AF_UNIX)
         try:
             made.bind(str(path))
@@ -80,7 +80,7 @@ class FastPathServer:
         self._sockets.append(made)
         return str(path)
 
-    def _port(self, host: str) -> list[str]:
+    def _listen_on_port(self, host: str) -> list[str]:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             made = socket.create_server((host, 0), family=family, backlog=_WAITING)
@@ -88,7 +88,7 @@ class FastPathServer:
             _LOG.warning("statements from other hosts go the usual way: %s", error)
             return []
         self._sockets.append(made)
-        return [f"{_TCP}{host}:{made.getsockname()[1]}/{self._word.hex()}"]
+        return [f"{_TCP}{host}:{made.getsockname()[1]}/{self._token.hex()}"]
 
     def close(self) -> None:
         """Stops accepting connections."""
@@ -97,29 +97,29 @@ class FastPathServer:
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
 
-    def _opened(self, listening: socket.socket) -> None:
+    def _accept(self, listening: socket.socket) -> None:
         while True:
             try:
                 connection, _ = listening.accept()
             except OSError:  # closed
                 return
-            threading.Thread(target=self._answering, args=(connection,), name="at once", daemon=True).start()
+            threading.Thread(target=self._serve, args=(connection,), name="at once", daemon=True).start()
 
-    def _answering(self, connection: socket.socket) -> None:
+    def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
-            if connection.family != socket.AF_UNIX and not self._is_told(connection):
+            if connection.family != socket.AF_UNIX and not self._has_token(connection):
                 return
             while (question := receive(connection)) is not None:
-                send(connection, self._answer(FastPathRequest(*pickle.loads(question))) or b"")
+                send(connection, self._handler(FastPathRequest(*pickle.loads(question))) or b"")
 
-    def _is_told(self, connection: socket.socket) -> bool:
+    def _has_token(self, connection: socket.socket) -> bool:
         """Returns whether the client has sent the token."""
         connection.settimeout(_SECONDS)
         word = b""
         while len(word) < _WORD and (more := connection.recv(_WORD - len(word))):
             word += more
         _lasting(connection)
-        return hmac.compare_digest(word, self._word)
+        return hmac.compare_digest(word, self._token)
 
 
 def remote_host(address: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.duckdb.udf.quotient import quotient_of
+from gpudb.duckdb.udf.quotient import divide_numeric
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS
 
 Array = np.ndarray[Any, Any]
@@ -30,7 +30,7 @@ def divide_averages(totals: Array, counts: Array, scale: int, shown: Array) -> t
     if made is not None:
         return made
     found = [
-        quotient_of(total, scale, count, 0, show) if count else (0, 0)
+        divide_numeric(total, scale, count, 0, show) if count else (0, 0)
         for total, count, show in zip(totals.tolist(), counts.tolist(), shown.tolist(), strict=True)
     ]
     return np.array([value for value, _ in found], object), np.array([show for _, show in found], np.int8)

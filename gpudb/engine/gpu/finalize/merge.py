@@ -75,17 +75,17 @@ class MergedGroups:
     """
 
     def __init__(self, given: Sequence[States], keys: int | None) -> None:
-        self._given = [each for each in given if each.height] or given[:1]
-        self.height = sum(each.height for each in self._given)
+        self._states = [each for each in given if each.height] or given[:1]
+        self.height = sum(each.height for each in self._states)
         self._order: Array | None = None
         self._columns: dict[str, StateColumn] = {}
         self._integers: Array | None = None
         self._places: dict[str, int] = {}
         if keys is None or not self.several:
             return
-        if self.height > (MANY if self._known(keys) else FEW):
+        if self.height > (MANY if self._has_cached_texts(keys) else FEW):
             raise NotMergeable
-        self._join()
+        self._concat_integers()
         columns = [self._column(f"k{number}") for number in range(keys)]
         if any(each.values.dtype.kind == "f" for each in columns):
             raise NotMergeable
@@ -98,12 +98,12 @@ class MergedGroups:
     @property
     def several(self) -> bool:
         """Whether groups have states of several workers."""
-        return len(self._given) > 1
+        return len(self._states) > 1
 
-    def _join(self) -> None:
+    def _concat_integers(self) -> None:
         """Concatenates the integers of all workers, all columns at once, and those texts that have one dictionary."""
-        given = [each for each in self._given if isinstance(each, KernelStates) and each.matrix is not None]
-        if len(given) < len(self._given):
+        given = [each for each in self._states if isinstance(each, KernelStates) and each.matrix is not None]
+        if len(given) < len(self._states):
             return
         first, *others = given
         if any(each.places != first.places for each in others):
@@ -135,11 +135,11 @@ class MergedGroups:
         fits = most <= _BEYOND // self._ordered.shape[1]
         return np.add.reduceat(self._ordered, self._starts, axis=1) if fits else None
 
-    def _known(self, keys: int) -> bool:
+    def _has_cached_texts(self, keys: int) -> bool:
         """Returns whether all texts in keys belong to cached dictionaries."""
         return all(
             isinstance(each, KernelStates) and ((texts := each.texts(f"k{number}")) is None or texts.kept)
-            for each in self._given
+            for each in self._states
             for number in range(keys)
         )
 
@@ -147,7 +147,7 @@ class MergedGroups:
         """Returns a column of all workers in sequence."""
         found = self._columns.get(name)
         if found is None:
-            parts = [each.column(name) for each in self._given]
+            parts = [each.column(name) for each in self._states]
             found = self._columns[name] = parts[0] if len(parts) == 1 else _joined(parts)
         return found
 
@@ -199,7 +199,7 @@ def _joined(parts: Sequence[StateColumn]) -> StateColumn:
     if all(each is texts[0] for each in texts):
         return StateColumn(np.concatenate([each.values for each in parts]), valid, texts[0])
     size = sum(int(each.values.estimated_size()) for each in texts)
-    merged, places = (_KEPT.of(texts, size) if all(each.kept for each in texts) else None) or _merged(texts)
+    merged, places = (_KEPT.get(texts, size) if all(each.kept for each in texts) else None) or _merged(texts)
     codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
     return StateColumn(np.concatenate(codes), valid, merged)
 
@@ -281,7 +281,7 @@ class KernelStates:
         return frame_of(list(self._lanes.values()))
 
     @property
-    def plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether every value is one word, or a text of a cached dictionary."""
         return all(
             len(lane.parts) == 1 and lane.parts[0].dtype != object and (lane.dictionary is None or lane.dictionary.kept)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gpudb.duckdb.udf.quotient import quotient_of
+from gpudb.duckdb.udf.quotient import divide_numeric
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.lower.exact_division import NOT_COMPUTED, exact_quotients
 from gpudb.engine.gpu.lower.values import Value
@@ -57,7 +57,7 @@ def _columns(held: pl.DataFrame, each: QuotientStep) -> pl.DataFrame:
             values.append(None)
             scales.append(0)
             continue
-        value, scale = quotient_of(a, first, b, second, shown)
+        value, scale = divide_numeric(a, first, b, second, shown)
         values.append(value)
         scales.append(scale)
     return pl.DataFrame([pl.Series(each.name, values, pl.Int128), pl.Series(each.name + "s", scales, pl.Int8)])

@@ -91,7 +91,7 @@ class _Queue:
         """Returns once a statement is admitted; it then counts as running."""
         mine = _Waiting(cost, session, self._clock(), asyncio.get_running_loop().create_future())
         self.waiting.append(mine)
-        self.go_on()
+        self.admit_waiting()
         try:
             await mine.turn
         except asyncio.CancelledError:
@@ -99,27 +99,27 @@ class _Queue:
                 self.waiting.remove(mine)
             elif not mine.turn.cancelled():  # it had been admitted
                 self.running.remove(cost)
-            self.go_on()
+            self.admit_waiting()
             raise
 
-    def go_on(self) -> None:
+    def admit_waiting(self) -> None:
         """Admits waiting statements in order, as far as there is room."""
         while self.waiting:
             # Strictly by score: a large statement waits for room, and smaller ones do not overtake it.
             first = min(self.waiting, key=self._score)
-            if self.running and not self._room(first.cost):
+            if self.running and not self._has_room(first.cost):
                 return
             self.waiting.remove(first)
             if not first.turn.done():
                 self.running.append(first.cost)
                 first.turn.set_result(None)
 
-    def _room(self, cost: Cost) -> bool:
+    def _has_room(self, cost: Cost) -> bool:
         taken = sum(each.bytes for each in self.running)
         return len(self.running) < self._statements and taken + cost.bytes <= self._most
 
     def _score(self, each: _Waiting) -> float:
-        return each.since + min(each.cost.seconds, _MOST_SECONDS) + min(self._spent.of(each.session), _MOST_SECONDS)
+        return each.since + min(each.cost.seconds, _MOST_SECONDS) + min(self._spent.get(each.session), _MOST_SECONDS)
 
 
 class RecentSeconds:
@@ -129,7 +129,7 @@ class RecentSeconds:
         self._clock = clock
         self._seconds: dict[int, tuple[float, float]] = {}
 
-    def of(self, session: int) -> float:
+    def get(self, session: int) -> float:
         """Returns a session's recent seconds."""
         seconds, then = self._seconds.get(session, (0.0, 0.0))
         return seconds * math.exp2((then - self._clock()) / _HALF_LIFE)
@@ -137,7 +137,7 @@ class RecentSeconds:
     def add(self, session: int, seconds: float) -> None:
         """Adds seconds to a session."""
         now = self._clock()
-        self._seconds[session] = self.of(session) + seconds, now
+        self._seconds[session] = self.get(session) + seconds, now
         if len(self._seconds) > 1000:
             self._seconds = {key: value for key, value in self._seconds.items() if now - value[1] < 10 * _HALF_LIFE}
 
@@ -157,13 +157,13 @@ class Admission:
             is_short: _Queue(n, room, self._spent, clock) for is_short, n in ((False, long), (True, short))
         }
 
-    def count(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
         """Returns the numbers of running and of waiting statements."""
         each = self._classes.values()
         return sum(len(one.running) for one in each), sum(len(one.waiting) for one in each)
 
     @asynccontextmanager
-    async def place(self, cost: Cost, session: int, cancel: Cancel) -> AsyncGenerator[None]:
+    async def admit(self, cost: Cost, session: int, cancel: Cancel) -> AsyncGenerator[None]:
         """Holds a place for the duration of the block; `cancel` shows the wait event until it is admitted."""
         kind = self._classes[cost.short]
         cancel.waits_for = WAIT_EVENT
@@ -177,4 +177,4 @@ class Admission:
         finally:
             kind.running.remove(cost)
             self._spent.add(session, self._clock() - started)
-            kind.go_on()
+            kind.admit_waiting()

@@ -28,13 +28,13 @@ class Device:
     caches have them.
     """
 
-    frames: Backend
+    backend: Backend
     tables: TableSource
     kernels: Twin | None
-    space: tuple[int, int]
+    memory: tuple[int, int]
     failure: Callable[[], str | None] = lambda: None
     packer: BufferPacker | None = None
-    shrink: Callable[[int], None] = lambda excess: None
+    free_host_memory: Callable[[int], None] = lambda excess: None
 
 
 def open_host(limit: int, budget: int, fuse: bool) -> Device:
@@ -44,7 +44,9 @@ def open_host(limit: int, budget: int, fuse: bool) -> Device:
     # The rest is for statements, less what the process itself takes.
     space = budget, max(limit - budget - memory_watchdog.used_bytes(), limit // 8)
     tables = ResidentTables(room)
-    return Device(HostBackend(), tables, Twin(PackedTables(room)) if fuse else None, space, shrink=tables.shrink)
+    return Device(
+        HostBackend(), tables, Twin(PackedTables(room)) if fuse else None, space, free_host_memory=tables.shrink
+    )
 
 
 def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, host: int = 0) -> Device:

@@ -37,7 +37,7 @@ class LoopWatchdog:
 
     def __init__(self, loops: Mapping[str, asyncio.AbstractEventLoop | None]) -> None:
         self._watched = [_Watched(name, loop) for name, loop in loops.items() if loop is not None]
-        self._ended = threading.Event()
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="lateness", daemon=True)
 
     def start(self) -> None:
@@ -47,15 +47,15 @@ class LoopWatchdog:
 
     def stop(self) -> None:
         """Stops, soon."""
-        self._ended.set()
+        self._stopped.set()
 
     def _watch(self) -> None:
-        while not self._ended.is_set():
+        while not self._stopped.is_set():
             with contextlib.suppress(RuntimeError, ValueError, OSError):  # standard error is not a file
                 faulthandler.dump_traceback_later(LOCKED_SECONDS, exit=False)
             for each in self._watched:
                 each.look()
-            self._ended.wait(EVERY_SECONDS)
+            self._stopped.wait(EVERY_SECONDS)
         faulthandler.cancel_dump_traceback_later()
 
 

@@ -29,25 +29,25 @@ class CacheManager:
     def __init__(self, tables: TableSource, packed: PackedTables | None) -> None:
         self._tables, self._packed = tables, packed
 
-    def _forms(self) -> list[tuple[str, ColumnCache[Any, Any]]]:
+    def _list_forms(self) -> list[tuple[str, ColumnCache[Any, Any]]]:
         forms = [("plain", self._tables.columns)]
         return forms if self._packed is None else [*forms, ("packed", self._packed.columns)]
 
-    def held(self) -> list[tuple[Any, ...]]:
+    def describe(self) -> list[tuple[Any, ...]]:
         """Returns the fields of `CachedColumnInfo` for each column and form."""
-        return [astuple(each) for form, columns in self._forms() for each in columns.held(form)]
+        return [astuple(each) for form, columns in self._list_forms() for each in columns.describe(form)]
 
-    def act(self, table: bytes, share: Partition, action: CacheAction) -> int:
+    def apply(self, table: bytes, share: Partition, action: CacheAction) -> int:
         """Loads a partition of a table (and pins it), or evicts it; returns the bytes that it takes, or those freed."""
         wanted: Table = pickle.loads(table)
         if action == "evict":
             packed = 0 if self._packed is None else self._packed.evict(wanted.oid)
             return packed + self._tables.columns.evict(wanted.oid)
-        for _, columns in self._forms():
+        for _, columns in self._list_forms():
             (columns.pinned.add if action == "pin" else columns.pinned.discard)(wanted.oid)
         if action != "unpin":
             self._load(wanted, share)
-        every = (each for form, columns in self._forms() for each in columns.held(form))
+        every = (each for form, columns in self._list_forms() for each in columns.describe(form))
         return sum(each.bytes for each in every if each.table == wanted.oid)
 
     def _load(self, table: Table, share: Partition) -> None:

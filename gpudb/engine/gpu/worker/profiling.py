@@ -41,41 +41,41 @@ class OperatorProfiler:
         received: Mapping[int, Sequence[ComputedFrame]],
         frames: Backend,
     ) -> None:
-        self._places = number_nodes(root)
+        self._numbers = number_nodes(root)
         self._share, self._parameters = share, parameters
         self._received, self._frames = received, frames
-        self._given: dict[int, tuple[int, int]] = {}
+        self._outputs: dict[int, tuple[int, int]] = {}
         self._last = time.perf_counter()
-        self.told: list[OperatorFigures] = []
+        self.figures: list[OperatorFigures] = []
 
     def __call__(self, node: nodes.Node, frame: Frame) -> Frame:
         """Returns a node's frame, computed."""
         if isinstance(node, Receive):
             parts = self._received[node.stage]
-            self._given[id(node)] = sum(part.rows for part in parts), sum(part.bytes for part in parts)
+            self._outputs[id(node)] = sum(part.rows for part in parts), sum(part.bytes for part in parts)
             return frame
-        if id(node) not in self._places:
+        if id(node) not in self._numbers:
             return frame
-        held = self._frames.held(frame.lazy)
-        self._given[id(node)] = held.rows, held.bytes
+        held = self._frames.compute(frame.lazy)
+        self._outputs[id(node)] = held.rows, held.bytes
         now = time.perf_counter()
         spent, self._last = 1000 * (now - self._last), now
-        hashed = self._hashed(node, held)
-        self.told.append(OperatorFigures(self._places[id(node)], self._read(node), held.rows, *hashed, spent))
+        hashed = self._hash_size(node, held)
+        self.figures.append(OperatorFigures(self._numbers[id(node)], self._input_rows(node), held.rows, *hashed, spent))
         return Frame(held.lazy, frame.bounds, held)
 
-    def _read(self, node: nodes.Node) -> int:
+    def _input_rows(self, node: nodes.Node) -> int:
         """Returns the input rows of a filter; 0 for other operators."""
         scan = node.input if isinstance(node, Defer) else node
         if isinstance(scan, nodes.Scan) and scan.filter is not None:
-            wanted = scan_partition(scan, self._share).rows(scan.table)
+            wanted = scan_partition(scan, self._share).row_ranges(scan.table)
             return sum(len(range(*wanted[file.path])) for file in pruned_files(scan, self._parameters))
-        return self._given.get(id(node.input), (0, 0))[0] if isinstance(node, nodes.Filter) else 0
+        return self._outputs.get(id(node.input), (0, 0))[0] if isinstance(node, nodes.Filter) else 0
 
-    def _hashed(self, node: nodes.Node, given: ComputedFrame) -> tuple[int, int]:
+    def _hash_size(self, node: nodes.Node, given: ComputedFrame) -> tuple[int, int]:
         """Returns rows and bytes of a join's right side, or of an aggregate's groups."""
         if isinstance(node, nodes.Join):
-            return self._given.get(id(node.right), (0, 0)) if node.keys else (0, 0)
+            return self._outputs.get(id(node.right), (0, 0)) if node.keys else (0, 0)
         if isinstance(node, Final) and node.whole:
             return 0, 0
         grouped = node.aggregate if isinstance(node, Partial | Final) else node

@@ -33,48 +33,48 @@ class RunningQuery:
         self.task: asyncio.Task[dict[str, Any]] | None = None
         self.error: GpudbError | None = None
         self.short = False
-        self._computing: dict[int, float] = {}
+        self._threads: dict[int, float] = {}
         self._spent = 0.0
         self.results: dict[int, ResultBuffer] = {}
         self.types: tuple[SqlType, ...] = ()
         self.ended = 0.0
-        self._parts: dict[tuple[int, int], asyncio.Future[ExchangeBuffers]] = {}
-        self._at_door: dict[int, BufferReply] = {}
-        self._laid = 0
+        self._outputs: dict[tuple[int, int], asyncio.Future[ExchangeBuffers]] = {}
+        self._buffers: dict[int, BufferReply] = {}
+        self._last_buffer = 0
         self.sending = 0
         """The number of transfers under way: rows count as read once the other worker has them or their position."""
         self._files: weakref.WeakSet[SpillFile] = weakref.WeakSet()
 
     @property
-    def computing(self) -> int:
+    def thread_count(self) -> int:
         """The number of threads that compute the statement."""
-        return len(self._computing)
+        return len(self._threads)
 
     @property
     def seconds(self) -> float:
         """The seconds for which it has computed."""
         now = time.monotonic()
-        return self._spent + sum(now - began for began in tuple(self._computing.values()))
+        return self._spent + sum(now - began for began in tuple(self._threads.values()))
 
     @contextmanager
-    def computes(self) -> Iterator[None]:
+    def track_thread(self) -> Iterator[None]:
         """Counts the calling thread as computing the statement."""
         thread, began = threading.get_ident(), time.monotonic()
-        self._computing[thread] = began
+        self._threads[thread] = began
         try:
             yield
         finally:
-            del self._computing[thread]
+            del self._threads[thread]
             self._spent += time.monotonic() - began
 
-    def parts(self, stage: int, share: int) -> asyncio.Future[ExchangeBuffers]:
+    def output(self, stage: int, share: int) -> asyncio.Future[ExchangeBuffers]:
         """Returns a future of a stage's output on a partition."""
-        found = self._parts.get((stage, share))
+        found = self._outputs.get((stage, share))
         if found is None:
-            found = self._parts[stage, share] = asyncio.get_running_loop().create_future()
+            found = self._outputs[stage, share] = asyncio.get_running_loop().create_future()
         return found
 
-    async def taken(self, stage: int, givers: Sequence[int], taker: int) -> list[ComputedFrame | Offloaded]:
+    async def take_output(self, stage: int, givers: Sequence[int], taker: int) -> list[ComputedFrame | Offloaded]:
         """Returns a stage's output for a partition once it is available.
 
         Raises ValueError once the statement has ended.
@@ -83,22 +83,24 @@ class RunningQuery:
         for giver in givers:
             if self.ended:  # between two of them: missing output never arrives
                 raise ValueError("the statement has ended")
-            found.append((await asyncio.shield(self.parts(stage, giver))).take(taker))
+            found.append((await asyncio.shield(self.output(stage, giver))).take(taker))
         return found
 
-    def laid(self, rows: BufferReply) -> PendingBuffer:
+    def hold_buffer(self, rows: BufferReply) -> PendingBuffer:
         """Holds rows until the other worker fetches them, or confirms that it has copied them."""
-        self._laid += 1
-        self._at_door[self._laid] = rows
+        self._last_buffer += 1
+        self._buffers[self._last_buffer] = rows
         return (
-            PendingBuffer(self._laid, rows.answer, rows.place) if rows.place is not None else PendingBuffer(self._laid)
+            PendingBuffer(self._last_buffer, rows.answer, rows.place)
+            if rows.place is not None
+            else PendingBuffer(self._last_buffer)
         )
 
-    def fetched(self, number: int) -> BufferReply | bytes:
+    def take_buffer(self, number: int) -> BufferReply | bytes:
         """Returns rows that wait for their consumer; empty if there are none."""
-        return self._at_door.pop(number, b"")
+        return self._buffers.pop(number, b"")
 
-    def file(self, folder: Path) -> SpillFile:
+    def open_spill_file(self, folder: Path) -> SpillFile:
         """Returns a new spill file that is closed with the statement."""
         made = SpillFile(folder)
         self._files.add(made)
@@ -107,14 +109,14 @@ class RunningQuery:
         return made
 
     @property
-    def read(self) -> bool:
+    def is_read(self) -> bool:
         """Whether all output has been read."""
-        given = all(each.done() and not each.cancelled() and each.result().read for each in self._parts.values())
-        left = self.results or self._at_door or self.sending
+        given = all(each.done() and not each.cancelled() and each.result().is_read for each in self._outputs.values())
+        left = self.results or self._buffers or self.sending
         return given and not left and self.task is not None and self.task.done()
 
     @property
-    def _gave(self) -> bool:
+    def _succeeded(self) -> bool:
         """Whether it has succeeded here; the output of a failed statement may be incomplete."""
         task = self.task
         return task is not None and not task.cancelled() and task.exception() is None and "results" in task.result()
@@ -125,21 +127,21 @@ class RunningQuery:
             self.error = error
             self.task.cancel()
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Ends the statement here and frees what it holds."""
         self.ended = time.monotonic()  # set before its files are closed: a stage that opens one now closes it itself
         # Files whose output has been taken are freed by their readers.
-        files = [] if self.read and self._gave else list(self._files)
+        files = [] if self.is_read and self._succeeded else list(self._files)
         if self.task is not None:
             self.task.cancel()
-        for each in self._parts.values():
+        for each in self._outputs.values():
             each.cancel()
         for kept in self.results.values():
-            kept.end()
+            kept.close()
         for file in files:
             file.close()
-        self._parts.clear()
-        self._at_door.clear()
+        self._outputs.clear()
+        self._buffers.clear()
         self.results.clear()
 
 
@@ -150,7 +152,7 @@ class QueryRegistry:
         self._running: dict[int, RunningQuery] = {}
         # Ended statements, since a message for one may still arrive; and statements that continue to compute
         # regardless.
-        self._gone: LruCache[int, bool] = LruCache(_GONE)
+        self._ended: LruCache[int, bool] = LruCache(_GONE)
         self._strays: list[RunningQuery] = []
         self._plans: LruCache[bytes, WorkerPlan] = LruCache(_PLANS)
 
@@ -161,7 +163,7 @@ class QueryRegistry:
         """Returns a statement that runs here; None if there is none."""
         return self._running.get(number)
 
-    def known(self, number: int) -> RunningQuery:
+    def get_or_begin(self, number: int) -> RunningQuery:
         """Returns a statement that runs here, and begins it at the first message about it."""
         found = self._running.get(number)
         return self.begin(number) if found is None else found
@@ -171,9 +173,9 @@ class QueryRegistry:
         made = self._running[number] = RunningQuery(number)
         return made
 
-    def ended(self, number: int) -> bool:
+    def has_ended(self, number: int) -> bool:
         """Returns whether a statement has run here and has ended."""
-        return number in self._gone
+        return number in self._ended
 
     def forget(self, number: int) -> None:
         """Forgets a statement for which no further message can arrive."""
@@ -181,34 +183,34 @@ class QueryRegistry:
 
     def forget_if_read(self, running: RunningQuery) -> None:
         """Ends a statement if all its output has been read."""
-        if running.read and self._running.get(running.number) is running:
+        if running.is_read and self._running.get(running.number) is running:
             self.end(running.number)
 
     def end(self, number: int) -> RunningQuery | None:
         """Ends a statement and returns it, if it ran here."""
-        self._gone.put(number, True)
+        self._ended.put(number, True)
         running = self._running.pop(number, None)
         if running is not None:
-            running.end()
-            if running.computing:
+            running.close()
+            if running.thread_count:
                 self._strays.append(running)
         return running
 
-    def keep_only(self, upto: int, live: Sequence[int]) -> None:
+    def retain(self, upto: int, live: Sequence[int]) -> None:
         """Ends the statements up to the number `upto` that are not `live`."""
         known = set(live)
         for number in [number for number in list(self._running) if number <= upto and number not in known]:
             self.end(number)
 
-    def stray(self) -> bool:
+    def has_stray(self) -> bool:
         """Returns whether a statement still computes long after its end."""
-        self._strays = [each for each in self._strays if each.computing]
+        self._strays = [each for each in self._strays if each.thread_count]
         now = time.monotonic()
         return any(now - each.ended > _STRAY_SECONDS for each in self._strays)
 
-    def computing(self) -> list[RunningQuery]:
+    def list_computing(self) -> list[RunningQuery]:
         """Returns the statements that compute now."""
-        return [each for each in list(self._running.values()) if each.computing]
+        return [each for each in list(self._running.values()) if each.thread_count]
 
     def plan(self, digest: bytes, stages: bytes = b"") -> WorkerPlan | None:
         """Returns the plan of a digest; `stages` contain it the first time. None if it is unknown."""

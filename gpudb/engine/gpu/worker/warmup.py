@@ -29,14 +29,14 @@ def kernel_cache_variables(root: Path) -> dict[str, str]:
 def warm_up(frames: Backend) -> int:
     """Computes every common operator over a few rows; returns how many succeeded. Errors are only logged."""
     started, done = time.perf_counter(), 0
-    rows = frames.given(_rows()).lazy
+    rows = frames.from_host(_rows()).lazy
     for name, lazy in _plans(rows):
         try:
-            frames.held(lazy)
+            frames.compute(lazy)
             done += 1
         except Exception as error:
             _LOG.warning("the warm-up of %s failed: %s", name, error)
-    frames.on_host()
+    frames.take_host_steps()
     _LOG.info("%d operators were warmed up in %.1f s", done, time.perf_counter() - started)
     return done
 

@@ -83,36 +83,38 @@ class StageWorker(WorkerPlugin):
             device = open_gpu(self._resident, self._fuse, peers=self._peers, bound=self._bound, host=host)
         else:
             device = open_host(self._limit, self._resident, self._fuse)
-        self._transfers = ExchangeClient(worker, device.frames, device.packer)
+        self._exchange = ExchangeClient(worker, device.backend, device.packer)
         door = None
         if device.packer is not None:
-            door = await self._transfers.open(self.at_door)
-        self._space = device.space
-        self._holding = CacheManager(device.tables, device.kernels.tables if device.kernels is not None else None)
+            door = await self._exchange.start_server(self.fetch_buffer)
+        self._memory = device.memory
+        self._cache = CacheManager(device.tables, device.kernels.tables if device.kernels is not None else None)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
         folder = Path(self._folder.name)
-        self.computing = Executor(device, folder, self._results, gpu=self._gpu)
+        self.executor = Executor(device, folder, self._results, gpu=self._gpu)
         if not self._gpu:
-            self.computing.room = self._room
-        self._statements = QueryRegistry()
-        self._at_once = threading.Lock()
-        self._entry = FastPathServer(folder, self.at_once, remote_host(worker.address))
-        self._lateness = LoopWatchdog({"the worker's loop": asyncio.get_running_loop(), "the door's loop": door})
+            self.executor.available_memory = self._available_memory
+        self._queries = QueryRegistry()
+        self._fast_path_lock = threading.Lock()
+        self._fast_path_server = FastPathServer(folder, self.answer_fast_path, remote_host(worker.address))
+        self._loop_watchdog = LoopWatchdog({"the worker's loop": asyncio.get_running_loop(), "the door's loop": door})
         if self._gpu:
-            self._lateness.start()
-        self._watch = asyncio.ensure_future(memory_watchdog.watch(self._limit, device.shrink, self._over))
-        for handler in (self.run, self.part, self.copied, self.rows, self.drop, self.hold, self.told, self.ping):
+            self._loop_watchdog.start()
+        self._memory_watchdog = asyncio.ensure_future(
+            memory_watchdog.watch(self._limit, device.free_host_memory, self._end_over_limit)
+        )
+        for handler in (self.run, self.part, self.copied, self.rows, self.drop, self.hold, self.device_info, self.ping):
             worker.handlers[f"gpudb_{handler.__name__}"] = wrap_handler(handler)
         # Objects of the start-up are permanent: scanning them for cycles takes longer than most statements.
         gc.freeze()
 
     def teardown(self, worker: Any) -> None:
         """Called by Dask as the worker ends."""
-        self._watch.cancel()
-        self._lateness.stop()
-        self._transfers.close()
-        self._entry.close()
-        self.computing.close()
+        self._memory_watchdog.cancel()
+        self._loop_watchdog.stop()
+        self._exchange.close()
+        self._fast_path_server.close()
+        self.executor.close()
         self._folder.cleanup()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -140,15 +142,17 @@ class StageWorker(WorkerPlugin):
         With `measure` operators are computed one by one. The build sides of `bound` stages are left out. An error is
         returned as a value.
         """
-        self._transfers.learn(peers, doors)
-        plan = self._statements.plan(digest, stages)
+        self._exchange.set_peers(peers, doors)
+        plan = self._queries.plan(digest, stages)
         if plan is None:
             return {"unknown": True}
-        if self._statements.ended(statement):
+        if self._queries.has_ended(statement):
             return {"gone": True}
-        running = self._statements.known(statement)
+        running = self._queries.get_or_begin(statement)
         running.short = short
-        work = QueryRun(self.computing, self._fetch, running, plan, tuple(peers), chunks, parameters, measure, bound)
+        work = QueryRun(
+            self.executor, self._fetch_output, running, plan, tuple(peers), chunks, parameters, measure, bound
+        )
         running.task = asyncio.ensure_future(work.run(tuple(shares)))
         try:
             return await running.task
@@ -157,7 +161,7 @@ class StageWorker(WorkerPlugin):
                 raise
             return {"error": pickle.dumps(running.error)} if running.error is not None else {"gone": True}
         finally:
-            self._statements.forget_if_read(running)
+            self._queries.forget_if_read(running)
 
     async def part(
         self, statement: int, stage: int, givers: Sequence[int], taker: int, by_door: bool = False, near: bool = False
@@ -166,38 +170,38 @@ class StageWorker(WorkerPlugin):
 
         With `by_door` rows may wait at the UCX server; a worker that is `near`, on this host, also gets their position.
         """
-        if self._statements.ended(statement):
+        if self._queries.has_ended(statement):
             return b""
-        running = self._statements.known(statement)
+        running = self._queries.get_or_begin(statement)
         running.sending += 1
         try:
-            found = await running.taken(stage, givers, taker)
-            rows = await self._transfers.sent(found, by_door=by_door, near=near)
-            return running.laid(rows) if isinstance(rows, BufferReply) else rows
+            found = await running.take_output(stage, givers, taker)
+            rows = await self._exchange.encode(found, by_door=by_door, near=near)
+            return running.hold_buffer(rows) if isinstance(rows, BufferReply) else rows
         except (asyncio.CancelledError, ValueError):  # raised by a closed file
             if not running.ended:
                 raise
             return b""
         finally:
             running.sending -= 1
-            self._statements.forget_if_read(running)
+            self._queries.forget_if_read(running)
 
-    async def at_door(self, statement: int, number: int) -> bytes | BufferReply:
+    async def fetch_buffer(self, statement: int, number: int) -> bytes | BufferReply:
         """Returns rows that wait at the UCX server; empty if the statement has ended."""
-        running = self._statements.get(statement)
+        running = self._queries.get(statement)
         if running is None:
             return b""
-        rows = running.fetched(number)
-        self._statements.forget_if_read(running)
+        rows = running.take_buffer(number)
+        self._queries.forget_if_read(running)
         return rows
 
     async def copied(self, statement: int, number: int) -> bool:
         """Confirms a copy of rows that waited; returns whether they were still there."""
-        return bool(await self.at_door(statement, number))
+        return bool(await self.fetch_buffer(statement, number))
 
     async def rows(self, statement: int, share: int, start: int) -> dict[str, Any]:
         """Returns a chunk of a result from row `start` on, and the start of the next one, 0 after the last."""
-        running = self._statements.get(statement)
+        running = self._queries.get(statement)
         kept = running.results.get(share) if running is not None else None
         if running is None or kept is None:
             return {"gone": True}
@@ -208,11 +212,11 @@ class StageWorker(WorkerPlugin):
 
     async def drop(self, statement: int, patience: float = 0.0) -> bool:
         """Ends a statement; returns whether it still computes after `patience` seconds."""
-        running = self._statements.end(statement)
+        running = self._queries.end(statement)
         ends = time.monotonic() + patience
-        while running is not None and running.computing and time.monotonic() < ends:
+        while running is not None and running.thread_count and time.monotonic() < ends:
             await asyncio.sleep(0.01)
-        return running is not None and running.computing > 0
+        return running is not None and running.thread_count > 0
 
     async def hold(self, table: bytes, index: int, count: int, action: CacheAction) -> dict[str, Any]:
         """See `CacheManager.act`: returns the bytes, or an error as a value."""
@@ -220,15 +224,15 @@ class StageWorker(WorkerPlugin):
         try:
             return {
                 "bytes": await loop.run_in_executor(
-                    self.computing.lanes[False], self._holding.act, table, share, action
+                    self.executor.queues[False], self._cache.apply, table, share, action
                 )
             }
         except Exception as error:
             return encode_error(error, 0)
 
-    async def told(self) -> dict[str, Any]:
+    async def device_info(self) -> dict[str, Any]:
         """Returns the cached columns and the facts of the device."""
-        return {"held": self._holding.held(), "device": await asyncio.to_thread(self._device)}
+        return {"held": self._cache.describe(), "device": await asyncio.to_thread(self._device)}
 
     def _device(self) -> DeviceFacts:
         if not self._gpu:
@@ -239,47 +243,47 @@ class StageWorker(WorkerPlugin):
 
     async def ping(self, upto: int, live: Sequence[int], peers: Sequence[str]) -> dict[str, Any]:
         """Returns a heartbeat; ends statements up to the number `upto` that are not `live`, and forgets other peers."""
-        self._statements.keep_only(upto, live)
-        self._transfers.keep_only(peers)
+        self._queries.retain(upto, live)
+        self._exchange.retain_peers(peers)
         return {
-            "statements": len(self._statements),
-            "results": self.computing.results.bytes,
-            "resident": self.computing.resident,
+            "statements": len(self._queries),
+            "results": self.executor.results.bytes,
+            "resident": self.executor.resident,
             "memory": memory_watchdog.used_bytes(),
-            "room": self._space,
-            "door": self._transfers.door,
-            "entry": self._entry.places,
-            "stray": self._statements.stray(),
+            "room": self._memory,
+            "door": self._exchange.ucx_address,
+            "entry": self._fast_path_server.endpoints,
+            "stray": self._queries.has_stray(),
         }
 
     # ---------------------------------------------------------------------------------------- statements
 
-    def at_once(self, question: FastPathRequest) -> bytes | None:
+    def answer_fast_path(self, question: FastPathRequest) -> bytes | None:
         """Answers a fast-path request in the caller's thread from bound parts, one statement at a time.
 
         None declines it, also after an error: staged execution raises the error again.
         """
         statement = question.statement
-        running = self._statements.begin(statement)
+        running = self._queries.begin(statement)
         running.short = True
         try:
-            plan = self._statements.plan(question.digest)
+            plan = self._queries.plan(question.digest)
             if plan is None:
                 return None
             peers = (self._worker.address,) * question.shares
-            work = QueryRun(self.computing, self._fetch, running, plan, peers, 1, question.parameters)
-            with self._at_once:
-                self.computing.frames.enter("at once")
-                return self.computing.counted(running, lambda: work.at_once(question))
+            work = QueryRun(self.executor, self._fetch_output, running, plan, peers, 1, question.parameters)
+            with self._fast_path_lock:
+                self.executor.backend.set_priority("at once")
+                return self.executor.run_tracked(running, lambda: work.answer_fast_path(question))
         except Exception as error:
             _LOG.info("statement %s goes the usual way: %s", statement, error)
             return None
         finally:
-            self._statements.forget(statement)
+            self._queries.forget(statement)
 
-    def _over(self, used: int) -> None:
+    def _end_over_limit(self, used: int) -> None:
         """Memory is over its limit: ends the statement that computes, and the process if the statement continues."""
-        computing = self._statements.computing()
+        computing = self._queries.list_computing()
         if not computing:
             return
         most = min(computing, key=lambda each: each.short)
@@ -288,22 +292,24 @@ class StageWorker(WorkerPlugin):
         # Delayed, so that the reply is still sent.
         asyncio.get_running_loop().call_later(2 * memory_watchdog.EVERY_SECONDS, self._end_process, most)
 
-    def _room(self) -> int:
+    def _available_memory(self) -> int:
         # Cached columns can be read again.
-        return self._limit - memory_watchdog.used_bytes() + self.computing.resident
+        return self._limit - memory_watchdog.used_bytes() + self.executor.resident
 
     def _end_process(self, running: RunningQuery) -> None:
-        if running.computing and memory_watchdog.used_bytes() > self._limit:
+        if running.thread_count and memory_watchdog.used_bytes() > self._limit:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    async def _fetch(
+    async def _fetch_output(
         self, address: str, statement: int, stage: int, givers: Sequence[int], taker: int
     ) -> ComputedFrame:
         """Fetches a stage's output on some partitions from the worker that has run them."""
         if address == self._worker.address:
-            return await self._transfers.kept(await self._statements.known(statement).taken(stage, givers, taker))
+            return await self._exchange.merge_local(
+                await self._queries.get_or_begin(statement).take_output(stage, givers, taker)
+            )
         try:
-            rows = await self._transfers.fetched(address, statement=statement, stage=stage, givers=givers, taker=taker)
+            rows = await self._exchange.fetch(address, statement=statement, stage=stage, givers=givers, taker=taker)
         except OSError as error:
             raise PartitionLost(givers[0]) from error
         if rows is None:

@@ -54,15 +54,15 @@ def _rows(count: int) -> pl.DataFrame:
 def test_parts_come_back_as_they_were(frames: Any, count: int) -> None:
     near = _near(frames, 16 * GROUP_BYTES)
     rows = _rows(count)
-    parts = [each for each in near.split(near.given(rows).lazy, [pl.col("k")], 7) if each.rows]
-    wanted = pl.concat([each.frame() for each in parts])
-    away = [near.put_away(each) for each in parts]
+    parts = [each for each in near.partition_by_hash(near.from_host(rows).lazy, [pl.col("k")], 7) if each.rows]
+    wanted = pl.concat([each.to_polars() for each in parts])
+    away = [near.offload(each) for each in parts]
     assert all(each is not None for each in away)
     assert sum(each.size for each in away) > 60 * count
     del parts
-    assert_frame_equal(near.back(away).frame(), wanted)
+    assert_frame_equal(near.reload(away).to_polars(), wanted)
     assert_frame_equal(pl.concat([decode_frame(each.data()) for each in away]), wanted)
-    assert near.back(away[:1]).rows == decode_frame(away[0].data()).height
+    assert near.reload(away[:1]).rows == decode_frame(away[0].data()).height
     assert_frame_equal(wanted.sort("n"), rows.sort("n"))
 
 
@@ -71,41 +71,41 @@ def test_arrays_without_elements_are_beside_those_with_some(frames: Any) -> None
     near = _near(frames, GROUP_BYTES)
     lists = [[], None, []], [[None, None], [1]], [[2, None]]
     rows = pl.DataFrame({"k": [0, 0, 0, 1, 1, 2], "l": [each for part in lists for each in part]})
-    parts = near.placed(near.given(rows).lazy, "k", 3)
-    away = [near.put_away(each) for each in parts]
-    assert_frame_equal(near.back(away).frame(), rows.drop("k"))
+    parts = near.partition_by_number(near.from_host(rows).lazy, "k", 3)
+    away = [near.offload(each) for each in parts]
+    assert_frame_equal(near.reload(away).to_polars(), rows.drop("k"))
     for each, part in zip(away, lists, strict=True):
-        alone = near.back([each])
-        assert alone.frame()["l"].to_list() == part
-        held = near.held(alone.lazy.explode("l", empty_as_null=True).drop_nulls())
-        assert held.frame()["l"].to_list() == [n for some in part for n in some or () if n is not None]
+        alone = near.reload([each])
+        assert alone.to_polars()["l"].to_list() == part
+        held = near.compute(alone.lazy.explode("l", empty_as_null=True).drop_nulls())
+        assert held.to_polars()["l"].to_list() == [n for some in part for n in some or () if n is not None]
 
 
 def test_parts_in_other_places_stay_between_them(frames: Any, tmp_path: Path) -> None:
     near, rows = _near(frames, GROUP_BYTES), _rows(1000)
     first, second, third, fourth, last = (rows.slice(200 * part, 200) for part in range(5))
     file = SpillFile(tmp_path)
-    away = [near.put_away(near.given(each)) for each in (first, last)]
-    parts = [away[0], HostFrame(second), file.write(third), near.given(fourth), away[1]]
-    assert_frame_equal(near.back(parts).frame(), rows)
-    assert near.back(parts[1:4]) is None
-    assert near.put_away(near.given(rows.head(0))) is None
-    assert near.put_away(HostFrame(rows)) is None
+    away = [near.offload(near.from_host(each)) for each in (first, last)]
+    parts = [away[0], HostFrame(second), file.write(third), near.from_host(fourth), away[1]]
+    assert_frame_equal(near.reload(parts).to_polars(), rows)
+    assert near.reload(parts[1:4]) is None
+    assert near.offload(near.from_host(rows.head(0))) is None
+    assert near.offload(HostFrame(rows)) is None
     file.close()
 
 
 def test_blocks_are_others_once_nobody_holds_the_rows(frames: Any) -> None:
     near = _near(frames, GROUP_BYTES)
     rows = GROUP_BYTES // 16 * 11 // 10  # of which there is no room for all
-    held = near.given(pl.DataFrame({"n": np.arange(rows), "v": np.arange(rows) * 0.5}))
+    held = near.from_host(pl.DataFrame({"n": np.arange(rows), "v": np.arange(rows) * 0.5}))
     for _ in range(3):
-        assert near.put_away(held) is None
-        half = near.given(held.frame().head(rows // 2))
-        made = near.put_away(half)
+        assert near.offload(held) is None
+        half = near.from_host(held.to_polars().head(rows // 2))
+        made = near.offload(half)
         assert made.size >= half.rows * 16
-        assert near.put_away(half) is None
-        assert_frame_equal(near.back([made]).frame(), half.frame())
+        assert near.offload(half) is None
+        assert_frame_equal(near.reload([made]).to_polars(), half.to_polars())
         del made
         assert near._blocks.room == GROUP_BYTES
-    assert near.puts_away
-    assert not _near(frames, 0).puts_away
+    assert near.can_offload
+    assert not _near(frames, 0).can_offload

@@ -61,14 +61,14 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Clus
 
 def _far(dask_worker: Any) -> None:
     """On a worker: others are on other hosts from now on."""
-    dask_worker.plugins["gpudb"]._transfers._is_near = lambda address: False
+    dask_worker.plugins["gpudb"]._exchange._is_near = lambda address: False
 
 
 def _read(dask_worker: Any) -> set[str]:
     """On a worker: whose memory it has mapped."""
-    transfers = dask_worker.plugins["gpudb"]._transfers
-    assert not transfers._far
-    return set(transfers._packer.copied.__self__._peers)
+    transfers = dask_worker.plugins["gpudb"]._exchange
+    assert not transfers._unmappable
+    return set(transfers._packer.copy_from.__self__._peers)
 
 
 def _answers(lab: Lab, engine: ClusterEngine, sql: str) -> tuple[list[Any], list[Any]]:
@@ -87,7 +87,7 @@ def _right(lab: Lab, engine: ClusterEngine, cluster: Cluster) -> None:
 def test_rows_are_read_where_they_lie(engine: tuple[Lab, ClusterEngine, Cluster]) -> None:
     lab, workers, cluster = engine
     _right(lab, workers, cluster)
-    first, second = (address for _, address, _ in cluster.told())
+    first, second = (address for _, address, _ in cluster.heartbeats())
     assert cluster._client.run(_read) == {first: {second}, second: {first}}
 
 
@@ -95,10 +95,10 @@ def test_the_memory_of_one_that_is_gone_is_let_go_of(engine: tuple[Lab, ClusterE
     lab, workers, cluster = engine
     _right(lab, workers, cluster)
     before = cluster._client.run(os.getpid)
-    first, second = (address for _, address, _ in cluster.told())
+    first, second = (address for _, address, _ in cluster.heartbeats())
     os.kill(before[first], signal.SIGKILL)
     ends = time.monotonic() + 120
-    while first in {address for _, address, _ in cluster.told()} or not host_transfers.told(cluster):
+    while first in {address for _, address, _ in cluster.heartbeats()} or not host_transfers.told(cluster):
         assert time.monotonic() < ends
         time.sleep(0.1)
     # It would have been ended if it kept the memory that the new one takes.

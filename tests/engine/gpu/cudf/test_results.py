@@ -61,10 +61,10 @@ def test_frames_are_the_hosts() -> None:
     held = lay(lanes)
     assert held is not None
     wanted = frame_of(_lanes())
-    found = held.frame()
+    found = held.to_polars()
     for name in wanted.columns:
         assert found[name].to_list() == wanted[name].to_list(), name
-    groups = frames.held(held.lazy.group_by("u").agg(pl.col("i3").sum())).frame()
+    groups = frames.compute(held.lazy.group_by("u").agg(pl.col("i3").sum())).to_polars()
     assert dict(groups.rows()) == dict(wanted.group_by("u").agg(pl.col("i3").sum()).rows())
     # More words than two go by the host.
     assert lay([Lane("x", pl.Int128(), (cupy.zeros(3, np.int64),) * 4)]) is None

@@ -58,7 +58,7 @@ def _in_lane(lane: Priority, frames: Any, work: Callable[[], object]) -> threadi
     """Starts some work in a lane; what it raises is the test's."""
 
     def run() -> None:
-        frames.enter(lane)
+        frames.set_priority(lane)
         work()
 
     made = threading.Thread(target=run)
@@ -137,8 +137,8 @@ def test_what_is_short_does_not_wait_for_what_is_long(frames: Any, lane: Priorit
     again, groups = _fused()
 
     def work() -> None:
-        held = frames.given(rows)
-        found.append(frames.held(held.lazy.group_by("k").agg(pl.col("v").sum()).sort("k")).frame())
+        held = frames.from_host(rows)
+        found.append(frames.compute(held.lazy.group_by("k").agg(pl.col("v").sum()).sort("k")).to_polars())
         found.append(again())
 
     for _ in range(2):  # kernels are loaded as they are first met, and memory is taken
@@ -174,8 +174,8 @@ def test_what_is_short_is_computed_amid_kernels_that_take_all_of_the_device(fram
         again()
         seen.append(int(done[0]))
         if lane == "short":
-            held = frames.given(rows)
-            frames.held(held.lazy.group_by("k").agg(pl.col("v").sum()).sort("k"))
+            held = frames.from_host(rows)
+            frames.compute(held.lazy.group_by("k").agg(pl.col("v").sum()).sort("k"))
             seen.append(int(done[0]))
 
     for blocks in (QUEUED, BLOCKS):  # kernels are loaded as they are first met
@@ -207,7 +207,7 @@ def test_memory_that_is_let_go_of_later_is_not_waited_for(frames: Any) -> None:
         _in_lane("short", frames, work).join()
         assert not hung()
     assert made == [0]
-    frames.make_room()  # which waits for all lanes
+    frames.free_memory()  # which waits for all lanes
 
 
 @pytest.mark.parametrize("name", SCALARS)
@@ -215,12 +215,12 @@ def test_who_waits_for_a_scalar_lets_the_others_run(frames: Any, name: str) -> N
     import cupy
 
     late = cupy.RawKernel(LATE, "late")
-    lazy = SCALARS[name](frames.given(pl.DataFrame({"n": np.arange(1000), "t": ["1"] * 1000})).lazy)
+    lazy = SCALARS[name](frames.from_host(pl.DataFrame({"n": np.arange(1000), "t": ["1"] * 1000})).lazy)
     made: list[int] = []
 
     def work(cycles: int) -> None:
         late((1,), (1,), (np.int64(cycles),))
-        made.append(frames.held(lazy).rows)
+        made.append(frames.compute(lazy).rows)
 
     def longest() -> float:
         """How long this thread was kept from running, as a share of the time."""
@@ -250,10 +250,10 @@ def test_rows_that_go_from_lane_to_lane_are_whole(frames: Any) -> None:
             try:
                 for _ in range(ROUNDS):
                     # Memory that one lane let go of is the other's soon.
-                    there[own] = frames.held(there[1 - own].lazy.sort("v", "k") if there[1 - own] else first.lazy)
+                    there[own] = frames.compute(there[1 - own].lazy.sort("v", "k") if there[1 - own] else first.lazy)
                     meet.wait(PATIENCE_S)
-                    made = frames.held(there[1 - own].lazy.group_by("k").agg(pl.col("v").sum()).sort("k"))
-                    assert_frame_equal(made.frame(), wanted)
+                    made = frames.compute(there[1 - own].lazy.group_by("k").agg(pl.col("v").sum()).sort("k"))
+                    assert_frame_equal(made.to_polars(), wanted)
                     meet.wait(PATIENCE_S)
             except BaseException as error:
                 failed.append(error)
@@ -261,7 +261,7 @@ def test_rows_that_go_from_lane_to_lane_are_whole(frames: Any) -> None:
 
         return work
 
-    first = frames.given(rows)
+    first = frames.from_host(rows)
     there: list[Any] = [None, None]
     meet = threading.Barrier(2)
     lanes: tuple[Priority, Priority] = ("long", "short")
@@ -280,10 +280,10 @@ def test_what_the_host_gives_is_read_though_the_device_comes_to_it_late(frames: 
     found: dict[str, pl.DataFrame] = {}
 
     def work() -> None:
-        rows = frames.given(warmup._rows()).lazy
+        rows = frames.from_host(warmup._rows()).lazy
         for name, lazy in warmup._plans(rows):
             late((1,), (1,), (np.int64(CYCLES),))
-            found[name] = frames.held(lazy).frame()
+            found[name] = frames.compute(lazy).to_polars()
 
     _in_lane("short", frames, work).join()
     wanted = dict(warmup._plans(warmup._rows().lazy()))

@@ -63,7 +63,7 @@ def test_tables_that_lie_by_one_hash_are_joined_where_they_lie(tmp_path: Path) -
             for workers, gpu in ((2, True), (3, False)):
                 costs = exchange_costs(workers, gpu=gpu)
                 planner = Planner(lab.database.cpu, costs, fuse=True)
-                nodes = (node for stage in planner.planned(request).stages for node in walk_nodes(stage.root))
+                nodes = (node for stage in planner.plan(request).stages for node in walk_nodes(stage.root))
                 near = [build for node in nodes if isinstance(node, Fused) for build in node.builds]
                 assert any(not isinstance(build, Receive) for build in near), query
                 given = local_stages.rows(request, workers, lab.database.cpu, costs, kernels=Recording())

@@ -116,21 +116,21 @@ def test_build_sides_of_bound_parts_are_left_out(
 ) -> None:
     """On the usual way, which all statements go that are not answered at once; and again where a worker has let go."""
     cluster = engine._cluster
-    monkeypatch.setattr(FastPath, "rows", lambda *_: None)
+    monkeypatch.setattr(FastPath, "try_run", lambda *_: None)
     wanted = sorted(_embedded(lab, sql))
     ran = []
     for turn in range(5):
         if turn == 3:
-            cluster._client.run(_let_go, workers=[cluster.told()[0][1]])
+            cluster._client.run(_let_go, workers=[cluster.heartbeats()[0][1]])
         assert sorted(_rows(lab, engine, sql)) == wanted
         request = lab.request(sql)
-        stream = engine._started(engine._planned(request), request)
+        stream = engine._start(engine._plan(request), request)
         stream.wait()
         ran.append(sum(1 for each in stream.measured.values() if each.workers))
         stream.close()
     # The first statement of a turn runs as a whole in the first one, and where a worker has let go.
     assert len(set(ran)) == 1
-    assert ran[0] < len(engine._planned(lab.request(sql)).stages)
+    assert ran[0] < len(engine._plan(lab.request(sql)).stages)
 
 
 def _let_go(dask_worker: Any) -> None:

@@ -44,7 +44,7 @@ def _replaced(lab: Lab, turn: int) -> Request:
 
 
 def _bound(lab: Lab, request: Request, kernels: Twin, key: int) -> Ready:
-    stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
+    stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).plan(request).stages
     plain = match_single_kernel(stages)
     assert plain is not None
     execute_stage(StageTask(stages[0], WHOLE, key=key), local_stages.TABLES, {}, local_stages.FRAMES, kernels)
@@ -107,6 +107,6 @@ def test_a_part_that_is_bound_keeps_its_codes(lab: Lab) -> None:
     assert ready.source.left
     assert not others[-1].source.left
     assert _groups(kernels, others[-1]) != wanted
-    tables.columns.forget(lambda key: True)
+    tables.columns.discard_where(lambda key: True)
     assert _groups(kernels, ready) == wanted
     assert len({_groups(kernels, each)[0] for each in others}) == len(others)

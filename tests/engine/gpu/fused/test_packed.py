@@ -99,11 +99,11 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
         tables, frames, kernels = ResidentTables(2**28), local_stages.FRAMES, Twin(PackedTables(2**28))
         planner = Planner(lab.database.cpu, Costs(workers=1), fuse=True)
         request = lab.request("SELECT name, t, count(*) FROM f JOIN g USING (k) GROUP BY name, t")
-        planned = planner.planned(request)
-        assert planner.planned(
-            lab.request("SELECT name, t, count(*) FROM f JOIN g USING (k) GROUP BY name, t")
-        ) is not (planned)
-        assert planner.planned(request) is planned
+        planned = planner.plan(request)
+        assert planner.plan(lab.request("SELECT name, t, count(*) FROM f JOIN g USING (k) GROUP BY name, t")) is not (
+            planned
+        )
+        assert planner.plan(request) is planned
         stages = planned.stages
         (number, node), *_ = [(each.number, each.root) for each in stages if isinstance(each.root, Fused)]
         build = execute_stage(StageTask(stages[0], WHOLE), tables, {}, frames)
@@ -112,20 +112,20 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
         ready = kernels.kept(node, b"")
         assert ready is not None
         assert required_stages(stages, {id(node): ready}) == set(range(number, len(stages)))
-        task = replace(task, again={id(node): lambda: kernels.again(ready)})
+        task = replace(task, bound_parts={id(node): lambda: kernels.again(ready)})
         (second,) = execute_stage(task, tables, {}, frames, kernels)
-        assert second.frame().equals(first.frame())
+        assert second.to_polars().equals(first.to_polars())
         assert [each.reused for each in kernels.launched()] == [False, True]
         # Another file's texts get further codes: the kept part's stay.
         lab.run("INSERT INTO f VALUES (1, 'w'), (2, 'x1')")
-        newer = planner.planned(request=replace(request, snapshot=lab.request("SELECT 1").snapshot))
+        newer = planner.plan(request=replace(request, snapshot=lab.request("SELECT 1").snapshot))
         assert newer is not planned
         assert newer.digest != planned.digest
         (root,) = [each.root for each in newer.stages if isinstance(each.root, Fused)]
         made = kernels(root, [build[0]], WHOLE, ())
         assert made is not None
         assert made.height == first.rows + 1
-        assert kernels.again(ready).equals(first.frame())
+        assert kernels.again(ready).equals(first.to_polars())
     finally:
         lab.close()
 

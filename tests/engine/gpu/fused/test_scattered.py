@@ -147,13 +147,13 @@ def test_transactions_and_prepared_statements_of_sessions(lab: Lab, engine: Clus
     usual, lab.database.engine = lab.database.engine, RoutedEngine(engine, lab.database.cpu)
     one, other = lab.database.session("gpudb"), lab.database.session("gpudb")
     asked = []
-    start = engine._at_once.rows
+    start = engine._fast_path.try_run
 
     def rows(*given: Any) -> Any:
         asked.append(start(*given))
         return asked[-1]
 
-    engine._at_once.rows = rows  # type: ignore[method-assign]
+    engine._fast_path.try_run = rows  # type: ignore[method-assign]
     try:
         for session in (one, other):
             sessions.run(session, "SET gpudb.fallback = off")
@@ -169,7 +169,7 @@ def test_transactions_and_prepared_statements_of_sessions(lab: Lab, engine: Clus
         assert sessions.run(one, "EXECUTE p (999)") == [(1, 1000)]
         assert sessions.run(one, "EXECUTE p (900)") == [(100, 95050)]
     finally:
-        engine._at_once.rows = start  # type: ignore[method-assign]
+        engine._fast_path.try_run = start  # type: ignore[method-assign]
         lab.database.engine = usual
         one.close()
         other.close()
@@ -201,7 +201,7 @@ def test_a_lost_worker_takes_no_rows_along(lab: Lab, engine: ClusterEngine) -> N
     request = lab.request(JOIN)
     wanted = until_at_once(engine, request)
     cluster = engine._cluster
-    *_, (_, address, _) = cluster.told()
+    *_, (_, address, _) = cluster.heartbeats()
     process = cluster._client.run(os.getpid, workers=[address])[address]
     os.kill(process, signal.SIGKILL)
     # The cluster has not been told yet: the worker's socket is one that nobody answers at.
@@ -273,9 +273,9 @@ class _Several:
         return None if asked.digest == b"no" and letter == ord("b") else bytes([letter]) + asked.digest
 
     def ask(self, digest: bytes, cancel: Cancel | None = None) -> list[bytes] | None:
-        entries = [each.places[0] for each in self._entries]
+        entries = [each.endpoints[0] for each in self._entries]
         asked = [FastPathRequest(1, digest, b"", share, len(entries)) for share in range(len(entries))]
-        return self.shortcuts.ask(entries, asked, cancel or Cancel())
+        return self.shortcuts.request(entries, asked, cancel or Cancel())
 
     def close(self) -> None:
         self.go_on.set()

@@ -83,7 +83,7 @@ def test_every_shape_is_a_kernel(lab: Lab, sink: str, tmp_path: Path) -> None:
         source, value = JOINS[join]
         sql = SINKS[sink].format(source=source.format(side=side), value=value)
         request = lab.request(sql)
-        stages = planner.planned(request).stages
+        stages = planner.plan(request).stages
         shown = _operators(render_plan(stages, "Gpu", {}, {each.number: StageMeasurements() for each in stages}))
         assert "GpuFused" in shown, f"{join}, {side}: {sql}"
         kernels = Recording()

@@ -79,7 +79,7 @@ def test_a_lost_worker_and_a_cancel_are_met(lab: Lab, engine: ClusterEngine) -> 
     with pytest.raises(QueryCanceled):
         engine.run(replace(request, cancel=stopped))
     cluster = engine._cluster
-    ((_, address, _),) = cluster.told()
+    ((_, address, _),) = cluster.heartbeats()
     cluster.run(cluster.restart(address)).result(30)
     assert run(engine, request) == (False, wanted)
     assert until_at_once(engine, request) == wanted
@@ -94,7 +94,7 @@ def test_a_cancel_ends_the_wait_and_the_entry_stays_open(tmp_path: Path) -> None
         return None if asked.digest == b"no" else asked.digest * 300_000
 
     def ask(shortcuts: FastPathPool, number: int, digest: bytes, cancel: Cancel | None = None) -> list[bytes] | None:
-        return shortcuts.ask([entry.places[0]], [FastPathRequest(number, digest, b"")], cancel or Cancel())
+        return shortcuts.request([entry.endpoints[0]], [FastPathRequest(number, digest, b"")], cancel or Cancel())
 
     entry, shortcuts = FastPathServer(tmp_path, answer), FastPathPool()
     try:
@@ -108,9 +108,9 @@ def test_a_cancel_ends_the_wait_and_the_entry_stays_open(tmp_path: Path) -> None
         assert ask(shortcuts, 3, b"some") == [b"some" * 300_000]
         entry.close()
         assert ask(FastPathPool(), 4, b"some") is None
-        assert shortcuts.ask([str(tmp_path / ("x" * 200))], [FastPathRequest(4, b"some", b"")], Cancel()) is None
+        assert shortcuts.request([str(tmp_path / ("x" * 200))], [FastPathRequest(4, b"some", b"")], Cancel()) is None
     finally:
         go_on.set()
         entry.close()
         shortcuts.close()
-    assert FastPathServer(tmp_path / ("x" * 200), answer).places == ("",)
+    assert FastPathServer(tmp_path / ("x" * 200), answer).endpoints == ("",)

@@ -41,7 +41,7 @@ QUERIES = {
 
 
 class _Coded(HostFrame):
-    def coded(self, name: str) -> DictionaryColumn:
+    def dictionary_column(self, name: str) -> DictionaryColumn:
         piece = piece_of(self.table[name], text=True)
         assert piece.keys is not None
         return piece.values, piece.valid, piece.keys
@@ -50,8 +50,8 @@ class _Coded(HostFrame):
 class _CodedFrames(HostBackend):
     """Frames whose texts are codes, as those on a GPU."""
 
-    def held(self, lazy: pl.LazyFrame) -> HostFrame:
-        return _Coded(super().held(lazy).table)
+    def compute(self, lazy: pl.LazyFrame) -> HostFrame:
+        return _Coded(super().compute(lazy).table)
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def table(lab: Lab) -> Lab:
 def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[tuple[str | None, ...]]]:
     """Whether a statement is finished without frames, its rows once it is bound, and those of the usual way."""
     request = lab.request(sql)
-    stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
+    stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).plan(request).stages
     plain, kernels, key = match_single_kernel(stages), Twin(PackedTables(2**28)), "parameters"
     assert plain is not None
     given: dict[int, list[ComputedFrame]] = {}
@@ -79,15 +79,15 @@ def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[
     ready = kernels.kept(plain.part, key)
     assert ready is not None
     for _ in range(2):
-        made = plain.answer(kernels, ready, request.parameters)
+        made = plain.run(kernels, ready, request.parameters)
     if isinstance(made, FinalResult):
         found = local_stages.as_text([made.batch], kinds)
     else:
         last = StageTask(stages[-1], WHOLE, request.parameters)
         (rest,) = execute_stage(last, local_stages.TABLES, {plain.number: [made]}, local_stages.FRAMES)
-        found = local_stages.as_text([to_batch(rest.frame(), kinds)], kinds)
+        found = local_stages.as_text([to_batch(rest.to_polars(), kinds)], kinds)
     assert kernels.launched()[1:] == (), "of what runs so nothing is told"
-    return isinstance(made, FinalResult), found, local_stages.as_text([to_batch(usual.frame(), kinds)], kinds)
+    return isinstance(made, FinalResult), found, local_stages.as_text([to_batch(usual.to_polars(), kinds)], kinds)
 
 
 @pytest.mark.parametrize("sql", STRAIGHT)
@@ -107,7 +107,7 @@ def test_what_takes_frames_goes_on_with_the_same_groups(table: Lab, sql: str) ->
 @pytest.mark.parametrize("sql", MORE)
 def test_what_is_more_than_a_kernels_groups(table: Lab, sql: str) -> None:
     assert (
-        match_single_kernel(Planner(table.database.cpu, Costs(workers=1), fuse=True).planned(table.request(sql)).stages)
+        match_single_kernel(Planner(table.database.cpu, Costs(workers=1), fuse=True).plan(table.request(sql)).stages)
         is None
     )
 
@@ -117,7 +117,7 @@ def test_what_is_more_than_a_kernels_groups(table: Lab, sql: str) -> None:
 def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: str, workers: int) -> None:
     """Each has texts of its own, and some lack groups that others have."""
     request = table.request(sql)
-    stages = Planner(table.database.cpu, Costs(workers=1), fuse=True).planned(request).stages
+    stages = Planner(table.database.cpu, Costs(workers=1), fuse=True).plan(request).stages
     plain, kernels = match_single_kernel(stages), Twin(PackedTables(2**28))
     assert plain is not None
     given: dict[int, list[ComputedFrame]] = {}
@@ -140,7 +140,7 @@ def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: 
         lanes = kernels.lanes(ready)
         assert isinstance(lanes, list)
         found.append(KernelStates(*decode_states(pickle.loads(pickle.dumps(encode_states(lanes))))))
-    done = plain.tail.rows(found, request.parameters)
+    done = plain.final_stage.finalize(found, request.parameters)
     assert done is not None
     kinds = stages[-1].root.types
     rows, wanted = (
@@ -244,12 +244,12 @@ def test_texts_are_kept_as_long_as_there_is_room() -> None:
         return key
 
     kept = StringCache(make, few=10, room=25)
-    assert [kept.of(key, 10) for key in "abac"] == list("abac")  # c for b
-    assert [kept.of(key, 10) for key in "acb"] == list("acb")
+    assert [kept.get(key, 10) for key in "abac"] == list("abac")  # c for b
+    assert [kept.get(key, 10) for key in "acb"] == list("acb")
     assert made == ["a", "b", "c", "b"]
-    assert kept.of("many", 11) is None
-    assert kept.of("many", 11) == kept.of("many", 11) == "many"
-    assert kept.of("more", MOST_BYTES + 1) is kept.of("more", MOST_BYTES + 1) is None
+    assert kept.get("many", 11) is None
+    assert kept.get("many", 11) == kept.get("many", 11) == "many"
+    assert kept.get("more", MOST_BYTES + 1) is kept.get("more", MOST_BYTES + 1) is None
     assert made == ["a", "b", "c", "b", "many"]
 
 

@@ -145,7 +145,7 @@ def test_what_does_not_compile_is_the_general_engines(lab: Lab, compiler: _Compi
 
 def test_what_the_data_keep_from_a_kernel_is_not_tried_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     kernels, tables = Twin(local_stages.PACKED), ResidentTables(2**28)
-    planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(lab.request(JOIN))
+    planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).plan(lab.request(JOIN))
     ((number, node),) = [(each.number, each.root) for each in planned.stages if isinstance(each.root, Fused)]
     build = execute_stage(StageTask(planned.stages[0], WHOLE), tables, {}, local_stages.FRAMES)
     tried: list[object] = []
@@ -179,7 +179,7 @@ def _told(planned: PhysicalPlan, number: int, kernels: Twin) -> dict[str, str]:
 def test_a_part_is_bound_while_its_kernel_is_compiled(lab: Lab, compiler: _Compiler) -> None:
     workshop = compiler.workshop()
     kernels, tables = _twin(workshop), ResidentTables(2**28)
-    planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).planned(lab.request(JOIN))
+    planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).plan(lab.request(JOIN))
     stages = planned.stages
     ((number, node),) = [(each.number, each.root) for each in stages if isinstance(each.root, Fused)]
     build = execute_stage(StageTask(stages[0], WHOLE), tables, {}, local_stages.FRAMES)
@@ -197,7 +197,7 @@ def test_a_part_is_bound_while_its_kernel_is_compiled(lab: Lab, compiler: _Compi
     again = kernels.again(ready)
     assert kernels.ran == 1
     columns = [name for name in again.columns if name.startswith("k")]
-    wanted = first.frame().select(again.columns).cast(dict(again.schema))
+    wanted = first.to_polars().select(again.columns).cast(dict(again.schema))
     assert again.sort(columns).equals(wanted.sort(columns))
     told = _told(planned, number, kernels)
     assert (told["Answered By"], told["Bound Before"]) == ("the kernel's twin", "yes")

@@ -7,7 +7,7 @@ import random
 import polars as pl
 import pytest
 
-from gpudb.duckdb.udf.quotient import quotient_of
+from gpudb.duckdb.udf.quotient import divide_numeric
 from gpudb.engine.gpu.lower.exact_division import NOT_COMPUTED, exact_quotients
 
 
@@ -29,7 +29,7 @@ def test_as_integers_divide(first: int, second: int) -> None:
         elif told == NOT_COMPUTED:
             assert value is None
         else:
-            assert (value, told) == quotient_of(x, first, y, second, shown)
+            assert (value, told) == divide_numeric(x, first, y, second, shown)
     assert (made["t"] != NOT_COMPUTED).sum() > 300
 
 
@@ -41,5 +41,5 @@ def test_what_is_common_is_made() -> None:
     )
     made = exact_quotients(parts, 2, 0).collect()
     assert made["t"].max() < NOT_COMPUTED  # type: ignore[operator]
-    assert made["v"][0] == quotient_of(10**16 + 7, 2, 3, 0, 2)[0]
+    assert made["v"][0] == divide_numeric(10**16 + 7, 2, 3, 0, 2)[0]
     assert made["v"][4] is None

@@ -68,7 +68,7 @@ class PackedTables:
             known = self._runs.setdefault((table.oid, share), Runs(share, self.budget))
             found, gone = known.cover(table)
             self.version += known.changed
-            self.columns.forget(lambda key: key[0] in gone)
+            self.columns.discard_where(lambda key: key[0] in gone)
         return [run for run in found if run.rows and any(file.path in wanted for file in run.files)]
 
     def evict(self, table: int) -> int:
@@ -95,7 +95,7 @@ class PackedTables:
 
     def _mostly_distinct(self, table: Table, column: Column, share: Partition) -> bool:
         most, rows = DISTINCT
-        parts = share.rows(table)
+        parts = share.row_ranges(table)
         file = max(table.files, key=lambda each: parts[each.path][1] - parts[each.path][0])
         first, last = parts[file.path]
         (piece,) = self._pieces.pieces(file, [column], first, min(first + rows, last))
@@ -111,7 +111,7 @@ class PackedTables:
         with self._lock:
             made, before = self._dictionaries.of(table, column)
             if before is not None:
-                self.columns.forget(lambda key: key[3] is before)
+                self.columns.discard_where(lambda key: key[3] is before)
             return made
 
     def column(self, table: Table, column: Column, run: Run, share: Partition, form: Form) -> PackedColumn:
@@ -160,7 +160,7 @@ class PackedTables:
             parts.clear()
             key = (run, column.field_id, column.type, form)
             before = {(part, *key[1:]) for part in run.parts}
-            self.columns.forget(before.__contains__)
+            self.columns.discard_where(before.__contains__)
             self.columns.put(key, made, made.bytes, table.oid, column.name)
             self.columns.shrink(self.budget, least=1)
             found.append(made)
@@ -180,7 +180,7 @@ class PackedTables:
         if not missing:
             return found
         wanted = [columns[place] for place in missing]
-        rows = share.rows(table)
+        rows = share.row_ranges(table)
 
         def read(one: Read) -> list[Piece | PackedColumn | NotFused]:
             some = [wanted[place] for place in one.columns]

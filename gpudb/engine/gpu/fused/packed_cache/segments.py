@@ -69,7 +69,7 @@ class Runs:
         made: list[Run] = []
         held: list[DataFile] = []
         rows = 0
-        shares = self._share.rows(table) if files else {}
+        shares = self._share.row_ranges(table) if files else {}
         for file in files:
             first, last = shares[file.path]
             if held and rows + last - first > self._most:

@@ -155,7 +155,7 @@ class _Preparing:
         keys = [self._key(side, key, probe) for key, probe in zip(own, probes, strict=True)]
         if node.null_aware and side.rows.rows:
             # A text that the table lacks has no code, but is not NULL.
-            if side.rows.nulls(f"c{own[0].index}"):
+            if side.rows.null_count(f"c{own[0].index}"):
                 self._steps.append(Filter(Literal(BOOLEAN, False, 0)))
             elif probes[0].expr.nullable:
                 self._steps.append(Filter(IsNull(BOOLEAN, False, probes[0].expr, True)))

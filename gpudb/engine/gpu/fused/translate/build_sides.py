@@ -42,7 +42,7 @@ class Side:
 
     def _wide(self, name: str) -> Expr | None:
         """Splits a numeric of more than 64 bits into two payloads; None for a narrower one."""
-        if name in self.places or self.rows.arrays(name) is not None:
+        if name in self.places or self.rows.device_column(name) is not None:
             return None
         series = self.rows.column(name)
         if series.dtype != pl.Int128:
@@ -78,10 +78,10 @@ class Side:
     def column(self, name: str, kind: SqlType) -> lookup_tables.Column:
         """Returns a column, on the device that holds its rows unless they are few."""
         if kind.name in TEXT:
-            if self.rows.rows > MANY and self.rows.distinct(name) > _TEXTS:
+            if self.rows.rows > MANY and self.rows.count_distinct(name) > _TEXTS:
                 raise NotFused("many texts of a build side")
             return self.texts(name, kind)
-        arrays = self.rows.arrays(name)
+        arrays = self.rows.device_column(name)
         return (
             lookup_tables.column_of(self.rows.column(name), kind)
             if arrays is None
@@ -92,7 +92,7 @@ class Side:
         """Returns a text column as codes of a given or a new dictionary, on the device of its rows unless
         they are few.
         """
-        coded = self.rows.coded(name)
+        coded = self.rows.dictionary_column(name)
         if coded is None:
             return lookup_tables.column_of(self.rows.column(name), kind, dictionary)
         return lookup_tables.column_by(coded, kind, dictionary)

@@ -1,4 +1,4 @@
-"""Aggregates. Sums of integers widen as PostgreSQL's do; averages of exact numbers are exact quotients."""
+"""Aggregates. Sums of integers widen as in PostgreSQL; averages of exact numbers are exact quotients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ declare(
 
 
 def _finite(name: str) -> Callable[[Operands], str]:
-    """A float aggregate that raises 22003 where finite values give infinity."""
+    """Returns a float aggregate that raises 22003 if finite values yield infinity."""
 
     def render(operands: Operands) -> str:
         value, held = operands.sql[0], operands.result.duckdb
@@ -31,7 +31,7 @@ def _finite(name: str) -> Callable[[Operands], str]:
         infinite = operands.call("bool_or", f"isinf({value})")
         wrong = raises("22003", "'value out of range: overflow'", held)
         if held == "FLOAT":
-            # NaN is above all.
+            # NaN is the greatest value.
             beyond = f"abs({made}) > 3.4028235677973366e38 AND NOT isnan({made})"
             return f"(CASE WHEN {beyond} AND NOT {infinite} THEN {wrong} ELSE {made}::FLOAT END)"
         return f"(CASE WHEN isinf({made}) AND NOT {infinite} THEN {wrong} ELSE {made} END)"
@@ -43,7 +43,7 @@ declare("sum(float4) sum(float8)", _finite("sum"))
 
 
 def _interval_sums(operands: Operands) -> str:
-    """DuckDB sums no intervals: months, days and microseconds are summed apart."""
+    """Sums months, days and microseconds separately, since DuckDB does not sum intervals."""
     value = operands.sql[0]
     return ", ".join(
         made.format(operands.call("sum", f"pg_interval_{part}({value})"))
@@ -59,7 +59,7 @@ declare("sum(interval)", lambda o: f"pg_make_interval({_interval_sums(o)})")
 
 
 def _shown(operands: Operands) -> str:
-    """The scale that a value shows; a NULL has none, whatever its lane holds."""
+    """Returns a value's display scale; a NULL has none, whatever its scale column contains."""
     value, scale = operands.sql[0], operands.scales[0]
     return f"CASE WHEN {value} IS NOT NULL THEN {scale} END" if operands.types[0].carried else scale
 
@@ -76,7 +76,7 @@ declare("sum(numeric)", _sum_numeric, scale=lambda o: o.call("max", _shown(o)), 
 
 
 def _average(operands: Operands) -> str:
-    """sum / count: NULL over no values."""
+    """Returns sum / count: NULL for no values."""
     item = operands.types[0]
     scale = item.numeric_digits[1] if item.name == "numeric" else 0
     shown = operands.call("max", _shown(operands)) if item.carried else str(scale)
@@ -98,7 +98,7 @@ def _like_operand(types: Types, _: Constants) -> SqlType:
 
 
 def _extreme(operands: Operands, name: str) -> str:
-    """DuckDB's own of a list cannot hold a subquery, which it would copy."""
+    """DuckDB's list aggregate cannot contain a subquery, which it would copy."""
     value = operands.sql[0]
     if operands.types[0].element is not None:
         return operands.call(f"arg_{name}", value, value)

@@ -14,8 +14,9 @@ _BITS = {"SMALLINT": 15, "INTEGER": 31, "BIGINT": 63}
 
 
 def _integers(sign: str) -> Callable[[Operands], str]:
-    """An operation on integers. DuckDB joins the constants of a chain, `a + 5 + 7`, whose sum or product may overflow
-    where no step does: a plus before an operand keeps them apart."""
+    """Returns an integer operation. DuckDB folds the constants of a chain such as `a + 5 + 7`, which may overflow where
+    no single step does: a plus before an operand prevents this.
+    """
 
     def render(operands: Operands) -> str:
         left, right = operands.sql
@@ -33,12 +34,12 @@ def _integers(sign: str) -> Callable[[Operands], str]:
 declare("int2pl int4pl int8pl int24pl int42pl int28pl int82pl int48pl int84pl", _integers("+"))
 declare("int2mi int4mi int8mi int24mi int42mi int28mi int82mi int48mi int84mi", _integers("-"))
 declare("int2mul int4mul int8mul int24mul int42mul int28mul int82mul int48mul int84mul", _integers("*"))
-# `//` truncates towards zero; the cast brings back the wider operand's type and its overflow (min / -1).
+# `//` truncates towards zero; the cast restores the wider operand's type and its overflow (min / -1).
 declare("int2div int4div int8div int24div int42div int28div int82div int48div int84div", "({0} // {1})::{t}")
 
 
 def _remainder(operands: Operands) -> str:
-    """DuckDB divides the least integer by -1 for a remainder, and overflows."""
+    """Returns a remainder; DuckDB divides the least integer by -1 and overflows."""
     left, right = operands.sql
     divisor = operands.constants[1]
     if isinstance(divisor, int) and divisor != -1:
@@ -49,7 +50,7 @@ def _remainder(operands: Operands) -> str:
 
 
 declare("int2mod int4mod int8mod mod", _remainder)
-# A minus before a constant is folded into a wider type.
+# DuckDB folds a minus before a constant into a wider type.
 declare("int2um int4um int8um", "(0::{t} - {0})")
 declare("int2up int4up int8up float4up float8up", "({0})")
 declare("int2abs int4abs int8abs", "abs({0})::{t}")
@@ -74,7 +75,7 @@ def _finite_constant(value: object) -> bool:
 
 
 def _sum(sign: str) -> Callable[[Operands], str]:
-    """A sum or difference that raises 22003 where finite operands give infinity."""
+    """Returns a sum or difference that raises 22003 if finite operands yield infinity."""
 
     def render(operands: Operands) -> str:
         held = operands.result.duckdb

@@ -1,4 +1,4 @@
-"""Arrays, held as DuckDB lists; NULL elements compare as PostgreSQL compares them."""
+"""Arrays, represented as DuckDB lists; NULL elements compare as in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpudb.types import MAX_DIGITS, SqlType, exact
 
 
 def _element(operands: Operands, index: int, element: SqlType) -> str:
-    """An operand as a list of `element` holds it."""
+    """Returns an operand as a list of `element`'s representation."""
     value = operands.sql[index], operands.scales[index], operands.types[index]
     if operands.types[index] == element:
         return pack(value[0], value[1], element)
@@ -39,7 +39,7 @@ def _of(operands: Operands, index: int = 0) -> SqlType:
     return element.undeclared
 
 
-# ---------------------------------------------------------------------------------------------- making
+# ---------------------------------------------------------------------------------------------- constructors
 
 
 def _appended(operands: Operands) -> str:
@@ -86,7 +86,7 @@ def _filled(operands: Operands) -> str:
 
 
 def _filled_deeply(operands: Operands, value: str) -> str:
-    """Lists of lists for lengths that are known; an array of nothing where one of them is 0."""
+    """Returns nested lists of known lengths; an empty array if one of them is 0."""
     sizes = operands.constants[1]
     assert isinstance(sizes, list)
     if None in sizes:
@@ -223,7 +223,7 @@ def _both(operands: Operands) -> tuple[str, str]:
 
 
 def _contains(left: str, right: str) -> str:
-    """Every element of `right` is in `left`; a NULL is in nothing."""
+    """Whether every element of `right` is in `left`; a NULL is contained in nothing."""
     return let(
         lambda a, b: (
             f"(CASE WHEN {a} IS NOT NULL THEN list_has_all({a}, {b})"
@@ -250,7 +250,7 @@ def _ordered(operands: Operands, symbol: str) -> str:
 for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
     declare(f"array_{_name}", lambda o, symbol=_symbol: _ordered(o, symbol))
 
-# ---------------------------------------------------------------------------------------------- sets of rows
+# ---------------------------------------------------------------------------------------------- set-returning
 
 declare("unnest(anyarray)", lambda o: flat(o.sql[0], o.types[0]))
 declare("generate_subscripts(anyarray,int4) generate_subscripts(anyarray,int4,bool)", subscripts)
@@ -285,7 +285,7 @@ def _series_rows(operands: Operands) -> str:
 
 
 def _numeric_series(operands: Operands) -> str:
-    """The first value shows its own decimals, the others as many as the longer of it and the step."""
+    """The first value has its own display scale, the others the larger of its and the step's."""
     scale = max(item.numeric_digits[1] for item in operands.types)
     shared = f"DECIMAL({MAX_DIGITS},{scale})"
     first, last = (f"CAST({value} AS {shared})" for value in operands.sql[:2])

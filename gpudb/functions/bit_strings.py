@@ -1,4 +1,4 @@
-"""Bit strings (PostgreSQL's manual, 9.6): held as their digits, so that most of it is work on text."""
+"""Bit strings (PostgreSQL's manual, 9.6), represented as their digits: most operations work on text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ for _name, _symbol in {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", 
 
 
 def _wise(word: str, symbol: str) -> Callable[[Operands], str]:
-    """Bit by bit over two strings of one length; DuckDB's own bit strings are never empty."""
+    """Combines two strings of one length bit by bit; DuckDB's own bit strings cannot be empty."""
     wrong = raises("22026", f"'cannot {word} bit strings of different sizes'", "VARCHAR")
 
     def body(a: str, b: str) -> str:
@@ -38,7 +38,7 @@ declare("bitcmp varbitcmp", "(CASE WHEN {0} < {1} THEN -1 WHEN {0} > {1} THEN 1 
 
 
 def _shifted(left: bool) -> Callable[[Operands], str]:
-    """Zeros come in; a negative count shifts the other way."""
+    """Shifts in zeros; a negative count shifts the other way."""
 
     def body(digits: str, count: str) -> str:
         by = f"least(abs({count}::BIGINT), length({digits}))"
@@ -100,7 +100,7 @@ declare(
 
 
 def _over_all(name: str, word: str) -> Callable[[Operands], str]:
-    """Of empty strings, which DuckDB has none of, the outcome is empty."""
+    """Aggregates bit strings; the result of empty ones, which DuckDB lacks, is empty."""
 
     def render(operands: Operands) -> str:
         value = operands.sql[0]
@@ -120,7 +120,7 @@ declare("bit_xor(bit)", _over_all("bit_xor", "XOR"))
 
 
 def to_bits(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str | None:
-    """A value as a bit string of the target's length: cut or filled with zeros by an explicit cast."""
+    """Converts a value to a bit string of the target's length: an explicit cast truncates it or fills it with zeros."""
     length = target.length
     if source.name in INTEGERS - {"int2"}:
         return _of_integer(sql, 1 if length is None else length)
@@ -147,7 +147,7 @@ def to_bits(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str |
 
 
 def _of_integer(sql: str, length: int) -> str:
-    """Its lowest bits; more than it has are copies of its sign."""
+    """Returns an integer's lowest bits; bits beyond its width are copies of its sign."""
     digits = f"CAST(CAST(CAST({sql} AS BIGINT) AS BIT) AS VARCHAR)"
     if length <= 64:
         return f"right({digits}, {length})"
@@ -155,7 +155,7 @@ def _of_integer(sql: str, length: int) -> str:
 
 
 def from_bits(sql: str, target: SqlType) -> str:
-    """A bit string as int4 or int8, zeros before it; 22003 where it has more bits."""
+    """Converts a bit string, extended with zeros, to int4 or int8; 22003 if it has more bits."""
     width, held = (32, "INTEGER") if target.name == "int4" else (64, "BIGINT")
     wrong = raises("22003", f"'{target} out of range'", held)
     made = f"CAST(CAST(lpad({{0}}, {width}, '0') AS BIT) AS {held})"

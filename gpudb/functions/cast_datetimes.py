@@ -65,7 +65,7 @@ _UNITS = {"second": 0, "minute": 60_000_000, "hour": 3_600_000_000}
 
 
 def _limited(sql: str, modifier: int) -> str:
-    """An interval cut to the fields that `interval day to minute` names, seconds rounded (AdjustIntervalForTypmod)."""
+    """Restricts an interval to fields such as `day to minute`, with rounded seconds (AdjustIntervalForTypmod)."""
     fields, precision = modifier >> 16, modifier & 0xFFFF
     months, days, micros = "pg_interval_months({0})", "pg_interval_days({0})", "pg_interval_us({0})"
     if fields not in {ALL_INTERVAL_FIELDS, -1}:

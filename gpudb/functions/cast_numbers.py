@@ -67,7 +67,7 @@ def to_float(sql: str, scale: str, source: SqlType, target: SqlType) -> str | No
             sql,
         )
     if source.name == "numeric":
-        # by its text: DuckDB divides the digits by a power of ten, which can miss the nearest double by one
+        # through text: DuckDB divides the digits by a power of ten, which can miss the nearest double by one
         return (
             f"CAST(CAST({sql} AS VARCHAR) AS {target.duckdb})" if source.numeric_digits[0] > 15 else _plain(sql, target)
         )
@@ -83,7 +83,7 @@ def _plain(sql: str, target: SqlType) -> str:
 
 
 def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> ScaledSql:
-    """The value at the digits of the target; its display scale is known, or that of the source's value."""
+    """Returns the value in the target's digits; its display scale is constant, or that of the source's value."""
     precision, decimals = target.numeric_digits
     held = f"DECIMAL({precision},{decimals})"
     shown = str(decimals)
@@ -126,7 +126,7 @@ def _overflow(held: str, target: SqlType) -> str:
 
 
 def _declared(value: str, digits: int, held: str, target: SqlType) -> str:
-    """A float at declared digits, which an infinity does not fit."""
+    """Converts a float to declared digits; infinity does not fit."""
     made = _from_digits(f"pg_float_digits({value}, {digits})", held, target)
     return f"(CASE WHEN isinf({value}) THEN {_overflow(held, target)} ELSE {made} END)"
 
@@ -137,7 +137,7 @@ def _from_digits(text: str, held: str, target: SqlType) -> str:
 
 
 def _fitted(sql: str, source: SqlType, target: SqlType) -> str:
-    """A decimal or integer at the target's digits, rounded half away from zero; 22003 where it does not fit."""
+    """Converts a decimal or integer to the target's digits, rounded half away from zero; 22003 if it does not fit."""
     precision, decimals = target.numeric_digits
     held = f"DECIMAL({precision},{decimals})"
     digits, given = source.numeric_digits

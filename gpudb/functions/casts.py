@@ -1,4 +1,4 @@
-"""Conversions between types, as DuckDB SQL with PostgreSQL's meaning: `cast` gives a value and its display scale."""
+"""Conversions between types as DuckDB SQL with PostgreSQL's meaning: `cast` returns a value and its display scale."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from gpudb.types import TEXT, SqlType
 
 
 def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> ScaledSql:
-    """`sql` (a numeric's decimal alone, `scale` its display scale) as a value and display scale of `target`.
+    """Converts `sql` (a numeric's decimal alone, `scale` its display scale) to a value and display scale of `target`.
 
-    `explicit` casts cut strings that are too long; others raise 22001. 0A000 for a pair that is not supported.
+    `explicit` casts truncate strings that are too long; others raise 22001. 0A000 for an unsupported pair of types.
     """
     if source.name in STRINGS and target.name not in STRINGS:
-        # What reads text mentions it several times: bound once, nested casts do not grow exponentially.
+        # Parsers of text mention it several times: bound once, nested casts do not grow exponentially.
         if target.subtype is not None:
             whole = let(lambda v: range_in(v, target), sql)
             return unpack(whole, target)
         if target.ranged is not None:
             return let(lambda v: range_in(v, target), sql), "0"
         if target.name.startswith("reg"):
-            # What looks an object up is a subquery, which may not stand in a lambda.
+            # A look-up of an object is a subquery, which a lambda may not contain.
             return _cast(sql, scale, source, target, explicit)
         if target.name != "numeric":
             return let(lambda v: _cast(v, scale, source, target, explicit)[0], sql), "0"
@@ -82,7 +82,7 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
 
 
 def to_record(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str:
-    """A row of another type, field by field, or of its text."""
+    """Converts a row to another row type field by field, or from text."""
     if source.fields:
         if [each for _, each in source.fields] == [each for _, each in target.fields]:
             return sql if source.members == target.members else rebuilt(sql, source, target, lambda v, s, *_: (v, s))
@@ -100,7 +100,7 @@ def to_record(sql: str, source: SqlType, target: SqlType, explicit: bool) -> str
 
 
 def to_enum(sql: str, source: SqlType, target: SqlType) -> str:
-    """A label of an enum from its text; 22P02 for any other text."""
+    """Returns an enum's label from its text; 22P02 for any other text."""
     if source.name not in STRINGS:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
     start = quoted(f'invalid input value for enum {target.user}: "')

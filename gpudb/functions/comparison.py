@@ -31,7 +31,7 @@ def _rows(symbol: str) -> Template:
 
 
 _WHOLE = {"<": "(floor({}) < {})", "<=": "(ceil({}) <= {})", ">": "(ceil({}) > {})", ">=": "(floor({}) >= {})"}
-"""How a number is ordered beside a whole one, told by the whole numbers below and above it."""
+"""Orders a number relative to an integral one by the integers below and above it."""
 _SAME = {
     "=": ("=", ""),
     "<>": ("=", "NOT "),
@@ -42,14 +42,14 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def beside_whole(one: SqlType, other: SqlType) -> bool:
-    """Whether one of two types of numbers has no decimals, and 128 bits do not hold it at the other's scale."""
+    """Whether one of two numeric types is integral and does not fit 128 bits at the other's scale."""
     if one.name != "numeric" or other.name != "numeric":
         return False
     return beyond((one, other)) and 0 in {one.numeric_digits[1], other.numeric_digits[1]}
 
 
 def numbers(symbol: str, left: str, right: str, one: SqlType, other: SqlType) -> str:
-    """A comparison of numerics: DuckDB makes both of one scale, which a large whole number may not have."""
+    """Compares numerics: DuckDB converts both to one scale, which a large integral number may not fit."""
     if not beside_whole(one, other):
         return f"({left} {symbol} {right})"
     if one.numeric_digits[1] == 0:
@@ -61,7 +61,8 @@ def numbers(symbol: str, left: str, right: str, one: SqlType, other: SqlType) ->
     most = f"'{'9' * (digits - scale)}.{'9' * scale}'::DECIMAL({digits},{scale})"
 
     def equal(n: str, w: str) -> str:
-        # What is too large becomes the largest number there, which is no whole one. Equations alone: joins go by them.
+        # A number that is too large becomes the largest one of that scale, which is not integral. Only for equality, by
+        # which joins go.
         held = f"coalesce(TRY_CAST({w} AS DECIMAL({digits},{scale})), CASE WHEN {w} > 0 THEN {most} ELSE -{most} END)"
         known = f"CASE WHEN {w} IS NOT NULL THEN {held} END"
         return f"({negation}({n} {same} {known} AND (abs({n}) = {most}) {same} ({w} <> {w})))"

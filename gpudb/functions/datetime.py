@@ -1,4 +1,4 @@
-"""Dates, times, timestamps and intervals: arithmetic, rounding and making them (PostgreSQL's manual, 9.9)."""
+"""Dates, times, timestamps and intervals: arithmetic, rounding and constructors (PostgreSQL's manual, 9.9)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ for _name in ("date", "timestamp"):
 
 
 def _by_engine(span: Interval, sign: str) -> bool:
-    """Whether the engine moves as PostgreSQL: it takes an interval below zero from its smallest field on."""
+    """Whether the engine adds an interval as PostgreSQL does: it adds a negative one from the smallest field on."""
     if abs(span.microseconds) >= DAY:
         return False
     one_field = not span.microseconds or not (span.months or span.days)
@@ -35,7 +35,7 @@ def _by_engine(span: Interval, sign: str) -> bool:
 
 
 def _move(moment: int, sign: str) -> Callable[[Operands], str]:
-    """timestamptz ± interval: months and days on the session's clock, the rest in elapsed time."""
+    """Returns timestamptz ± interval: months and days on the session's clock, the rest in elapsed time."""
 
     def render(operands: Operands) -> str:
         value, span, known_span = operands.sql[moment], operands.sql[1 - moment], operands.constants[1 - moment]
@@ -107,11 +107,11 @@ def _truncate(operands: Operands) -> str:
 
 
 def _cut(unit: str, value: str, item: SqlType, zone: zones.Zone | str | None) -> str:
-    """A value cut to a unit, by the clock of a zone where there is one."""
+    """Truncates a value to a unit, on a zone's clock if there is one."""
     if item.name == "interval":
         return let(lambda v: f"pg_make_interval({_cut_interval(unit, v)})", value)
     if item.name == "timestamptz" and unit in _MICROS:
-        # where clocks are set back an hour comes twice: what is cut off is taken from the moment itself
+        # when clocks are set back an hour is repeated: the remainder is subtracted from the timestamp itself
         def cut_off(v: str) -> str:
             shown = f"CAST({v} AS TIMESTAMP)" if zone is None else _to_local(v, zone)
             return f"pg_cut_moment({v}, {shown}, date_trunc('{unit}', {shown}))"
@@ -137,7 +137,7 @@ _MICROS = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000, "mi
 
 
 def _cut_interval(unit: str, value: str) -> str:
-    """Months, days and microseconds of an interval, cut towards zero."""
+    """Returns months, days and microseconds of an interval, truncated towards zero."""
     months, days, micros = (
         f"pg_interval_months({value})", f"pg_interval_days({value})", f"pg_interval_us({value})",
     )  # fmt: skip
@@ -150,14 +150,14 @@ declare("date_trunc", _truncate)
 declare("date_bin(interval,timestamp,timestamp)", "pg_date_bin({0}, {1}, {2})")
 declare("date_bin(interval,timestamptz,timestamptz)", "pg_date_bin_tz({0}, {1}, {2})")
 
-# ---------------------------------------------------------------------------------------------- making
+# ---------------------------------------------------------------------------------------------- constructors
 
 declare("make_date", "pg_make_date({0}, {1}, {2})")
 declare("make_time", "pg_make_time_of({0}, {1}, {2})")
 
 
 def _local(operands: Operands) -> str:
-    """A date and a time of six numbers; NULL where any is."""
+    """Returns a timestamp of six numbers; NULL if any is NULL."""
     date, time = ", ".join(operands.sql[:3]), ", ".join(operands.sql[3:6])
     known_all = " AND ".join(f"{each} IS NOT NULL" for each in operands.sql[:6])
     return f"(CASE WHEN {known_all} THEN pg_make_date({date}) + pg_make_time_of({time}) END)"
@@ -194,15 +194,16 @@ declare("isfinite(interval)", "({0} IS NOT NULL OR NULL)")
 
 
 def known_zone(text: str | None) -> zones.Zone:
-    """The zone that AT TIME ZONE names; 0A000 for a text that is not constant, 22023 for no zone."""
+    """Returns the zone of AT TIME ZONE; 0A000 for a text that is not constant, 22023 for an unknown zone."""
     if text is None:
         raise FeatureNotSupported("a time zone that is not constant is not supported")
     return zones.zone_at(text)
 
 
 def _zone(operands: Operands, index: int) -> zones.Zone | str:
-    """The zone that an operand names; SQL where it is not constant, is no zone and so an error of each value, or is one
-    that the engine does not know."""
+    """Returns the zone that an operand names; SQL if it is not constant, is not a zone (an error of each value), or is
+    one that the engine does not know.
+    """
     text = known(operands, index)
     if text is None:
         return operands.sql[index]
@@ -220,7 +221,7 @@ def _zone_key(zone: zones.Zone) -> tuple[str | None, int]:
 
 
 def _shifted(value: str, zone: str, sign: str, which: str, held: str) -> str:
-    """A value moved by the offset that a zone has then; an infinite one stays."""
+    """Shifts a value by a zone's offset at that time; an infinite one is unchanged."""
     body = "timezone('UTC', {0})" if which == "utc" else "{0}"
     return let(
         lambda v, z: (
@@ -233,7 +234,7 @@ def _shifted(value: str, zone: str, sign: str, which: str, held: str) -> str:
 
 
 def _to_local(value: str, zone: zones.Zone | str) -> str:
-    """A timestamptz as the timestamp that a clock in the zone shows."""
+    """Converts a timestamptz to the timestamp of a clock in the zone."""
     if isinstance(zone, str):
         return _shifted(value, zone, "+", "utc", "TIMESTAMP")
     name, seconds = _zone_key(zone)
@@ -243,7 +244,7 @@ def _to_local(value: str, zone: zones.Zone | str) -> str:
 
 
 def _from_local(value: str, zone: zones.Zone | str) -> str:
-    """A timestamp that a clock in the zone shows, as a timestamptz."""
+    """Converts the timestamp of a clock in the zone to a timestamptz."""
     if isinstance(zone, str):
         return f"timezone('UTC', {_shifted(value, zone, '-', 'local', 'TIMESTAMP')})"
     name, seconds = _zone_key(zone)
@@ -257,7 +258,7 @@ declare("timezone(text,timestamp)", lambda o: _from_local(o.sql[1], _zone(o, 0))
 
 
 def fixed_zone(operands: Operands) -> str:
-    """An interval's whole seconds; 22023 for one with months or days, NULL beside no value."""
+    """Returns an interval's whole seconds; 22023 if it has months or days, NULL if the value is NULL."""
     message = "'interval time zone \"' || pg_interval_text({0}) || '\" must not include months or days'"
     return let(
         lambda v, t: (
@@ -282,7 +283,7 @@ def _add_in_zone(sign: str) -> Callable[[Operands], str]:
             none = f"pg_interval_months({span}) = 0 AND pg_interval_days({span}) = 0"
             days = f"pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0)"
             local = f"({_to_local(moment, zone)} {sign} {days})"
-            # the zone is looked at nevertheless: there may be no such zone, or none at all
+            # the zone is evaluated nevertheless: it may be unknown or NULL
             there = _from_local(local, zone)
             start = f"(CASE WHEN {none} AND {there} IS NOT NULL THEN {moment} ELSE {there} END)"
             return f"({start} {sign} to_microseconds(pg_interval_us({span})))"
@@ -332,7 +333,7 @@ def _series(operands: Operands) -> str:
 
 
 def _series_in_zone(operands: Operands) -> str:
-    """Steps of days and months count on the zone's clock."""
+    """Steps of days and months follow the zone's clock."""
     zone, span = _zone(operands, 3), operands.constants[2]
     if not isinstance(span, Interval) or (span.microseconds and (span.months or span.days)):
         raise FeatureNotSupported("this step of generate_series over timestamptz is not supported")

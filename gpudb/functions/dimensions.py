@@ -1,4 +1,4 @@
-"""Arrays of several dimensions, held as lists of lists of one length: what PostgreSQL says of their shape."""
+"""Arrays of several dimensions, represented as lists of lists of one length: PostgreSQL's rules for their shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudb.functions.registry import MISSING, Operands
 from gpudb.functions.text_literal import quoted
 from gpudb.types import SqlType
 
-# What takes arrays of several dimensions; any other function refuses them.
+# Functions that accept arrays of several dimensions; all others reject them.
 TAKES_DIMENSIONS = frozenset(
     """
     array_eq array_ne array_lt array_le array_gt array_ge array_cat array_agg array_length array_upper array_lower
@@ -30,7 +30,7 @@ _REFUSED = {
 
 
 def check(name: str, types: Sequence[SqlType]) -> None:
-    """Refuses a function that has no meaning for arrays of several dimensions, or none here."""
+    """Rejects a function that has no meaning for arrays of several dimensions, or is not supported for them."""
     if all(item.dims == 1 for item in types) or name in TAKES_DIMENSIONS:
         return
     if name in {"array_append", "array_prepend"}:
@@ -40,19 +40,19 @@ def check(name: str, types: Sequence[SqlType]) -> None:
 
 
 def deeper(item: SqlType, by: int = 1) -> SqlType:
-    """An array of arrays: the same type in PostgreSQL, a list of lists here."""
+    """Returns an array of arrays: the same type in PostgreSQL, a list of lists here."""
     return replace(item, dims=item.dims + by)
 
 
 def flat(sql: str, item: SqlType) -> str:
-    """The elements of an array of any dimensions, in one list."""
+    """Returns the elements of an array of any dimensions in one list."""
     for _ in range(item.dims - 1):
         sql = f"flatten({sql})"
     return sql
 
 
 def lengths(sql: str, item: SqlType) -> list[str]:
-    """The length of each dimension; NULL or 0 for an empty array."""
+    """Returns the length of each dimension; NULL or 0 for an empty array."""
     made = []
     for _ in range(item.dims):
         made.append(f"len({sql})")
@@ -75,7 +75,7 @@ def length(operands: Operands) -> str:
 
 
 def lower(operands: Operands) -> str:
-    """array_lower: 1 for each dimension that there is."""
+    """array_lower: 1 for each existing dimension."""
     dims = operands.types[0].dims
     return let(lambda a, n: f"(CASE WHEN {n} BETWEEN 1 AND {dims} AND len({a}) > 0 THEN 1 END)", *operands.sql)
 
@@ -119,7 +119,7 @@ _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def compared(symbol: str, left: tuple[str, SqlType], right: tuple[str, SqlType]) -> str:
-    """Element by element, then by how many there are, then by shape, as array_cmp does."""
+    """Compares element by element, then by number of elements, then by shape, as array_cmp does."""
 
     def key(value: str, item: SqlType) -> str:
         sizes = ", ".join(f"CAST(coalesce({each}, 0) AS BIGINT)" for each in lengths(value, item))
@@ -134,7 +134,7 @@ def compared(symbol: str, left: tuple[str, SqlType], right: tuple[str, SqlType])
 
 
 def pack(operands: Operands) -> str:
-    """array_cat where one side has several dimensions; 2202E for shapes that do not fit."""
+    """array_cat if one side has several dimensions; 2202E for incompatible shapes."""
     one, other = operands.types
     wrong = raises("2202E", "'cannot concatenate incompatible arrays'", operands.result.duckdb)
 
@@ -155,7 +155,7 @@ def pack(operands: Operands) -> str:
 
 
 def gathered(listed: str, item: SqlType) -> str:
-    """A list of arrays as an array of one more dimension; 2202E and 22004 for what has no shape in common."""
+    """Returns a list of arrays as an array of one more dimension; 2202E and 22004 for arrays without a common shape."""
     assert item.item is not None
     sizes, first = (", ".join(lengths(each, item.item)) for each in ("pg_e", "{0}[1]"))
     refused = (
@@ -179,7 +179,7 @@ def gathered(listed: str, item: SqlType) -> str:
 
 
 def stacked(listed: str, item: SqlType) -> str:
-    """ARRAY[…] of arrays, whose shape shows when they are there; of nothing but empty ones or NULLs an empty one."""
+    """ARRAY[…] of arrays whose shape is known at run time only; empty if all of them are empty or NULL."""
     assert item.item is not None
     sizes = ", ".join(lengths("pg_e", item.item))
     message = "multidimensional arrays must have array expressions with matching dimensions"
@@ -197,7 +197,7 @@ def stacked(listed: str, item: SqlType) -> str:
 
 
 def slices(array: str, item: SqlType, bounds: Sequence[tuple[str | None, ...]]) -> str:
-    """array[low:high][low:high]…: NULL for a NULL bound, an empty array where bounds cross or nothing is between."""
+    """array[low:high][low:high]…: NULL for a NULL bound, an empty array if bounds cross or nothing is between them."""
     edges = [edge for low, high in bounds for edge in (low or "1", high or "NULL")]
 
     def part(value: str, names: Sequence[str], places: Sequence[tuple[str | None, ...]]) -> str:
@@ -231,7 +231,7 @@ def slices(array: str, item: SqlType, bounds: Sequence[tuple[str | None, ...]]) 
 
 
 def result(name: str, declared: SqlType, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
-    """The type of a polymorphic call: an array has the dimensions that its arguments give it."""
+    """Returns the type of a polymorphic call: an array has the dimensions of its arguments."""
     if declared.element is None:
         return declared
     match name:

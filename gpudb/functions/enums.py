@@ -1,4 +1,4 @@
-"""Enums, held as DuckDB's own: they compare by the order of their labels."""
+"""Enums, represented as DuckDB's: they compare by the order of their labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _all(item: SqlType) -> str:
 
 
 def _end(operands: Operands, place: int) -> str:
-    """The first or last label; 55000 where there is none."""
+    """Returns the first or last label; 55000 if there is none."""
     labels = _labels(operands.types[0])
     if not labels:
         message = f"enum {operands.types[0]} contains no values"
@@ -26,7 +26,7 @@ def _end(operands: Operands, place: int) -> str:
 
 
 def _between(operands: Operands) -> str:
-    """From one label to another; a NULL stands for the first or the last."""
+    """Returns the labels between two labels; NULL means the first or the last."""
     labels, (low, high) = _all(operands.types[0]), operands.sql
     return f"list_filter({labels}, lambda pg_e: coalesce(pg_e >= {low}, true) AND coalesce(pg_e <= {high}, true))"
 

@@ -1,7 +1,7 @@
-"""What values are told apart and put in order by, where that is not how they are held.
+"""Equality and order of values whose representation does not have PostgreSQL's.
 
-Equal numerics may show different digits, equal jsonb documents may spell their numbers differently; so may the items of
-arrays and the fields of rows. `key` gives what equal values have in common, `order` what sorts as they do.
+Equal numerics may have different display scales, equal jsonb documents may spell numbers differently; the same holds
+for items of arrays and fields of rows. `key` is equal for equal values, `order` sorts as the values do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TRAILING_ZERO = r"\.[0-9]*0([^0-9]|$)"
 
 
 def several_forms(item: SqlType) -> bool:
-    """Whether values of a type that are equal may be held differently."""
+    """Whether equal values of a type may have different representations."""
     if item.fields:
         return any(several_forms(field) for _, field in item.fields)
     if item.item is not None:
@@ -24,12 +24,14 @@ def several_forms(item: SqlType) -> bool:
 
 
 def key(sql: str, item: SqlType) -> str:
-    """Equal for equal values; `sql` is a value's own lane, which for a carried numeric is that already."""
+    """Returns SQL that is equal for equal values; `sql` is the value alone, which for a carried numeric is equal
+    already.
+    """
     return _form(sql, item, ordering=False) if several_forms(item) else sql
 
 
 def order(sql: str, item: SqlType) -> str:
-    """What sorts as PostgreSQL sorts the values; `sql` as for `key`."""
+    """Returns SQL that sorts as PostgreSQL sorts the values; `sql` as for `key`."""
     return _form(sql, item, ordering=True) if several_forms(item) else sql
 
 
@@ -59,7 +61,7 @@ def _form(sql: str, item: SqlType, *, ordering: bool) -> str:
 
 
 def _named_alike(one: SqlType, other: SqlType) -> bool:
-    """Whether DuckDB sees one type in two: it looks at the names of rows' fields too."""
+    """Whether two types are one to DuckDB, which also compares the names of rows' fields."""
     if one.fields and other.fields:
         return one.members == other.members and all(
             _named_alike(a, b) for (_, a), (_, b) in zip(one.fields, other.fields, strict=True)
@@ -70,14 +72,16 @@ def _named_alike(one: SqlType, other: SqlType) -> bool:
 
 
 def compared(left: str, right: str, one: SqlType, other: SqlType, *, ordering: bool = False) -> tuple[str, str]:
-    """Two values in forms that DuckDB compares as PostgreSQL does; `ordering` is for < and >."""
+    """Returns two values in forms that DuckDB compares as PostgreSQL does; `ordering` is for < and >."""
     if _named_alike(one, other) and not several_forms(one) and not several_forms(other):
         return left, right
     return _form(left, one, ordering=ordering), _form(right, other, ordering=ordering)
 
 
 def unmerged(symbol: str, left: str, right: str) -> str:
-    """A comparison of lists, rows or ranges; of two of them DuckDB would make a BETWEEN, which it has not for these."""
+    """Compares lists, rows or ranges. DuckDB would combine two comparisons into BETWEEN, which it lacks for these
+    types.
+    """
     if symbol not in {"<", "<="}:
         return f"({left} {symbol} {right})"
     above = ">=" if symbol == "<" else ">"

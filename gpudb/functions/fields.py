@@ -37,7 +37,7 @@ _SPELLINGS = {
     "timezone_minute": "timezone_m timezone_minute",
 }
 UNITS = {name: unit for unit, names in _SPELLINGS.items() for name in names.split()}
-"""Every spelling of a field → its name."""
+"""Field name of each spelling."""
 
 _CLOCK = {
     "microseconds": "microsecond({0})",
@@ -51,7 +51,7 @@ _CALENDAR = {
     "week": "week({0})",
     "month": "month({0})",
     "quarter": "quarter({0})",
-    # there is no year 0: DuckDB counts 1 BC as one
+    # there is no year 0: DuckDB counts 1 BC as year 0
     "year": "(year({0}) - CAST(year({0}) <= 0 AS INTEGER))",
     "decade": "CAST(floor(year({0}) / 10) AS BIGINT)",
     "century": "century({0})",
@@ -70,7 +70,7 @@ _ZONE = {
 _EPOCH = {"epoch": "epoch_us({0})"}
 _FIELDS: dict[str, dict[str, str]] = {
     "timestamp": {**_CLOCK, **_CALENDAR, **_EPOCH},
-    # years before Christ are counted by the session's clock alone
+    # only the session's clock counts years BC
     "timestamptz": {
         **_CLOCK,
         **{unit: made.replace("{0}", "CAST({0} AS TIMESTAMP)") for unit, made in _CALENDAR.items()},
@@ -107,11 +107,11 @@ _FIELDS: dict[str, dict[str, str]] = {
 _MICROSECONDS = {"second": 6, "milliseconds": 3, "epoch": 6}
 _DIGITS = {"epoch": 19, "microseconds": 8, "julian": 10, "hour": 10}
 _INTERVAL_DIGITS = 22
-"""Of all microseconds of an interval, which are more than 64 bits hold."""
+"""All microseconds of an interval, which may exceed 64 bits."""
 
 
 def refusal(text: str, item: SqlType, supported: Container[str]) -> SqlError | None:
-    """Why a type has no such field: 22023 for none of that name, 0A000 for one that the type lacks."""
+    """Returns the error for a missing field: 22023 for an unknown name, 0A000 for one that the type lacks."""
     unit = UNITS.get(text.strip().lower())
     if unit is None:
         return SqlError.of("invalid_parameter_value", f'unit "{text.lower()}" not recognized for type {item.plain}')
@@ -121,7 +121,7 @@ def refusal(text: str, item: SqlType, supported: Container[str]) -> SqlError | N
 
 
 def refused(error: SqlError, value: str, held: str, *, infinite: str | None = None) -> str:
-    """An error where there is a value to take a field of; `infinite` is what an infinite one gives all the same."""
+    """Raises an error for values that are not NULL; an infinite value returns `infinite` instead."""
     wrong = raises(error.sqlstate, quoted(error.message), held)
     if infinite is None:
         return f"(CASE WHEN {value} IS NOT NULL THEN {wrong} END)"
@@ -138,9 +138,9 @@ def by_name(
     infinite: str | None = None,
     whatever: bool = False,
 ) -> str:
-    """A choice among all fields, where the field's name is not constant: `made` gives each from its name and a value.
+    """Chooses among all fields if the field's name is not constant: `made` returns each from its name and a value.
 
-    `infinite` is what an infinite value gives for a field that its type lacks; `whatever`: for any name, itself.
+    `infinite` is the result of an infinite value for a field that its type lacks; with `whatever` for any name.
     """
     unknown = raises("22023", f"'unit \"' || lower({{0}}) || '\" not recognized for type {item.plain}'", held)
     lacking = raises("0A000", f"'unit \"' || lower({{0}}) || '\" not supported for type {item.plain}'", held)
@@ -171,14 +171,16 @@ _CARRIED = f"DECIMAL({MAX_DIGITS},{CARRIED_SCALE})"
 
 
 def _julian_us(value: str, item: SqlType) -> tuple[str, str]:
-    """The julian day of a timestamp, and its microseconds since midnight; of a timestamptz on the session's clock."""
+    """Returns the Julian day of a timestamp and its microseconds since midnight; for a timestamptz on the session's
+    clock.
+    """
     local = f"CAST({value} AS TIMESTAMP)" if item.name == "timestamptz" else value
     day = f"CAST({local} AS DATE)"
     return f"({day} - DATE '1970-01-01' + 2440588)", f"(epoch_us({local}) - epoch_us(CAST({day} AS TIMESTAMP)))"
 
 
 def _extracted(unit: str, value: str, item: SqlType, held: str) -> str:
-    """One field as a decimal."""
+    """Returns one field as a decimal."""
     scale = _scale(unit, item)
     made = _FIELDS[item.name][unit].format(value)
     if scale:
@@ -210,7 +212,7 @@ def _extract(operands: Operands) -> str:
 
 
 def _julian(value: str, item: SqlType) -> str:
-    """A day and the share of it that is over, with as many decimals as the division of numerics gives."""
+    """Returns a day and the elapsed share of it, at the scale of PostgreSQL's numeric division."""
     day, clock = _julian_us(value, item)
     share = quotient(f"CAST({clock} AS DECIMAL(18,0))", "CAST(86400000000 AS DECIMAL(18,0))", "0")
     held = f"STRUCT(v {_CARRIED}, s TINYINT)"
@@ -221,7 +223,7 @@ def _julian(value: str, item: SqlType) -> str:
 
 
 def _extract_scale(operands: Operands) -> str:
-    """The decimals that a field shows, where its name or its value decides."""
+    """Returns the display scale of a field, if its name or value determines it."""
     text, item = known(operands, 0), operands.types[1]
     if text is not None:
         return f"({_extract(operands)}).s"
@@ -261,7 +263,7 @@ declare("extract", _extract_value, scale=_extract_scale, result=_extract_type)
 
 
 def _part(unit: str, value: str, item: SqlType) -> str:
-    """One field as a double."""
+    """Returns one field as a double."""
     if unit == "julian" and item.name in _OF_MOMENTS:
         day, clock = _julian_us(value, item)
         made = f"({day} + {clock} / 86400000000.0::DOUBLE)"
@@ -277,7 +279,7 @@ def _part(unit: str, value: str, item: SqlType) -> str:
 
 def _date_part(operands: Operands) -> str:
     item, value, text = operands.types[1], operands.sql[1], known(operands, 0)
-    if item.name == "date":  # PostgreSQL takes the fields of its midnight
+    if item.name == "date":  # PostgreSQL uses the fields of the date's midnight
         item, value = SqlType("timestamp"), f"CAST({value} AS TIMESTAMP)"
     fields = {*_FIELDS[item.name], *({"julian"} if item.name in _OF_MOMENTS else ())}
     if text is None:

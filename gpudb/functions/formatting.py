@@ -1,4 +1,4 @@
-"""to_char, to_date, to_timestamp and to_number: values by a template (PostgreSQL's manual, 9.8)."""
+"""to_char, to_date, to_timestamp and to_number: templates (PostgreSQL's manual, 9.8)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ declare("to_char(interval,text)", "pg_format_interval({0}, {1})")
 
 
 def _number(operands: Operands) -> str:
-    """The number's digits, as its type shows them, and how many of a float's are sure; int4 is one with an exponent."""
+    """Returns a number's digits in its type's form, and how many of a float's are exact; int4 has an exponent form."""
     text = text_of(operands.sql[0], operands.scales[0], operands.types[0])
     sure = {"float4": 6, "float8": 15, "int4": -1}.get(operands.types[0].name, 0)
     return f"pg_format_number({text}, {operands.sql[1]}, {sure})"

@@ -1,6 +1,6 @@
-"""inet, cidr, macaddr and macaddr8 (PostgreSQL's manual, 9.12). An address is held as bytes that compare as it does.
+"""inet, cidr, macaddr and macaddr8 (PostgreSQL's manual, 9.12). Addresses are bytes in the types' order.
 
-What contains what is a comparison too: a network's members lie between two keys (`pg_inet_low`, `pg_inet_high`).
+Containment is a comparison too: a network's members are between two keys (`pg_inet_low`, `pg_inet_high`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ declare("network_cmp macaddr_cmp macaddr8_cmp", _COMPARED)
 declare("network_larger", "(CASE WHEN {0} >= {1} THEN {0} WHEN {0} < {1} THEN {1} END)")
 declare("network_smaller", "(CASE WHEN {0} <= {1} THEN {0} WHEN {0} > {1} THEN {1} END)")
 
-# ---------------------------------------------------------------------------------------------- containing
+# ---------------------------------------------------------------------------------------------- containment
 
 
 def _within(inner: str, outer: str, strict: bool) -> str:
@@ -69,7 +69,7 @@ declare("macaddr8_set7bit", "pg_mac_or({0}, '02:00:00:00:00:00:00:00')")
 
 
 def to_network(sql: str, source: SqlType, target: SqlType) -> str | None:
-    """A value as an inet, cidr, macaddr or macaddr8; a cidr of an inet drops the host's bits."""
+    """Converts a value to inet, cidr, macaddr or macaddr8; a cidr from an inet loses the host's bits."""
     if source.name in STRINGS:
         return f"pg_{target.name}_in({sql})"
     if source.name == "inet" and target.name == "cidr":
@@ -83,5 +83,5 @@ def to_network(sql: str, source: SqlType, target: SqlType) -> str | None:
 
 
 def network_text(sql: str, item: SqlType, output: bool) -> str:
-    """As its output function prints it, or as a cast to text does: always with the mask's length."""
+    """Formats as the output function does, or as a cast to text: always with the mask's length."""
     return f"pg_inet_text({sql})" if output and item.name == "inet" else f"pg_cidr_text({sql})"

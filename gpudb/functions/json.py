@@ -1,4 +1,4 @@
-"""json, kept as it was written, and jsonb, kept in canonical text: so a part of either is a slice of its text."""
+"""json, stored as written, and jsonb, stored as canonical text: a part of either is a slice of its text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpudb.functions.text_literal import known, quoted
 from gpudb.functions.to_text import text_of
 from gpudb.types import JSONB, SqlType
 
-# ---------------------------------------------------------------------------------------------- taking apart
+# ---------------------------------------------------------------------------------------------- access
 
 
 def _field_text(operands: Operands) -> str:
-    """jsonb ->> 'key': a string comes from DuckDB's parser; other values as they are spelt."""
+    """jsonb ->> 'key': DuckDB's parser decodes a string; other values keep their spelling."""
     key = known(operands, 1)
     slow = f"pg_json_text(pg_json_field({operands.sql[0]}, {operands.sql[1]}))"
     if key is None or '"' in key or "\\" in key or not key:
@@ -60,7 +60,7 @@ declare("json_object_keys jsonb_object_keys", "pg_json_keys({0})")
 declare("json_each jsonb_each", "pg_json_each({0})")
 declare("json_each_text jsonb_each_text", "pg_json_each_text({0})")
 
-# ---------------------------------------------------------------------------------------------- jsonb alone
+# ---------------------------------------------------------------------------------------------- jsonb only
 
 declare("jsonb_exists", "pg_jsonb_exists({0}, {1})")
 declare("jsonb_exists_any", "pg_jsonb_exists_any({0}, {1})")
@@ -85,7 +85,7 @@ declare("jsonb_set", _with_default("pg_jsonb_set", "true"))
 
 
 def _set_lax(operands: Operands) -> str:
-    """jsonb_set, and what a new value that is NULL means."""
+    """jsonb_set, with its treatment of a new value that is NULL."""
     target, path, new, *rest = operands.sql
     create, treatment = (*rest, *["true", "'use_json_null'"][len(rest) :])
     must = 'null_value_treatment must be "delete_key", "return_target", "use_json_null", or "raise_exception"'
@@ -107,7 +107,7 @@ declare("jsonb_insert", _with_default("pg_jsonb_insert", "false"))
 
 
 def _equal(sql: Sequence[str]) -> str:
-    """By text, with numbers that may be spelt in several ways brought to one."""
+    """Compares as text, after normalising numbers that can be spelt in several ways."""
     return " = ".join(key(each, JSONB) for each in sql).join("()")
 
 
@@ -126,17 +126,17 @@ def _compared(operands: Operands) -> str:
 declare("jsonb_cmp", _compared)
 declare("jsonb_ne", lambda o: f"(NOT {_equal(o.sql)})")
 
-# ---------------------------------------------------------------------------------------------- making
+# ---------------------------------------------------------------------------------------------- constructors
 
 
 _MOMENTS = {
-    "timestamp": "regexp_replace({}, ' ', 'T')",  # the first blank; another stands before BC
+    "timestamp": "regexp_replace({}, ' ', 'T')",  # the first blank; another one precedes BC
     "timestamptz": "pg_json_moment({})",
 }
 
 
 def json_of(sql: str, scale: str, item: SqlType) -> str:
-    """A value's JSON text; NULL where it is NULL."""
+    """Returns a value's JSON text; NULL if it is NULL."""
     name = item.name
     if item.fields and item.element is None:
         return row_json(sql, item)
@@ -170,7 +170,7 @@ def json_of(sql: str, scale: str, item: SqlType) -> str:
 
 
 def row_json(sql: str, item: SqlType, between: str = ",") -> str:
-    """A row's JSON: an object of its fields."""
+    """Returns a row as a JSON object of its fields."""
 
     def made(value: str) -> str:
         parts = []
@@ -203,12 +203,12 @@ _NO_KEY = "null value not allowed for object key"
 
 
 def key_text(operands: Operands, index: int) -> str:
-    """The text of an object's key; 22023 for a type that is none."""
+    """Returns the text of an object's key; 22023 for a type that cannot be one."""
     return text_of_key(operands.sql[index], operands.scales[index], operands.types[index])
 
 
 def text_of_key(sql: str, scale: str, item: SqlType) -> str:
-    """A value's text as an object's key; 22023 for a type that is none."""
+    """Returns a value's text as an object's key; 22023 for a type that cannot be one."""
     if item.element is not None or item.name in {"json", "jsonb"} or item.fields:
         message = "key value must be scalar, not array, composite, or json"
         raise SqlError.of("invalid_parameter_value", message)
@@ -217,7 +217,7 @@ def text_of_key(sql: str, scale: str, item: SqlType) -> str:
 
 
 def _key(operands: Operands, index: int, *, numbered: bool = False) -> str:
-    """An object's key; 22004 for NULL, or 22023 with the number of the argument."""
+    """Returns an object's key; 22004 for NULL, or 22023 with the number of the argument."""
     wrong = raises("22004", quoted(_NO_KEY), "VARCHAR")
     if numbered:
         wrong = raises("22023", f"'argument {index + 1}: key must not be null'", "VARCHAR")
@@ -225,7 +225,9 @@ def _key(operands: Operands, index: int, *, numbered: bool = False) -> str:
 
 
 def otherwise(text: str, error: str) -> str:
-    """A text, or an error where it is NULL; not by coalesce(), which lets DuckDB compute an error that is shared."""
+    """Returns a text, or an error if it is NULL. Without coalesce(), with which DuckDB would evaluate a shared
+    error.
+    """
     return let(lambda v: f"(CASE WHEN {v} IS NULL THEN {error} ELSE {v} END)", text)
 
 
@@ -242,7 +244,7 @@ def _one(binary: bool) -> Callable[[Operands], str]:
 
 
 def _pretty_array(operands: Operands) -> str:
-    """Each element on a line of its own where the second operand says so."""
+    """Puts each element on its own line if the second operand says so."""
     element = operands.types[0].element
     assert element is not None
     value, inner_scale = unpack("pg_e", element)
@@ -286,7 +288,7 @@ def _built_object(binary: bool) -> Callable[[Operands], str]:
 
 
 def _aggregated(binary: bool, strict: bool) -> Callable[[Operands], str]:
-    """json_agg; arrays and rows that are not NULL stand on lines of their own, but for the first value."""
+    """json_agg; arrays and rows that are not NULL are on their own lines, except for the first value."""
 
     def render(operands: Operands) -> str:
         item = json_of(operands.sql[0], operands.scales[0], operands.types[0])
@@ -314,7 +316,7 @@ def _aggregated_object(binary: bool, strict: bool, unique: bool) -> Callable[[Op
         made = operands.call("string_agg", f"CAST(to_json({key}) AS VARCHAR) || ' : ' || {value}", "', '")
         if strict:
             made = f"coalesce({made}, '')"
-        # a row that FILTER leaves out raises nothing: what is wrong is counted, not raised where it stands
+        # a row excluded by FILTER raises nothing: errors are counted first and raised afterwards
         if unique:
             whens = f"WHEN NOT pg_json_unique({operands.call('list', key)}, {str(binary).lower()}) THEN NULL"
         else:

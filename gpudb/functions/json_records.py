@@ -1,7 +1,7 @@
-"""Rows of JSON objects: json_populate_record, json_to_record and their kin (PostgreSQL's jsonfuncs.c).
+"""Rows from JSON objects: json_populate_record, json_to_record and similar functions (PostgreSQL's jsonfuncs.c).
 
-A field takes its member's text as that type reads it; an array an array's items, a row an object's members, and both a
-string that spells them. JSON's null is NULL; a field without a member keeps what the row that is filled up has there.
+A field parses its member's text as its type; an array parses an array's items, a row an object's members, and both also
+a string that spells them. JSON's null is NULL; a field without a member keeps the value of the base row.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _AS_JSON = frozenset({"json", "jsonb"})
 
 
 def _spelt(item: SqlType) -> bool:
-    """Whether a value is read from its member's text, not from JSON."""
+    """Whether a value is parsed from its member's text, not from JSON."""
     return item.element is None and not item.fields and item.name not in _AS_JSON
 
 
 def _row(json: str, item: SqlType, base: str | None) -> str:
-    """A row of the object `json`; `base` is the row that has what the object lacks."""
+    """Returns a row of the object `json`; the row `base` supplies the fields that the object lacks."""
     for name, field in item.fields:
         if field.domain is not None:
             raise FeatureNotSupported(f'reading field "{name}" of type {field} from JSON is not supported')
@@ -47,7 +47,7 @@ def _row(json: str, item: SqlType, base: str | None) -> str:
 
 
 def _value(sql: str, item: SqlType) -> str:
-    """A member as a value: `sql` is its text, or for arrays, rows and JSON its JSON."""
+    """Returns a member as a value: `sql` is its text, or for arrays, rows and JSON its JSON."""
     if item.name in _AS_JSON:
         return sql if item.name == "json" else f"pg_jsonb_in({sql})"
     if _spelt(item):

@@ -1,4 +1,4 @@
-"""jsonb searched by jsonpaths: the jsonb_path_ functions and the operators @? and @@."""
+"""jsonpath queries of jsonb: the jsonb_path_ functions and the operators @? and @@."""
 
 from __future__ import annotations
 

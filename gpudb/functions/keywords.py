@@ -1,4 +1,4 @@
-"""Keywords that an identifier must not be without quotes: all but the unreserved ones of pg_get_keywords()."""
+"""Keywords that cannot be unquoted identifiers: all but the unreserved ones of pg_get_keywords()."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Binding an operand once: DuckDB expands templates as text, and evaluates what stands in them twice, twice."""
+"""Binding of an operand to a name: DuckDB expands templates as text, and evaluates repeated operands repeatedly."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gpudb.functions.registry import Operands
 _SHORT = 64
 
 DETAIL = "\x1f"
-"""Stands between an error's message and its detail where both go through the engine."""
+"""Separator of an error's message and detail when both pass through the engine."""
 
 
 def let(body: Callable[..., str], *values: str) -> str:
-    """`body` of SQL names that stand for `values`; short operands are put in as they are.
+    """Applies `body` to SQL names that denote `values`; short operands are inserted directly.
 
-    Long ones become the fields of a lambda's parameter, so that nested calls grow linearly in text and work. In
-    parentheses: of `pg_v.x0` DuckDB makes a column in HAVING.
+    Long ones become the fields of a lambda's parameter, so that nested calls grow linearly in text and work. The names
+    are in parentheses: in HAVING DuckDB takes `pg_v.x0` for a column.
     """
     if all(len(value) <= _SHORT for value in values):
         return body(*values)
@@ -28,12 +28,12 @@ def let(body: Callable[..., str], *values: str) -> str:
 
 
 def once(name: str) -> Callable[[Operands], str]:
-    """The template of a macro that mentions its operands several times: each is bound before."""
+    """Returns the template of a macro that mentions its operands several times, each bound once."""
     return lambda operands: let(lambda *names: f"{name}({', '.join(names)})", *operands.sql)
 
 
 def raises(state: str, message: str, duckdb: str, *, detail: str | None = None) -> str:
-    """An error as a value of a DuckDB type; `message` is a SQL expression, `detail` plain text."""
+    """Returns an error as a value of a DuckDB type; `message` is a SQL expression, `detail` plain text."""
     if detail is not None:
         message = f"{message} || chr({ord(DETAIL)}) || '{detail}'"
     return f"CAST(pg_error('{state}', {message}) AS {duckdb})"

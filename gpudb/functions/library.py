@@ -32,11 +32,11 @@ class Function:
 
     @property
     def signature(self) -> str:
-        """Name and argument types, as `int4pl(int4,int4)`: what an implementation is found by."""
+        """Name and argument types, as `int4pl(int4,int4)`: the key of an implementation."""
         return f"{self.name}({','.join(arg.name for arg in self.args)})"
 
     def __str__(self) -> str:
-        """As PostgreSQL's messages write it: `round(numeric, integer)`."""
+        """The form in PostgreSQL's messages: `round(numeric, integer)`."""
         return f"{self.name}({', '.join(map(str, self.args))})"
 
 
@@ -95,13 +95,13 @@ def _signatures() -> Mapping[int, str]:
 
 
 def default_text(function: Function, place: int) -> str:
-    """The default of a function's parameter, as SQL text."""
+    """Returns the default of a function's parameter, as SQL text."""
     return _signatures()[function.oid].split(", ")[place].partition(" DEFAULT ")[2]
 
 
 @cache
 def functions_by_name() -> Mapping[str, tuple[Function, ...]]:
-    """Every function of each name."""
+    """Returns all functions by name."""
     found: dict[str, list[Function]] = {}
     for function in _functions().values():
         found.setdefault(function.name, []).append(function)
@@ -110,13 +110,13 @@ def functions_by_name() -> Mapping[str, tuple[Function, ...]]:
 
 @cache
 def functions_by_oid() -> Mapping[int, Function]:
-    """Every function by its OID."""
+    """Returns all functions by OID."""
     return {each.oid: each for several in functions_by_name().values() for each in several}
 
 
 @cache
 def operators_by_name() -> Mapping[str, tuple[Operator, ...]]:
-    """Every operator of each name, prefix ones too."""
+    """Returns all operators by name, prefix ones included."""
     found: dict[str, list[Operator]] = {}
     functions = _functions()
     for row in pgdata.table("operator"):
@@ -135,13 +135,13 @@ def _comparisons() -> Mapping[int, str]:
 
 
 def comparison_of(function: Function) -> str | None:
-    """The operator among =, <>, <, <=, > and >= that a function is of."""
+    """Returns the comparison operator (=, <>, <, <=, > or >=) that a function implements."""
     return _comparisons().get(function.oid)
 
 
 @cache
 def casts() -> Mapping[tuple[str, str], tuple[str, str]]:
-    """(source, target) → (context, method): context is i (implicit), a (assignment) or e (explicit)."""
+    """Returns (source, target) → (context, method): context is i (implicit), a (assignment) or e (explicit)."""
     return {
         (by_oid(int(row["castsource"])).name, by_oid(int(row["casttarget"])).name): (
             row["castcontext"],

@@ -60,10 +60,10 @@ _SHOWN_OPERATORS = {"|": r"\|"}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One documented thing: an overload of a function or an operator, or a construct of the grammar.
+    """One documented entry: an overload of a function or an operator, or a construct of the grammar.
 
-    `example` is a query that shows all that it does where arguments alone do not; empty otherwise. `target` is None
-    for a construct.
+    `example` is a query that demonstrates it if arguments alone do not; empty otherwise. `target` is None for a
+    construct.
     """
 
     section: str
@@ -76,7 +76,7 @@ class Entry:
 
     @property
     def signature(self) -> str:
-        """As the manual writes it: `round(numeric, integer)`, `integer + integer`, `CASE WHEN`."""
+        """The form in the manual: `round(numeric, integer)`, `integer + integer`, `CASE WHEN`."""
         if isinstance(self.target, Operator):
             left = f"{self.target.left} " if self.target.left is not None else ""
             return f"{left}{self.name} {self.target.right}"
@@ -84,7 +84,7 @@ class Entry:
 
 
 def entries() -> Iterator[Entry]:
-    """Everything documented, in the manual's order."""
+    """Returns everything documented, in the manual's order."""
     for line in _TABLE.read_text(encoding="utf-8").splitlines()[1:]:
         section, kind, names, mark, how, example = line.split("\t")
         if kind == "construct":
@@ -108,7 +108,7 @@ def _mark(text: str) -> Mark:
 
 
 def _apart(section: str, name: str) -> set[str]:
-    """The overloads of a name that have lines of their own, by their arguments."""
+    """Returns the overloads of a name that are listed separately, by their arguments."""
     rows = (line.split("\t") for line in _TABLE.read_text(encoding="utf-8").splitlines())
     return {"(" + row[2].partition("(")[2] for row in rows if row[0] == section and row[2].startswith(f"{name}(")}
 
@@ -188,7 +188,7 @@ written by hand.
 
 
 def totals(every: Sequence[Entry]) -> str:
-    """How many of all are the same, differ, are not there, in a sentence."""
+    """Returns a sentence with the numbers of functions that are the same, differ, or are missing."""
     count = Counter(each.mark for each in every)
     share = 100 * count["not yet"] / len(every)
     return (
@@ -198,7 +198,7 @@ def totals(every: Sequence[Entry]) -> str:
 
 
 def page() -> str:
-    """The README of this folder."""
+    """Returns the README of this folder."""
     every = list(entries())
     parts = [_HEAD, "", totals(every), "", "| section | same | differs | not yet |", "|---|--:|--:|--:|"]
     for number, (title, _, _) in _SECTIONS.items():
@@ -231,7 +231,7 @@ _SENTENCE = re.compile(r"Of \d+ functions,\s+operators\s+and\s+constructs,.*?the
 
 
 def with_totals(text: str) -> str:
-    """The guide's page of SQL with the totals as they are now."""
+    """Returns the guide's SQL page with the current totals."""
     return _SENTENCE.sub("\n".join(textwrap.wrap(totals(list(entries())), 118)), text)
 
 

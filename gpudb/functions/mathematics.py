@@ -24,7 +24,7 @@ declare("abs(int2) abs(int4) abs(int8)", "abs({0})::{t}")
 
 
 def _guarded(wrong: str, error: str, made: str) -> object:
-    """A function of one float with an error outside its domain."""
+    """Returns a function of one float that raises an error outside its domain."""
 
     def render(operands: Operands) -> str:
         return let(lambda v: f"(CASE WHEN {wrong.format(v)} THEN {error} ELSE {made.format(v)} END)", operands.sql[0])
@@ -87,7 +87,7 @@ def _power(operands: Operands) -> str:
 
 
 declare("power(float8,float8) pow(float8,float8) dpow", _power)
-# one step of Newton's method, so that cubes have whole roots
+# one step of Newton's method, so that cubes have integral roots
 declare(
     "cbrt dcbrt",
     lambda o: let(
@@ -151,7 +151,7 @@ declare("width_bucket(float8,float8,float8,int4)", _bucket)
 
 
 def _array_bucket(operands: Operands) -> str:
-    """How many bounds of a sorted array are not beyond the operand."""
+    """Returns how many bounds of a sorted array do not exceed the operand."""
     element = operands.types[1].element
     assert element is not None
     bound = unpack("pg_b", element)[0]
@@ -174,7 +174,7 @@ declare("random", "random()")
 
 
 def _seed(operands: Operands) -> str:
-    """DuckDB's own generator, from a seed between -1 and 1."""
+    """Seeds DuckDB's generator with a number between -1 and 1."""
     wrong = raises(
         "22023", "'setseed parameter ' || pg_float8_text({0}) || ' is out of allowed range [-1,1]'", "VARCHAR"
     )
@@ -191,7 +191,7 @@ declare("setseed", _seed)
 
 
 def _normal(operands: Operands) -> str:
-    """Box and Muller's normal deviates."""
+    """Returns normal deviates by the Box-Muller method."""
     mean, deviation = (*operands.sql, *["0.0", "1.0"][len(operands.sql) :])
     return f"({mean}::DOUBLE + {deviation}::DOUBLE * sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()))"
 

@@ -1,4 +1,4 @@
-"""What has no topic of its own: counting NULLs, types of values, uuids, sizes as people write them."""
+"""Functions without a topic: counts of NULLs, types of values, uuids, human-readable sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ declare("pg_size_bytes", "pg_size_bytes({0})")
 
 
 def _typeof(operands: Operands) -> str:
-    """The operand's type is known; it is computed all the same, as it may end in an error."""
+    """Evaluates the operand although its type is known, since it may raise an error."""
     oid = f"CAST({operands.types[0].declared_oid} AS BIGINT)"
     if operands.constants[0] is not MISSING:
         return oid

@@ -16,13 +16,13 @@ declare("cash_cmp", "(CASE WHEN {0} < {1} THEN -1 WHEN {0} > {1} THEN 1 WHEN {0}
 
 
 def _held(made: str) -> str:
-    """A wider number as cents; 22003 where it is beyond them."""
+    """Converts a wider number to cents; 22003 if it does not fit."""
     wrong = raises("22003", "'money out of range'", "BIGINT")
     return let(lambda v: f"coalesce(TRY_CAST({v} AS BIGINT), CASE WHEN {v} IS NOT NULL THEN {wrong} END)", made)
 
 
 def _whole(symbol: str) -> Callable[[Operands], str]:
-    """Of integers, in 128 bits."""
+    """Returns integer arithmetic in 128 bits."""
     return lambda operands: _held(f"(CAST({operands.sql[0]} AS HUGEINT) {symbol} {operands.sql[1]})")
 
 
@@ -37,7 +37,7 @@ declare("sum(money)", lambda o: _held(o.call("sum", *o.sql)))
 
 
 def _by_float(symbol: str, factor: int = 1) -> Callable[[Operands], str]:
-    """Rounded to whole cents, halves to even ones; `factor` is the float's place."""
+    """Rounds to whole cents, halves to even; `factor` is the float operand's position."""
 
     def body(cents: str, number: str) -> str:
         zero = f"WHEN {number} = 0 THEN {raises('22012', repr('division by zero'), 'BIGINT')} " if symbol == "/" else ""
@@ -64,7 +64,7 @@ declare("cash_div_cash", lambda o: let(_ratio, *o.sql))
 
 
 def to_money(sql: str, source: SqlType) -> str | None:
-    """A value as cents; a numeric's further digits are rounded."""
+    """Converts a value to cents; further digits of a numeric are rounded."""
     if source.name in STRINGS:
         return f"pg_money_in({sql})"
     if source.name in {"int4", "int8"}:

@@ -1,4 +1,4 @@
-"""Lists of ranges in DuckDB SQL, as which multiranges are held: canonical form, intersection, complement."""
+"""Multiranges as lists of ranges in DuckDB SQL: canonical form, intersection, complement."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from gpudb.types import SqlType
 
 
 def value_of(sql: str, ranged: SqlType) -> str:
-    """A range's two bounds, without the scales that a numrange carries."""
+    """Returns a range's two bounds, without the scales that a numrange carries."""
     return unpack(sql, ranged)[0]
 
 
 def scales_of(sql: str, ranged: SqlType) -> tuple[str, str]:
-    """The decimals that a numrange's bounds show."""
+    """Returns the display scales of a numrange's bounds."""
     scale = unpack(sql, ranged)[1]
     return f"({scale} // 64)", f"({scale} % 64)"
 
 
 def range_of(lower: str, upper: str, low: str, high: str, ranged: SqlType) -> str:
-    """A range of two bounds and the decimals that they show."""
+    """Returns a range of two bounds and their display scales."""
     return pack(f"struct_pack(l := {lower}, u := {upper})", f"({low} * 64 + {high})", ranged)
 
 
 def none_of(ranged: SqlType) -> str:
-    """The multirange without ranges."""
+    """Returns the empty multirange."""
     return f"CAST([] AS {ranged.duckdb}[])"
 
 
 def of_range(sql: str, scale: str, ranged: SqlType) -> str:
-    """A range as a multirange."""
+    """Returns a range as a multirange."""
     whole = pack("{0}", scale, ranged)
     return let(
         lambda v: (
@@ -40,7 +40,7 @@ def of_range(sql: str, scale: str, ranged: SqlType) -> str:
 
 
 def _sorted(ranges: str, ranged: SqlType) -> str:
-    """Ranges in order; of equal ones, which may show different digits, the first stays the first."""
+    """Sorts ranges; the sort is stable, as equal ranges may have different display scales."""
     if not ranged.carried:
         return f"list_sort({ranges})"
     placed = "lambda pg_e, pg_i: struct_pack(v := (pg_e).v, n := pg_i, s := (pg_e).s)"
@@ -49,13 +49,15 @@ def _sorted(ranges: str, ranged: SqlType) -> str:
 
 
 def canonical(ranges: str, ranged: SqlType) -> str:
-    """A list of ranges, NULLs and empty ones left out, in order and with those joined that overlap or touch."""
+    """Returns a list of ranges in canonical form: sorted, without NULLs and empty ranges, overlapping and adjacent ones
+    merged.
+    """
     value = value_of("pg_e", ranged)
     kept = _sorted(f"list_filter({ranges}, lambda pg_e: ({value}).l.k <> -1)", ranged)
     last, each = (value_of(sql, ranged) for sql in ("pg_a[len(pg_a)]", "pg_b[1]"))
     finite = f"({last}).u.k = 1 AND ({each}).l.k = 1"
     touches = f"{finite} AND ({last}).u.v = ({each}).l.v AND ({last}).u.s + 1 = ({each}).l.s"
-    # of equal bounds, which may show different digits, the second range's
+    # of equal bounds, which may differ in display scale, the second range's
     (low, high), (next_low, next_high) = (scales_of(sql, ranged) for sql in ("pg_a[len(pg_a)]", "pg_b[1]"))
     low = f"(CASE WHEN ({last}).l < ({each}).l THEN {low} ELSE {next_low} END)"
     high = f"(CASE WHEN ({last}).u > ({each}).u THEN {high} ELSE {next_high} END)"
@@ -74,7 +76,7 @@ def canonical(ranges: str, ranged: SqlType) -> str:
 
 
 def intersection(one: str, other: str, ranged: SqlType) -> str:
-    """What two lists of ranges have in common."""
+    """Returns the intersection of two lists of ranges."""
     a, b = (value_of(sql, ranged) for sql in ("pg_a", "pg_b"))
     (low, high), (other_low, other_high) = (scales_of(sql, ranged) for sql in ("pg_a", "pg_b"))
     shared = range_of(
@@ -91,7 +93,7 @@ def intersection(one: str, other: str, ranged: SqlType) -> str:
 
 
 def complement(ranges: str, ranged: SqlType) -> str:
-    """All that a canonical list of ranges leaves out."""
+    """Returns the complement of a canonical list of ranges."""
     assert ranged.subtype is not None
     nothing = f"CAST(NULL AS {ranged.subtype.duckdb_value})"
 
@@ -109,7 +111,7 @@ def complement(ranges: str, ranged: SqlType) -> str:
         )
         low, high = f"coalesce({scales_of(before, ranged)[1]}, 0)", f"coalesce({scales_of(after, ranged)[0]}, 0)"
         first, last = value_of(f"{m}[1]", ranged), value_of(f"{m}[len({m})]", ranged)
-        # nothing lies before a range without a lower bound, or behind one without an upper one
+        # nothing precedes a range without a lower bound, or follows one without an upper one
         there = f"NOT coalesce((pg_i = 0 AND ({first}).l.k = 0) OR (pg_i = len({m}) AND ({last}).u.k = 2), false)"
         places = f"list_filter(range(0, len({m}) + 1), lambda pg_i: {there})"
         return f"list_transform({places}, lambda pg_i: {range_of(lower, upper, low, high, ranged)})"
@@ -118,7 +120,9 @@ def complement(ranges: str, ranged: SqlType) -> str:
 
 
 def hull(sql: str, ranged: SqlType) -> str:
-    """The bounds from the first range's start to the last one's end; those of an empty range where there are none."""
+    """Returns the bounds from the first range's start to the last one's end; those of an empty range if there
+    are none.
+    """
     assert ranged.subtype is not None
     nothing = f"CAST(NULL AS {ranged.subtype.duckdb_value})"
     bound = f"struct_pack(k := CAST(-1 AS TINYINT), v := {nothing}, s := CAST(0 AS TINYINT))"

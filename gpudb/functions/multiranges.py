@@ -1,6 +1,6 @@
-"""Multiranges: making them, their bounds, what they contain, arithmetic and aggregates (multirangetypes.c).
+"""Multiranges: constructors, bounds, containment, arithmetic and aggregates (multirangetypes.c).
 
-A multirange is a list of ranges in canonical form; what looks at its ends alone looks at the range around all of it.
+A multirange is a list of ranges in canonical form; operations on its ends use the range that spans it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def _ranged(item: SqlType) -> SqlType:
 
 
 def _list(operands: Operands, place: int) -> str:
-    """An operand as a list of ranges: a multirange, or a range as one."""
+    """Returns an operand as a list of ranges: a multirange, or a range as one."""
     item = operands.types[place]
     return operands.sql[place] if item.ranged else of_range(operands.sql[place], operands.scales[place], item)
 
 
-# ---------------------------------------------------------------------------------------------- making
+# ---------------------------------------------------------------------------------------------- constructors
 
 
 def _made(operands: Operands) -> str:
@@ -82,11 +82,11 @@ declare("lower_inf(anymultirange)", _of_hull("(({0}).l.k = 0)"))
 declare("upper_inf(anymultirange)", _of_hull("(({0}).u.k = 2)"))
 declare("range_merge(anymultirange)", _of_hull("{0}"), scale=_around_scale)
 
-# ---------------------------------------------------------------------------------------------- containing
+# ---------------------------------------------------------------------------------------------- containment
 
 
 def _known(operands: Operands, test: str) -> str:
-    """A test that is NULL where an operand is."""
+    """Returns a test that is NULL if an operand is NULL."""
     nulls = " OR ".join(f"{each} IS NULL" for each in operands.sql)
     return f"(CASE WHEN {nulls} THEN NULL ELSE {test} END)"
 
@@ -100,7 +100,7 @@ def _every(ranges: str, test: str) -> str:
 
 
 def _holds(held: int) -> Callable[[Operands], str]:
-    """Whether a multirange contains an element; `held` is the multirange's place."""
+    """Whether a multirange contains an element; `held` is the multirange's position."""
 
     def render(operands: Operands) -> str:
         ranged = _ranged(operands.types[held])
@@ -119,7 +119,7 @@ def _holds(held: int) -> Callable[[Operands], str]:
 
 
 def _contains(outer: int) -> Callable[[Operands], str]:
-    """Whether one holds every range of the other; `outer` is the place of the one that holds."""
+    """Whether one operand contains every range of the other; `outer` is the position of the containing one."""
 
     def render(operands: Operands) -> str:
         ranged = operands.types[0].ranged or operands.types[0]
@@ -153,7 +153,7 @@ declare("range_overlaps_multirange multirange_overlaps_range multirange_overlaps
 
 
 def _by_hulls(template: Template) -> Callable[[Operands], str]:
-    """A test of two ranges on the ranges around both operands."""
+    """Applies a test of two ranges to the ranges that span both operands."""
 
     def render(operands: Operands) -> str:
         made = [
@@ -192,7 +192,7 @@ declare("multirange_intersect", lambda o: _known(o, intersection(o.sql[0], o.sql
 
 
 def _collected(operands: Operands) -> str:
-    """All values of a group, NULLs left out; NULL where there are no others."""
+    """Collects the values of a group without NULLs; NULL if there are none."""
     item = operands.types[0]
     value = pack(operands.sql[0], operands.scales[0], item)
     there = value_of("pg_e", item) if item.subtype is not None else "pg_e"

@@ -1,6 +1,6 @@
-"""Exact numeric arithmetic: digits of results, and the scale that PostgreSQL shows for each value.
+"""Exact numeric arithmetic: digits of results, and PostgreSQL's display scale of each value.
 
-Sums, differences and products have scales that are known from their operands'. A quotient's scale depends on its value
+The scales of sums, differences and products follow from their operands'. A quotient's scale depends on its value
 (PostgreSQL's select_div_scale), so it is carried: DuckDB macros compute value and scale (`duckdb/macros.sql`).
 """
 
@@ -17,7 +17,7 @@ Constants = Sequence[object]
 
 
 def held(value: str, source: SqlType, target: SqlType) -> str:
-    """A decimal converted to the digits that hold `target`; unchanged where they are the same."""
+    """Converts a decimal to the digits of `target`; unchanged if they are the same."""
     if source.numeric_digits == target.numeric_digits:
         return value
     return "CAST({} AS DECIMAL({},{}))".format(value, *target.numeric_digits)
@@ -33,7 +33,7 @@ def _sum_type(types: Types, _: Constants) -> SqlType:
     return exact(whole + scale + 1, scale, varying=any(each.carried for each in types))
 
 
-# Decimals that a product keeps where its digits pass 38; PostgreSQL keeps them all.
+# Minimum scale of a product that exceeds 38 digits; PostgreSQL keeps all of them.
 PRODUCT_SCALE = 24
 
 
@@ -53,7 +53,7 @@ def _product_type(types: Types, _: Constants) -> SqlType:
 
 
 def unscaled(value: str, item: SqlType) -> str:
-    """The digits of a decimal as one HUGEINT."""
+    """Returns a decimal's unscaled value as a HUGEINT."""
     precision, scale = item.numeric_digits
     if scale == 0:
         return f"CAST({value} AS HUGEINT)"
@@ -64,14 +64,14 @@ def unscaled(value: str, item: SqlType) -> str:
     return f"pg_unscaled({value}, {scale})"
 
 
-# DuckDB multiplies decimals of up to 18 digits in 64 bits, three times as fast as in 128, and raises where the product
-# needs more. An engine that can run a statement again sets this: products are then made wide in the second run alone.
+# DuckDB multiplies decimals of up to 18 digits in 64 bits, three times as fast as in 128, and raises if the product
+# needs more. An engine that can run a statement again sets this: only the second run then multiplies in 128 bits.
 NARROW: ContextVar[bool] = ContextVar("NARROW", default=False)
 _NARROW_DIGITS = 18
 
 
 def _widened(value: str, item: SqlType) -> str:
-    """A decimal in 128 bits."""
+    """Returns a decimal in 128 bits."""
     return f"CAST({value} AS DECIMAL({_NARROW_DIGITS + 1},{item.numeric_digits[1]}))"
 
 
@@ -91,7 +91,7 @@ def _sum(sign: str) -> Callable[[Operands], str]:
 
 
 def _product(operands: Operands) -> str:
-    """DuckDB's own where it has all the decimals (and raises beyond 38 digits); Python's where some are to be cut."""
+    """Uses DuckDB's function if it keeps all decimals (and raises beyond 38 digits); Python's if some are dropped."""
     (left, right), (first, second) = operands.sql, operands.types
     (p, s), (q, r) = first.numeric_digits, second.numeric_digits
     scale = operands.result.numeric_digits[1]
@@ -130,12 +130,12 @@ declare("numeric_abs abs(numeric)", "abs({0})", scale="{s[0]}", result=_like_ope
 
 
 def quotient(dividend: str, divisor: str, shown: str) -> str:
-    """A carried quotient of two exact numbers; `shown` is how many decimals the longer of them shows."""
+    """Returns a carried quotient of two exact numbers; `shown` is the larger of their display scales."""
     return f"pg_quotient({dividend}, {divisor}, CAST({shown} AS INTEGER))"
 
 
 def quotient_type(types: Types, _: Constants) -> SqlType:
-    """The type of every quotient and average of exact numbers."""
+    """Returns the type of quotients and averages of exact numbers."""
     return exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
 
 
@@ -148,12 +148,12 @@ declare("numeric_div", lambda o: quotient(o.sql[0], o.sql[1], _shown(o)), result
 
 
 def beyond(types: Types) -> bool:
-    """Whether 128 bits do not take the operands at the scale of both."""
+    """Whether 128 bits cannot represent both operands at a common scale."""
     return sum(_widest(types)) > MAX_DIGITS
 
 
 def exactly(name: str, operands: Operands) -> str:
-    """A function of digits, whatever their number; 22003 for a result beyond what is held."""
+    """Returns a function of unscaled values of any size; 22003 for a result that cannot be represented."""
     from gpudb.functions.to_text import text_of
 
     left, right = (text_of(v, s, t) for v, s, t in zip(operands.sql, operands.scales, operands.types, strict=True))
@@ -165,7 +165,7 @@ def _remainder(operands: Operands) -> str:
     target = operands.result
     if beyond(operands.types):
         return exactly("pg_remainder", operands)
-    # the digits of both operands, which may be more than the remainder's
+    # the digits of both operands, which may exceed the remainder's
     whole = max(each.numeric_digits[0] - each.numeric_digits[1] for each in operands.types)
     common = exact(whole + target.numeric_digits[1], target.numeric_digits[1])
     left, right = (held(v, t, common) for v, t in zip(operands.sql, operands.types, strict=True))

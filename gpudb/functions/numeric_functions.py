@@ -1,4 +1,4 @@
-"""Functions of numeric: exact, with the scale that PostgreSQL shows for each result."""
+"""Functions of numeric: exact, with PostgreSQL's display scale for each result."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _truncate(operands: Operands) -> str:
     if -digits > precision - scale:
         return f"CAST({value} * 0 AS {operands.result.duckdb})"
     unit = f"1{'0' * -digits}" if digits <= 0 else f"0.{'0' * (digits - 1)}1"
-    # one that does not fit cuts nothing off
+    # a scale that does not fit truncates nothing
     item = f"DECIMAL({max(precision, scale + 1 - min(digits, 0))},{scale})"
     return let(lambda v: f"CAST({v} - {v} % CAST({unit} AS {item}) AS {operands.result.duckdb})", value)
 
@@ -94,7 +94,7 @@ declare("trunc(numeric,int4)", _truncate, scale=_SHOWN_DIGITS, result=_truncated
 
 
 def _whole_quotient(operands: Operands) -> str:
-    """div(): towards zero."""
+    """div(): truncates towards zero."""
     (left, right), (first, second) = operands.sql, operands.types
     up, down = second.numeric_digits[1], first.numeric_digits[1]
     a, b = unscaled(left, first), unscaled(right, second)
@@ -119,7 +119,7 @@ declare("div(numeric,numeric) numeric_div_trunc", _whole_quotient, result=lambda
 
 
 def _shown(operands: Operands) -> str:
-    """Each operand's digits as PostgreSQL shows them."""
+    """Returns each operand's digits at its display scale."""
     from gpudb.functions.to_text import text_of
 
     return ", ".join(
@@ -167,7 +167,7 @@ declare("factorial", _factorial, result=lambda types, constants: exact(MAX_DIGIT
 
 
 def _bucket(operands: Operands) -> str:
-    """Which of `count` buckets between two bounds: exact."""
+    """width_bucket: the exact bucket, of `count` between two bounds."""
     scale = max(item.numeric_digits[1] for item in operands.types[:3])
     whole = SqlType("numeric", -1, (MAX_DIGITS, scale))
     parts = [

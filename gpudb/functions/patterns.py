@@ -12,13 +12,13 @@ from gpudb.functions.registry import Operands, declare
 from gpudb.functions.text_literal import known, quoted
 
 NOT_GIVEN = -(1 << 31) - 1
-"""In the place of the number of a match, where a call names none."""
+"""Default for the number of a match, if a call does not name one."""
 
 # ---------------------------------------------------------------------------------------------- LIKE
 
 
 def _subject(operands: Operands) -> str:
-    """What is matched; a char(n) with its blanks, which count here."""
+    """Returns the text that is matched; a char(n) with its blanks, which are significant here."""
     item = operands.types[0]
     if item.padded is not None:
         return f"rpad({operands.sql[0]}, {item.padded}, ' ')"
@@ -29,7 +29,7 @@ def _like(word: str, negated: bool) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
         pattern = known(operands, 1)
         if pattern is not None and (len(pattern) - len(pattern.rstrip("\\"))) % 2:
-            # an error only for a text that matches as far as there
+            # an error only for a text that matches up to that point
             reached = f"({_subject(operands)} {word} {quoted(pattern[:-1] + '_%')} ESCAPE '\\')"
             wrong = raises("22025", "'LIKE pattern must not end with escape character'", "BOOLEAN")
             return f"(CASE WHEN {reached} THEN {wrong} WHEN NOT {reached} THEN {str(negated).lower()} END)"
@@ -57,7 +57,7 @@ declare("texticnlike nameicnlike bpcharicnlike", _like("ILIKE", True))
 
 
 def like_escape(pattern: str, escape: str) -> str:
-    """A LIKE pattern whose escape character is made the backslash; 22025."""
+    """Returns a LIKE pattern with its escape character replaced by the backslash; 22025."""
     if len(escape) > 1:
         hint = "Escape string must be empty or one character."
         raise SqlError.of("invalid_escape_sequence", "invalid escape string", hint=hint)
@@ -146,7 +146,7 @@ declare("regexp_like", _regexp_like)
 
 
 def _replacement(text: str) -> str | None:
-    r"""PostgreSQL's replacement for RE2: `\&` is all of the match; None for what RE2 would refuse."""
+    r"""Translates PostgreSQL's replacement text for RE2, `\&` being the whole match; None if RE2 would reject it."""
     made, at = [], 0
     while at < len(text):
         if text[at] != "\\":

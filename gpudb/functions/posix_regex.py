@@ -1,7 +1,7 @@
-"""PostgreSQL's advanced regular expressions (its manual, 9.7.3) rewritten for RE2 and for Python's `regex` package.
+"""PostgreSQL's advanced regular expressions (its manual, 9.7.3), translated for RE2 and for Python's `regex` package.
 
-PostgreSQL takes the longest of the leftmost matches. RE2 in DuckDB takes the first alternative that fits, so it answers
-whether there is a match; where the match lies is asked of it only where both ways agree (`same_extent`).
+PostgreSQL selects the longest of the leftmost matches. RE2 in DuckDB selects the first matching alternative, so it
+decides whether there is a match; it locates the match only if both rules agree (`same_extent`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MOST_REPEATS = 255
 class Pattern:
     """A translated pattern. `text` is for RE2 unless `python_only`.
 
-    `.` matches newlines unless `stops` (at them); `^` and `$` match at newlines too where `lines`. `mixed` holds the
-    tokens of one that has greedy and non-greedy quantifiers.
+    `.` matches newlines unless `stops`; with `lines`, `^` and `$` match at newlines too. `mixed` holds the tokens of a
+    pattern with both greedy and non-greedy quantifiers.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Pattern:
 
     @property
     def same_extent(self) -> bool:
-        """Whether the first match that RE2 finds is the longest one too."""
+        """Whether RE2's first match is also the longest one."""
         return not (self.python_only or self.alternation or self.optional_groups or self.lazy)
 
     @property
@@ -65,7 +65,9 @@ _EMBEDDED = re.compile(r"\(\?([a-z]+)\)")
 
 @lru_cache(maxsize=1024)
 def translate(pattern: str, flags: str = "") -> Pattern:
-    """A pattern under the flags of a regexp function. 2201B for a bad one, 0A000 for what is not supported."""
+    """Translates a pattern under the flags of a regexp function. 2201B if it is invalid, 0A000 if it is not
+    supported.
+    """
     asked = options(flags)
     if pattern.startswith("***=") and asked.form == "advanced":
         asked.form, pattern = "literal", pattern[4:]
@@ -82,7 +84,7 @@ def translate(pattern: str, flags: str = "") -> Pattern:
 
 
 _LOOK_AHEAD = 64
-"""Characters in which a member of brackets ends: names of classes and of collating elements are shorter."""
+"""Characters that end a member of brackets: names of classes and collating elements are shorter."""
 
 
 class _Translator:
@@ -102,7 +104,7 @@ class _Translator:
             quantifiable = self._piece(quantifiable)
         if self.depth:
             raise bad("parentheses () not balanced")
-        # several branches are greedy whatever is in them
+        # several branches are greedy, whatever they contain
         mixed = tuple(self.out) if self.lazy and (self.greedy or self.alternation) else ()
         return Pattern(
             "".join(self.out), self.asked.ignore, self.asked.stops, self.asked.lines, self.python_only,
@@ -110,7 +112,7 @@ class _Translator:
         )  # fmt: skip
 
     def _piece(self, quantifiable: bool) -> bool:
-        """Takes one atom, quantifier or bar; gives whether a quantifier may follow."""
+        """Reads one atom, quantifier or bar; returns whether a quantifier may follow."""
         char = self.pattern[self.at]
         if char in "*+?" or (char == "{" and self.pattern[self.at + 1 : self.at + 2].isdigit()):
             if not quantifiable:
@@ -176,7 +178,7 @@ class _Translator:
                 raise bad("invalid repetition count(s)")
             self.at = found.end()
             made = found.group()
-            fixed = not comma  # {2,2} has a preference, {2} has none
+            fixed = not comma  # {2,2} has a preference, {2} does not
             optional = int(low) == 0
         else:
             self.at += 1
@@ -219,7 +221,7 @@ class _Translator:
         return True
 
     def _character(self) -> str:
-        """The character that an escape stands for; the backslash is read already."""
+        """Returns the character that an escape denotes; the backslash has been read."""
         char = self.pattern[self.at]
         self.at += 1
         if char in _CHARACTERS:
@@ -287,7 +289,7 @@ class _Translator:
         return _set_literal(low)
 
     def _end(self) -> str:
-        """One end of a range: a character, an escape, or a collating element."""
+        """Reads one end of a range: a character, an escape, or a collating element."""
         rest = self.pattern[self.at : self.at + _LOOK_AHEAD]
         for mark in ".=":
             if rest.startswith("[" + mark):
@@ -313,19 +315,21 @@ def _set_literal(char: str) -> str:
 
 
 def bad(what: str) -> SqlError:
-    """2201B."""
+    """Returns 2201B."""
     return SqlError.of("invalid_regular_expression", f"invalid regular expression: {what}")
 
 
 def similar(pattern: str, escape: str = "\\") -> str:
-    """SIMILAR TO's pattern as a regular expression (similar_escape_internal)."""
+    """Translates SIMILAR TO's pattern to a regular expression (similar_escape_internal)."""
     first, *others = similar_parts(pattern, escape)
-    # what stands between escaped quotes is what SUBSTRING takes, and means nothing to a test
+    # the part between escaped quotes is SUBSTRING's result, and irrelevant to a test
     return f"^(?:{first}{''.join(f'(?:{each})' for each in others)})$" if others else f"^(?:{first})$"
 
 
 def similar_parts(pattern: str, escape: str) -> list[str]:
-    """SIMILAR TO's pattern as regular expressions: one, or those before, between and after escaped double quotes."""
+    """Translates SIMILAR TO's pattern: one regular expression, or those before, between and after escaped double
+    quotes.
+    """
     if len(escape) > 1:
         hint = "Escape string must be empty or one character."
         raise SqlError.of("invalid_escape_sequence", "invalid escape string", hint=hint)

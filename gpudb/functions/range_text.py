@@ -1,4 +1,4 @@
-"""Ranges to and from their text."""
+"""Ranges as text: formatted and parsed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudb.types import SqlType
 
 
 def range_text(sql: str, scale: str, item: SqlType, text: Callable[[str, str, SqlType], str]) -> str:
-    """A range's text; `text` writes one bound, from its value, its scale and its type."""
+    """Formats a range; `text` formats one bound, from its value, its scale and its type."""
     subtype = item.subtype
     assert subtype is not None
     scales = (f"({scale} // 64)", f"({scale} % 64)") if item.carried else ("0", "0")
@@ -29,12 +29,12 @@ def range_text(sql: str, scale: str, item: SqlType, text: Callable[[str, str, Sq
 
 
 def _escaped(text: str, subtype: SqlType) -> str:
-    """Moments have a blank within, but for the infinities; so have dates before Christ. Numbers never do."""
+    """Whether a bound contains a blank: timestamps do, except infinities, and dates BC; numbers never do."""
     if subtype.name not in {"date", "timestamp", "timestamptz"}:
         return text
     return let(lambda t: f"(CASE WHEN contains({t}, ' ') THEN '\"' || {t} || '\"' ELSE {t} END)", text)
 
 
 def range_in(text: str, item: SqlType) -> str:
-    """The range that a text says, of `SqlType.duckdb`."""
+    """Parses a range into `SqlType.duckdb`."""
     return f"pg_{item.name}_in({text}, current_setting('TimeZone'))"

@@ -1,7 +1,7 @@
-"""Ranges: making them, their bounds, what they contain, and arithmetic (PostgreSQL's manual, 9.20; rangetypes.c).
+"""Ranges: constructors, bounds, containment and arithmetic (PostgreSQL's manual, 9.20; rangetypes.c).
 
-A bound is a struct that compares as PostgreSQL compares bounds (see `gpudb.types`), a lower one with an upper one too;
-so every operator is a comparison of bounds.
+A bound is a struct in PostgreSQL's order of bounds (see `gpudb.types`), also between a lower and an upper one; so every
+operator is a comparison of bounds.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def _empty(item: SqlType) -> str:
 
 
 def _checked(lower: str, upper: str, item: SqlType) -> str:
-    """The range between two bounds: empty where they are crossed."""
+    """Returns the range between two bounds: empty if they are crossed."""
     return let(lambda low, high: f"(CASE WHEN {low} > {high} THEN {_empty(item)} ELSE {_pair(low, high)} END)",
                lower, upper)  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------- making
+# ---------------------------------------------------------------------------------------------- constructors
 
 
 def _made(operands: Operands) -> str:
@@ -68,12 +68,12 @@ def _made(operands: Operands) -> str:
 
 
 def _between(low: str, high: str, lower_inc: str, upper_inc: str, item: SqlType) -> str:
-    """The range of two values, NULL for an infinite bound; canonical."""
+    """Returns the canonical range of two values; NULL is an infinite bound."""
     wrong = raises("22000", "'range lower bound must be less than or equal to range upper bound'", item.duckdb_value)
     first, last, after, before = low, high, f"CASE WHEN {lower_inc} THEN 0 ELSE 1 END", "0"
     before = f"CASE WHEN {high} IS NULL OR {upper_inc} THEN 0 ELSE -1 END"
     if item.name in {"int4range", "int8range", "daterange"}:
-        # of values that have a next one the lower bound is the first, the upper one the first beyond
+        # for discrete values the lower bound is the first value, the upper one the first value beyond
         first, last = (_stepped(v, when, item) for v, when in ((low, f"NOT ({lower_inc})"), (high, upper_inc)))
         finite = item.name == "daterange"
         after = f"CASE WHEN {lower_inc} OR isfinite({low}) THEN 0 ELSE 1 END" if finite else "0"
@@ -101,7 +101,7 @@ declare(_CONSTRUCTORS, _made, scale=lambda o: _packed(*(f"coalesce({s}, 0)" for 
 
 
 def _packed(lower: str, upper: str) -> str:
-    # A column's scales are too narrow for it.
+    # A column of scales is too narrow for it.
     return f"(({lower})::SMALLINT * 64 + {upper})"
 
 
@@ -119,13 +119,13 @@ declare("upper_inc(anyrange)", "(({0}).u.k = 1 AND ({0}).u.s = 0)")
 declare("lower_inf(anyrange)", "(({0}).l.k = 0)")
 declare("upper_inf(anyrange)", "(({0}).u.k = 2)")
 
-# ---------------------------------------------------------------------------------------------- containing
+# ---------------------------------------------------------------------------------------------- containment
 
 Test = Callable[[str, str], str]
 
 
 def _tested(test: Test, empty: str = "false") -> Callable[[Operands], str]:
-    """A test of two ranges; `empty` is its outcome where either is empty."""
+    """Returns a test of two ranges; `empty` is its result if either is empty."""
 
     def body(a: str, b: str) -> str:
         return (
@@ -141,7 +141,7 @@ def _overlapping(a: str, b: str) -> str:
 
 
 def _touching(a: str, b: str) -> str:
-    """Whether nothing lies between the end of one and the start of the other, and nothing in both."""
+    """Whether the end of one and the start of the other are adjacent and do not overlap."""
     sides = (
         f"(({x}).u.k = 1 AND ({y}).l.k = 1 AND ({x}).u.v = ({y}).l.v AND ({x}).u.s + 1 = ({y}).l.s)"
         for x, y in ((a, b), (b, a))
@@ -155,7 +155,7 @@ def _containing(a: str, b: str) -> str:
 
 
 def _holds(held: int) -> Callable[[Operands], str]:
-    """Whether a range contains an element; `held` is the range's place."""
+    """Whether a range contains an element; `held` is the range's position."""
 
     def render(operands: Operands) -> str:
         value = operands.sql[1 - held]
@@ -196,7 +196,7 @@ def _intersection(operands: Operands) -> str:
 
 
 def _union(strict: bool) -> Callable[[Operands], str]:
-    """All of both ranges; with `strict`, 22000 where something lies between them."""
+    """Returns the union of both ranges; with `strict`, 22000 if there is a gap between them."""
 
     def render(operands: Operands) -> str:
         held = operands.result.duckdb_value
@@ -236,7 +236,7 @@ def _difference(operands: Operands) -> str:
 
 
 def _chosen(lower: str, upper: str) -> Callable[[Operands], str]:
-    """The scales of a range whose bounds come from the first operand where the tests of bounds hold."""
+    """Returns the scales of a range whose bounds come from the first operand if the tests of bounds hold."""
 
     def render(operands: Operands) -> str:
         (low, high), (other_low, other_high) = map(_scales, operands.scales)
@@ -274,7 +274,7 @@ declare("range_minus", _difference, scale=_rest_scales)
 
 
 def _common(operands: Operands) -> str:
-    """What all ranges of a group share: between the greatest lower bound and the least upper one."""
+    """Returns the intersection of a group's ranges: between the greatest lower bound and the least upper one."""
     value = operands.sql[0]
     low, high = operands.call("max", f"({value}).l"), operands.call("min", f"({value}).u")
     made = let(lambda p: f"(CASE WHEN ({p}).l > ({p}).u THEN {_empty(operands.result)} ELSE {p} END)", _pair(low, high))

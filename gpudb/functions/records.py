@@ -1,4 +1,4 @@
-"""Rows, held as structs: their members by position, and their conversion."""
+"""Rows, represented as structs: access to members by position, and conversion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def member(sql: str, item: SqlType, index: int) -> ScaledSql:
 
 
 def packed(values: list[str], item: SqlType) -> str:
-    """A row of its fields' values, each as one value."""
+    """Returns a row of its fields' values, each as one value."""
     return f"struct_pack({', '.join(f'{name} := {value}' for name, value in zip(item.members, values, strict=True))})"
 
 

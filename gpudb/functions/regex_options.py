@@ -1,4 +1,4 @@
-"""What the flags of a regexp function ask for, and patterns that they say are spelt in another way."""
+"""Flags of regexp functions, and the patterns whose syntax they change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpudb.errors import SqlError
 
 @dataclass(slots=True)
 class Options:
-    """What the letters of a flags argument ask for; `every` is g, the others are the manual's table 9.25."""
+    """The options of a flags argument; `every` is g, the others are in the manual's table 9.25."""
 
     every: bool = False
     ignore: bool = False
@@ -20,7 +20,7 @@ class Options:
     form: str = "advanced"
 
     def read(self, letters: str) -> Options:
-        """Takes more letters, the later ones over the earlier; 22023 for one that is no option."""
+        """Adds letters, of which later ones override earlier ones; 22023 for an unknown one."""
         for letter in letters:
             match letter:
                 case "g":
@@ -45,7 +45,7 @@ class Options:
 
 
 def options(flags: str) -> Options:
-    """What a flags argument asks for; 22023 for a letter that is no option."""
+    """Parses a flags argument; 22023 for an unknown letter."""
     return Options().read(flags)
 
 
@@ -53,7 +53,7 @@ _PARTS = re.compile(r"\\.|\[\^?\]?(?:\[[:.=].*?[:.=]\]|\\.|[^\]])*\]|.", re.S)
 
 
 def tight(pattern: str) -> str:
-    """An expanded pattern (option x) without its white space and comments."""
+    """Removes white space and comments from an expanded pattern (option x)."""
     made = []
     comment = False
     for part in _PARTS.findall(pattern):
@@ -65,7 +65,7 @@ def tight(pattern: str) -> str:
 
 
 def from_basic(pattern: str) -> str:
-    r"""A basic regular expression (option b) as an advanced one: its groups and bounds have backslashes."""
+    r"""Converts a basic regular expression (option b), whose groups and bounds have backslashes, to an advanced one."""
     made: list[str] = []
     for part in _PARTS.findall(pattern):
         first = not made or made[-1] == "(" or made == ["^"]

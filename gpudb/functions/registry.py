@@ -1,10 +1,10 @@
-"""How each engine runs each of PostgreSQL's functions; the topic files declare, engines look up.
+"""Implementations of PostgreSQL's functions by engine: the topic files declare them, engines look them up.
 
 A declaration names functions by their PostgreSQL signature (`int4pl(int4,int4)`) or, for all overloads, by name. The
 DuckDB text is a template over operands (`{0}`, `{1}`, …) or a callable that gets `Operands`. For an aggregate or window
 function the text holds the bare call (`sum({0})`); the engine adds DISTINCT, FILTER, ORDER BY and OVER to it, which is
 why a callable for one builds each call with `operands.call(name, *args)`. A set-returning function's text is an
-expression that gives a LIST of the rows' values (of STRUCTs for several columns); the engine unnests it.
+expression whose value is a LIST of the rows' values (of STRUCTs for several columns); the engine unnests it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MISSING = object()
 class Operands:
     """The operands of one call as DuckDB SQL.
 
-    `sql[i]` is operand i; for a numeric it is the decimal alone, and `scales[i]` the number of decimals that
-    PostgreSQL would show (a constant's text where every value shows as many). `constants[i]` is its value where that
-    is known now, else MISSING. `result` is the call's type.
+    `sql[i]` is operand i; for a numeric it is the decimal alone, and `scales[i]` its display scale (a constant's text
+    if all values have the same). `constants[i]` is its value if that is known now, else MISSING. `result` is the call's
+    type.
     """
 
     sql: tuple[str, ...]
@@ -45,12 +45,12 @@ ResultRule = Callable[[Sequence[SqlType], Sequence[object]], SqlType]
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """How a function runs.
+    """How a function is computed.
 
-    duckdb: the value. scale: the display scale of a carried numeric result. result: the exact result type where
-    PostgreSQL's declared one leaves it open (numeric digits), from the operands' types and constants.
-    session: computed by the session instead, from its state and constant operands (`now()`, `current_user`).
-    rows: a SELECT of a set's rows instead of its list, where the operands are constants: it streams, and can stop.
+    duckdb: the value. scale: the display scale of a carried numeric result. result: the exact result type if
+    PostgreSQL's declared one leaves it open (numeric digits), from the operands' types and constants. session: computed
+    by the session instead, from its state and constant operands (`now()`, `current_user`). rows: a SELECT of a set's
+    rows instead of its list, for constant operands: it streams, and can be cancelled.
     """
 
     duckdb: Template | None = None
@@ -81,7 +81,7 @@ def declare(
 
 
 def implementation(function: Function) -> Implementation:
-    """How a function runs; 0A000 for one that gpudb does not have."""
+    """Returns a function's implementation; 0A000 if gpudb has none."""
     _load()
     found = _IMPLEMENTATIONS.get(function.signature) or _IMPLEMENTATIONS.get(function.name)
     if found is None:
@@ -90,13 +90,13 @@ def implementation(function: Function) -> Implementation:
 
 
 def result_type(function: Function, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
-    """The exact type of a call: PostgreSQL's, with a numeric's digits where they are known."""
+    """Returns the exact type of a call: PostgreSQL's, with a numeric's digits if they are known."""
     rule = implementation(function).result
     return rule(types, constants) if rule is not None else function.result
 
 
 def fill(template: Template, operands: Operands) -> str:
-    """A template with its operands filled in."""
+    """Returns a template with its operands substituted."""
     if callable(template):
         return template(operands)
     return template.format(*operands.sql, s=operands.scales, t=operands.result.duckdb)
@@ -104,7 +104,7 @@ def fill(template: Template, operands: Operands) -> str:
 
 @cache
 def _load() -> None:
-    """Imports the topic files, once: each declares its functions."""
+    """Imports the topic files, once; each declares its functions."""
     from importlib import import_module
 
     for topic in TOPICS:

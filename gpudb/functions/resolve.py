@@ -1,7 +1,7 @@
-"""Which function or operator a call means: PostgreSQL's rules (its manual, chapter 10), on PostgreSQL's own tables.
+"""Resolution of calls of functions and operators: PostgreSQL's rules (its manual, chapter 10) on its own tables.
 
-Exact matches win; then candidates that the arguments can reach by implicit casts, with the most exact types, then the
-most preferred ones; an untyped literal takes what the others suggest.
+Exact matches win; then candidates that the arguments reach by implicit casts, with the most exact types, then the
+most preferred ones; an untyped literal takes the type that the other arguments suggest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.library import Function, Operator, casts, functions_by_name, operators_by_name
 from gpudb.types import TEXT, SqlType, exact
 
-# The parameters that are all of one type, or arrays or ranges of it; and those of which one is found that all become.
+# Polymorphic parameters of one type, or arrays or ranges of it; and those whose arguments are converted to a common
+# type.
 ONE_TYPE = ("anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange")
 COMPATIBLE = ("anycompatible", "anycompatiblearray", "anycompatiblenonarray")
 FAMILIES = frozenset({*ONE_TYPE, *COMPATIBLE})
@@ -48,21 +49,21 @@ def can_coerce(source: SqlType, target: SqlType, context: str = "i") -> bool:
 
 
 def is_composite(item: SqlType) -> bool:
-    """Whether this is a row type that has a name."""
+    """Whether this is a named row type."""
     return item.user is not None and item.user.kind == "c" and item.element is None
 
 
-# What a vector of the system catalog holds: they are arrays that start at 0.
+# Element types of the system catalog's vectors: arrays that start at 0.
 _VECTORS = {"int2vector": SqlType("int2"), "oidvector": SqlType("oid")}
 
 
 def element_of(item: SqlType) -> SqlType | None:
-    """The type of an array's or a vector's elements."""
+    """Returns the element type of an array or a vector."""
     return item.element or _VECTORS.get(item.name)
 
 
 def _is_array(parameter: SqlType) -> bool | None:
-    """Whether a polymorphic parameter takes arrays alone (True), no arrays (False), or any value (None)."""
+    """Whether a polymorphic parameter accepts only arrays (True), no arrays (False), or any value (None)."""
     if parameter.name in {"anynonarray", "anycompatiblenonarray"}:
         return False
     return True if parameter.name in {"anyarray", "anycompatiblearray"} else None
@@ -74,7 +75,7 @@ def _allowed(declared: str, context: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A function or operator, with the types that it takes for this number of arguments."""
+    """A function or operator, with its parameter types for this number of arguments."""
 
     target: Function | Operator
     types: tuple[SqlType, ...]
@@ -91,10 +92,10 @@ def function(
     own: tuple[Function, ...] = (),
     named: tuple[str, ...] = (),
 ) -> Candidate:
-    """The function that `name(types)` means, from types without modifiers; 42883 for none, 42725 for several.
+    """Resolves `name(types)`, from types without modifiers; 42883 for none, 42725 for several.
 
-    `own` are functions of users beside PostgreSQL's. `named` are the names of the last arguments, where they have
-    some: the candidate's `places` then say which parameter each argument is for.
+    `own` are user-defined functions beside PostgreSQL's. `named` are the names of the last arguments, if they have any:
+    the candidate's `places` then map arguments to parameters.
     """
     functions = (*functions_by_name().get(name, ()), *own)
     if named:
@@ -121,7 +122,7 @@ def function(
 
 @cache
 def operator(name: str, left: SqlType | None, right: SqlType) -> Candidate:
-    """The operator that `left name right` means, from types without modifiers; 42883 for none, 42725 for several."""
+    """Resolves `left name right`, from types without modifiers; 42883 for none, 42725 for several."""
     candidates = [
         Candidate(each, (each.left, each.right) if each.left else (each.right,))
         for each in operators_by_name().get(name, ())
@@ -160,7 +161,7 @@ def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call
 def _by_name(
     each: Function, types: Sequence[SqlType], kinds: str, named: tuple[str, ...], variadic_call: bool
 ) -> Candidate | None:
-    """A function as a candidate for a call by names: every argument has its place, every other one a default."""
+    """Returns a function as a candidate for a call with named arguments: all other parameters need a default."""
     count = len(types) - len(named)
     if each.variadic is not None and not variadic_call:
         return None
@@ -239,7 +240,9 @@ def _most(items: Sequence[T], score: Callable[[T], int]) -> list[T]:
 
 
 def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[Candidate]:
-    """Settles untyped literals: string if any candidate takes one there, else the one category all agree on."""
+    """Assigns types to untyped literals: string if any candidate accepts one there, else the one category all
+    agree on.
+    """
     wanted: dict[int, tuple[str, bool]] = {}
     for index, item in enumerate(types):
         if item.name != "unknown":
@@ -264,7 +267,7 @@ def _by_category(candidates: list[Candidate], types: Sequence[SqlType]) -> list[
 
 
 def check_typed(parameters: Sequence[SqlType], types: Sequence[SqlType]) -> None:
-    """42804 where no argument has a type of those that a call's polymorphic parameters take theirs from."""
+    """Raises 42804 if no argument determines the types of a call's polymorphic parameters."""
     given = [t.name for p, t in zip(parameters, types, strict=True) if p.name in ONE_TYPE]
     if given and all(name == "unknown" for name in given):
         message = "could not determine polymorphic type because input has type unknown"
@@ -274,9 +277,9 @@ def check_typed(parameters: Sequence[SqlType], types: Sequence[SqlType]) -> None
 def bind_polymorphic(
     parameters: Sequence[SqlType], types: Sequence[SqlType], result: SqlType
 ) -> tuple[tuple[SqlType, ...], SqlType]:
-    """The concrete parameter and result types of a polymorphic call; the same ones for any other.
+    """Returns the concrete parameter and result types of a polymorphic call; those of other calls unchanged.
 
-    42804 where arguments of one polymorphic family disagree.
+    42804 if arguments of one polymorphic family disagree.
     """
     if not any(p.name in POLYMORPHIC for p in parameters):
         return tuple(parameters), result
@@ -329,7 +332,7 @@ def _family(
 
 
 def _of_family(parameter: SqlType, item: SqlType) -> tuple[SqlType | None, str]:
-    """What an argument says of its family's element, and what it is to be."""
+    """Returns an argument's contribution to its family's element type, and the argument's own type."""
     match parameter.name:
         case "anyrange":
             return item.subtype, "a range type"
@@ -339,7 +342,7 @@ def _of_family(parameter: SqlType, item: SqlType) -> tuple[SqlType | None, str]:
 
 
 def common_type(types: Sequence[SqlType], context: str) -> SqlType:
-    """The type that CASE, UNION, VALUES, COALESCE or ARRAY give their branches; 42804 if there is none."""
+    """Returns the common type of the branches of CASE, UNION, VALUES, COALESCE or ARRAY; 42804 if there is none."""
     known = [each for each in types if each.name != "unknown"]
     if not known:
         return TEXT
@@ -365,7 +368,7 @@ _INTEGER_DIGITS = {"int2": 5, "int4": 10, "int8": 19}
 
 
 def as_numeric(item: SqlType) -> SqlType:
-    """The numeric type that holds every value of a number type exactly; of an array's for an array of them."""
+    """Returns the numeric type that represents every value of a number type exactly; for an array the array of it."""
     if item.element is not None:
         return item if item.name == "_numeric" else replace(as_numeric(item.element), name="_numeric", dims=item.dims)
     if item.name in _INTEGER_DIGITS:
@@ -376,7 +379,7 @@ def as_numeric(item: SqlType) -> SqlType:
 
 
 def unify(types: Sequence[SqlType]) -> SqlType:
-    """One type for values of several that differ in modifiers or digits at most."""
+    """Returns one type for values of types that differ at most in modifiers or digits."""
     deepest = max(item.dims for item in types)
     if deepest > 1:
         types = [replace(item, dims=deepest) for item in types]
@@ -400,7 +403,7 @@ def unify(types: Sequence[SqlType]) -> SqlType:
 
 
 def _unified_rows(types: Sequence[SqlType]) -> SqlType:
-    """One row type for several whose fields differ in modifiers or digits at most."""
+    """Returns one row type for several whose fields differ at most in modifiers or digits."""
     first = types[0]
     if any([item.name for _, item in each.fields] != [item.name for _, item in first.fields] for each in types):
         raise FeatureNotSupported("rows whose fields are of different types in one place are not supported")

@@ -1,4 +1,4 @@
-"""Functions that the session answers from its own state; each is declared under the key that the session knows.
+"""Functions that the session evaluates from its state; each is declared under the session's key for it.
 
 A key's value is a value of the function's type, or a callable of the call's constant arguments (MISSING for others).
 """
@@ -20,7 +20,7 @@ for _name in (
     declare(_name, session=_name)
 
 
-# Of a column, settings are looked up one by one among those that are shown.
+# For a column, settings are looked up one by one among those that are shown.
 def _setting(operands: Operands) -> str:
     name, *missing_ok = operands.sql
     shown = "first(sys_setting(s.setting, s.unit))"

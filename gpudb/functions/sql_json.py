@@ -1,6 +1,6 @@
-"""SQL/JSON's constructors and IS JSON: constructs of the grammar, which PostgreSQL has no functions for.
+"""SQL/JSON's constructors and IS JSON: constructs of the grammar for which PostgreSQL has no functions.
 
-Their functions are gpudb's own; a hyphen in each name keeps it from being called as one.
+Their functions are gpudb's own; the hyphen in each name prevents calls from SQL.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ANY = SqlType("any")
 
 
 def constructor(what: str, *, binary: bool, absent: bool, unique: bool = False) -> Function:
-    """JSON_ARRAY or JSON_OBJECT (`what`): `absent` leaves NULL values out, `unique` refuses a key that comes twice."""
+    """JSON_ARRAY or JSON_OBJECT (`what`): `absent` omits NULL values, `unique` rejects duplicate keys."""
     words = [what, "absent" if absent else "null", *["unique"] * unique, *["jsonb"] * binary]
     return Function(0, "-".join(words), (_ANY,), JSONB if binary else JSON, strict=False)
 
@@ -33,7 +33,7 @@ def _present(operands: Operands, index: int) -> str:
 
 
 def _array(binary: bool) -> Callable[[Operands], str]:
-    """Without the items that are NULL."""
+    """Omits the items that are NULL."""
 
     def render(operands: Operands) -> str:
         items = ", ".join(_present(operands, index) for index in range(len(operands.sql)))
@@ -44,7 +44,7 @@ def _array(binary: bool) -> Callable[[Operands], str]:
 
 
 def _object(binary: bool, absent: bool, unique: bool) -> Callable[[Operands], str]:
-    """Without the members whose values are NULL, or with all keys looked at."""
+    """Omits the members whose values are NULL, or checks that all keys are unique."""
 
     def render(operands: Operands) -> str:
         keys = [key_text(operands, index) for index in range(0, len(operands.sql), 2)]

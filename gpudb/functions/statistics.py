@@ -27,11 +27,11 @@ _VARIANCES = {
 
 
 def _texts(operands: Operands, sample: bool, root: bool) -> str:
-    """Digits of the variance, from the number of values, their sum and the sum of their squares."""
+    """Returns the digits of the variance, from the number of values, their sum and the sum of their squares."""
     value, item = operands.sql[0], operands.types[0]
     flags = f"{str(sample).lower()}, {str(root).lower()}"
     if item.carried:
-        # 38 digits do not square within 128 bits
+        # squares of 38 digits exceed 128 bits
         listed = operands.call("list", text_of(value, operands.scales[0], item))
         return f"pg_variance_of({listed}, {flags})"
     scale = item.numeric_digits[1] if item.name == "numeric" else 0
@@ -66,7 +66,9 @@ for _name, (_sample, _root, _duckdb) in _VARIANCES.items():
 
 
 def _moment(operands: Operands, name: str, *args: str, value: str | None = None) -> str:
-    """DuckDB's aggregate of floats over `args`, NaN where the one `value` is not finite: DuckDB subtracts nothing."""
+    """Returns DuckDB's float aggregate over `args`; NaN if the one `value` is not finite, where DuckDB subtracts
+    nothing.
+    """
     return f"pg_moment({operands.call(name, *args)}, {operands.call('any_value', value or args[0])})"
 
 
@@ -74,7 +76,7 @@ def _moment(operands: Operands, name: str, *args: str, value: str | None = None)
 
 
 def _part(operands: Operands, name: str) -> str:
-    """A sum or mean over pairs, y before x."""
+    """Returns a sum or mean over pairs, y before x."""
     y, x = operands.sql
     if name not in {"sxx", "syy"}:
         return operands.call(f"regr_{name}", y, x)
@@ -83,7 +85,7 @@ def _part(operands: Operands, name: str) -> str:
 
 
 def _finite_sums(operands: Operands, made: str) -> str:
-    """22003 where finite values have sums, or sums of products, that no float8 is; `made` otherwise."""
+    """Raises 22003 if finite values have sums, or sums of products, beyond float8; else returns `made`."""
     y, x = operands.sql
 
     def finite(value: str, other: str) -> str:
@@ -114,7 +116,7 @@ def _parts(operands: Operands) -> dict[str, str]:
 
 
 def _by_parts(template: str) -> Callable[[Operands], str]:
-    """DuckDB gives NaN where x, or y, does not vary; PostgreSQL gives NULL."""
+    """Returns NULL, as PostgreSQL does, where DuckDB returns NaN because x or y is constant."""
     return lambda o: _finite_sums(o, template.format(**_parts(o)))
 
 
@@ -154,12 +156,12 @@ def _percentile(name: str | None) -> Callable[[Operands], str]:
 
 
 def _at_fractions(operands: Operands, between: bool) -> str:
-    """Values at one fraction or several, from all values in order; NULL where there are none."""
+    """Returns values at one fraction or several of all sorted values; NULL if there are none."""
     item = operands.types[1]
     fractions, many = operands.sql[0], operands.types[0].element is not None
     listed = operands.call("list", pack(operands.sql[1], operands.scales[1], item))
     held = f"list_filter({listed}, lambda pg_e: {unpack('pg_e', item)[0]} IS NOT NULL)"
-    # the list stands beside the fraction, so that it is made once
+    # the list is an operand beside the fraction, so that it is built once
     rows = f"[struct_pack(f := {fractions if many else f'[{fractions}]'}, l := {held})]"
     at = _between(item) if between else "(pg_p).l[greatest(1, CAST(ceil(pg_f * len((pg_p).l)) AS BIGINT))]"
     each = f"list_transform((pg_p).f, lambda pg_f: CASE WHEN pg_f IS NOT NULL THEN {at} END)"
@@ -168,7 +170,7 @@ def _at_fractions(operands: Operands, between: bool) -> str:
 
 
 def _between(item: SqlType) -> str:
-    """Between the two values around a fraction, in proportion."""
+    """Interpolates linearly between the two values around a fraction."""
     place = "pg_f * (len((pg_p).l) - 1)"
     low, high = (f"(pg_p).l[1 + CAST({edge}({place}) AS BIGINT)]" for edge in ("floor", "ceil"))
     part = f"({place} - floor({place}))"
@@ -192,7 +194,7 @@ declare(
 
 
 def _mode_scale(operands: Operands) -> str:
-    """The decimals that the first of the most frequent values shows."""
+    """Returns the display scale of the first of the most frequent values."""
     listed = operands.call("list", f"struct_pack(v := {operands.sql[0]}, s := {operands.scales[0]})")
     return f"list_filter({listed}, lambda pg_e: (pg_e).v = {operands.call('mode', operands.sql[0])})[1].s"
 

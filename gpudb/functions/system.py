@@ -1,6 +1,6 @@
 """Functions that describe objects: names, types, visibility, definitions, comments, sizes, privileges.
 
-They look into pg_catalog's relations, by the macros of `gpudb.catalog.postgres`.
+They read pg_catalog's relations through the macros of `gpudb.catalog.postgres`.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ declare("pg_statistics_obj_is_visible", "CAST(NULL AS BOOLEAN)")
 
 # ---------------------------------------------------------------------------------------------- definitions
 
-# An expression is kept as the text that it would be shown as, but for sequences, which stand by their OIDs.
+# An expression is stored as its displayed text, except that sequences are named by OID.
 declare("pg_get_expr(pg_node_tree,oid)", _macro("sys_expression"))
 
 
 def _expression(operands: Operands) -> str:
-    """Printed prettily, an operation stands without its parentheses."""
+    """Pretty-printing omits the parentheses of an operation."""
     if operands.constants[2] is not True:
         return f"sys_expression({operands.sql[0]})"
     return f"regexp_replace(sys_expression({operands.sql[0]}), '^\\((.*)\\)$', '\\1', 's')"
@@ -89,14 +89,14 @@ declare("pg_get_function_identity_arguments", _macro("sys_function_identity"))
 
 
 def _serial_sequence(operands: Operands) -> str:
-    """Of a table whose name was made of its OID, that one: looking the name up again is what takes long to plan."""
+    """Returns the OID from which a table's name was computed: looking the name up again is slow to plan."""
     table, column = operands.sql
     named = _REGCLASS.fullmatch(table)
     return f"sys_sequence_of({named[1]}, {table}, {column})" if named else f"sys_serial_sequence({table}, {column})"
 
 
 declare("pg_get_serial_sequence", _serial_sequence)
-# Triggers, rules, partitions, extended statistics and functions of users do not exist here.
+# gpudb has no triggers, rules, partitions, extended statistics or functions in other languages.
 declare(
     "pg_get_triggerdef pg_get_ruledef pg_get_partkeydef pg_get_partition_constraintdef"
     " pg_get_statisticsobjdef pg_get_statisticsobjdef_columns pg_get_statisticsobjdef_expressions"
@@ -111,7 +111,7 @@ declare("pg_relation_is_publishable", "({0} >= 16384)")
 
 
 def _described(operands: Operands, macro: str) -> str:
-    """The class by its name; a known one is put in as its OID."""
+    """Returns the class by name; a known one is inserted as its OID."""
     text = operands.constants[1]
     known = _CLASSES.get(text) if isinstance(text, str) else None
     return f"{macro}({operands.sql[0]}, {known if known is not None else f'sys_class({operands.sql[1]})'})"
@@ -144,7 +144,7 @@ declare("pg_relation_filepath", "CAST(NULL AS VARCHAR)")
 
 
 def _allowed(operands: Operands) -> str:
-    """Every role may do everything: gpudb has no GRANT. NULL operands give NULL, as in PostgreSQL."""
+    """Every role has every privilege: gpudb has no GRANT. NULL operands yield NULL, as in PostgreSQL."""
     tests = [
         f"{each} IS NOT NULL"
         for each, value in zip(operands.sql, operands.constants, strict=True)
@@ -185,7 +185,7 @@ declare(
     "list_transform({0}, lambda o: struct_pack(option_name := split_part(o, '=', 1), option_value :="
     " CASE WHEN contains(o, '=') THEN substr(o, strpos(o, '=') + 1) END))",
 )
-# The catalog's versions stand for the transactions that wrote its rows.
+# The catalog's versions take the place of the transactions that wrote its rows.
 declare("age(xid)", "CAST(coalesce(getvariable('pg_version'), {0}) - {0} AS INTEGER)")
 declare(
     "pg_mcv_list_items",
@@ -199,7 +199,7 @@ declare(
 )
 declare("pg_sequence_parameters", _macro("sys_sequence_parameters"))
 
-# Nothing is counted by table, so these are what they are in a server that has just started.
+# There are no counters by table, so these have the values of a server that has just started.
 declare(
     """pg_stat_get_numscans pg_stat_get_tuples_returned pg_stat_get_tuples_fetched pg_stat_get_tuples_inserted
     pg_stat_get_tuples_updated pg_stat_get_tuples_deleted pg_stat_get_tuples_hot_updated

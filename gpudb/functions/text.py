@@ -1,4 +1,4 @@
-"""Strings: PostgreSQL's functions of its manual's 9.4, over text held as UTF-8 and counted in code points."""
+"""Strings: the functions of PostgreSQL's manual, 9.4, over UTF-8 text whose lengths are in code points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _any_text(operands: Operands, index: int) -> str:
 
 
 def _printed(operands: Operands, first: int = 0) -> list[str]:
-    """The operands as their output functions print them."""
+    """Returns the operands in their output functions' form."""
     return [
         text_of(sql, scale, item, output=True)
         for sql, scale, item in list(zip(operands.sql, operands.scales, operands.types, strict=True))[first:]
@@ -33,14 +33,16 @@ declare("concat_ws", lambda o: f"concat_ws({', '.join([o.sql[0], *_printed(o, 1)
 
 
 def _aggregated_text(operands: Operands) -> str:
-    """DuckDB takes a constant between the values alone; another is kept beside each of them."""
+    """DuckDB accepts a constant delimiter only; any other is collected beside each value."""
     if isinstance(operands.constants[1], str):
         return operands.call("string_agg", *operands.sql)
     return f"array_to_string({_after_delimiters(operands)}, '')"
 
 
 def _after_delimiters(operands: Operands) -> str:
-    """A list of the values that are there, each but the first after its own delimiter; NULL where there are none."""
+    """Returns a list of the values that are not NULL, each but the first after its own delimiter; NULL if there are
+    none.
+    """
     pairs = operands.call("list", f"struct_pack(v := {operands.sql[0]}, d := {operands.sql[1]})")
     kept = f"list_filter({pairs}, lambda pg_e: (pg_e).v IS NOT NULL)"
     nothing = f"CAST('' AS {operands.result.duckdb})"
@@ -62,7 +64,7 @@ declare("bit_length(bytea)", "(octet_length({0}) * 8)::INTEGER")
 
 
 def _padded_octets(operands: Operands) -> str:
-    """The bytes of a char(n), its blanks included."""
+    """Returns the number of bytes of a char(n), its blanks included."""
     length = operands.types[0].padded
     if length is None:
         return f"strlen({operands.sql[0]})::INTEGER"
@@ -169,7 +171,7 @@ def _format(operands: Operands) -> str:
 
 
 declare("format", _format)
-declare("to_ascii(text)", "pg_to_ascii({0}, '#6')")  # the database's encoding is UTF8, which is none of the four
+declare("to_ascii(text)", "pg_to_ascii({0}, '#6')")  # the database's encoding is UTF8, which is not one of the four
 declare("to_ascii(text,int4)", "pg_to_ascii({0}, '#' || CAST({1} AS VARCHAR))")
 declare("to_ascii(text,name)", "pg_to_ascii({0}, {1})")
 
@@ -236,7 +238,7 @@ declare("text_pattern_ge bpchar_pattern_ge", "({0} >= {1})")
 
 
 def byte_of_name(value: str, place: str) -> str:
-    """A byte of a name's 64, from 0, as a "char": beyond the text it is the empty one, beyond all NULL."""
+    """Returns one of a name's 64 bytes, from 0, as a "char": empty beyond the text, NULL beyond the 64."""
     byte = f"TRY_CAST('0x' || substr(hex(encode({value})), 2 * {place} + 1, 2) AS INTEGER)"
     shown = f"(CASE WHEN {byte} < 128 THEN chr({byte}) ELSE format('\\{{:o}}', {byte}) END)"
     return (

@@ -1,4 +1,4 @@
-"""Texts that are known while a call is rendered, and texts as SQL literals."""
+"""Texts that are known when a call is rendered, and texts as SQL literals."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _LITERAL = re.compile(r"'((?:[^']|'')*)'")
 
 
 def quoted(text: str) -> str:
-    """Text as a string literal."""
+    """Returns a text as a string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def known(operands: Operands, index: int) -> str | None:
-    """The text of an operand where it is constant: a literal, or what a template before made of one."""
+    """Returns the text of a constant operand: a literal, or the result of an earlier template."""
     value = operands.constants[index]
     if isinstance(value, str):
         return value

@@ -1,4 +1,6 @@
-"""time with time zone: casts, arithmetic, zones. `pg_timetz(microseconds, west)` makes one (see `values.timetz`)."""
+"""time with time zone: casts, arithmetic, zones. `pg_timetz(microseconds, west)` constructs one (see
+`values.timetz`).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ declare("timetz_cmp", "(CASE WHEN {0} < {1} THEN -1 WHEN {0} > {1} THEN 1 WHEN {
 
 
 def _moved(value: str, sign: str, span: str) -> str:
-    """Within the day: days and months do not count."""
+    """Adds within the day: days and months are ignored."""
     moved = f"(pg_timetz_us({{0}}) {sign} pg_interval_us({{1}}) % {DAY} + {DAY}) % {DAY}"
     return let(lambda k, s: f"pg_timetz({moved.format(k, s)}, pg_timetz_west({k}))", value, span)
 
@@ -37,7 +39,7 @@ declare("timetzdate_pl", lambda o: let(lambda k, d: f"pg_moment_at({d}, {k})", *
 
 
 def _in_zone(value: str, east: str) -> str:
-    """The same moment of the day on another clock; 0A000 for one that a value has no room for."""
+    """Converts to another zone's clock; 0A000 for an offset that a value cannot represent."""
 
     def moved(k: str, z: str) -> str:
         made = f"pg_timetz((pg_timetz_utc({k}) + {z} * 1000000 + 2 * {DAY}) % {DAY}, -{z})"
@@ -48,7 +50,7 @@ def _in_zone(value: str, east: str) -> str:
 
 
 def _by_name(operands: Operands) -> str:
-    """A zone whose clocks change counts as it is now."""
+    """Uses a zone's current offset."""
     now = microseconds_of(dt.datetime.now(dt.UTC))
     text = known(operands, 0)
     if text is None:
@@ -63,7 +65,7 @@ declare("timezone(interval,timetz)", lambda o: _in_zone(o.sql[1], f"pg_interval_
 
 
 def to_timetz(sql: str, source: SqlType, target: SqlType) -> str | None:
-    """A value as a time with time zone, at the target's precision."""
+    """Converts a value to a time with time zone, at the target's precision."""
     if source.name in STRINGS:
         made = f"pg_timetz_in({sql}, current_setting('TimeZone'))"
     elif source.name in {"time", "timestamptz"}:

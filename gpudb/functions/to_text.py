@@ -1,4 +1,4 @@
-"""Values as text: as a cast to text gives them, and as their output functions print them."""
+"""Values as text: the result of a cast to text, and of their output functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TEXT_TYPES = STRINGS | {"json", "jsonb"}
 
 
 def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> str:
-    """A value's text: as a cast gives it, or (`output`) as its output function prints it."""
+    """Returns a value's text: that of a cast, or with `output` that of its output function."""
     name = source.name
     if source.element is not None:
         return array_text(sql, source)
@@ -42,7 +42,7 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
     if name == "numeric":
         precision, held = source.numeric_digits
         text = f"CAST({sql} AS VARCHAR)"
-        if held == precision:  # all fraction: DuckDB leaves out the zero before the point
+        if held == precision:  # only fraction digits: DuckDB omits the zero before the point
             text = rf"regexp_replace({text}, '^(-?)\.', '\1' || '0.')"
         return text if scale == str(held) else f"pg_numeric_text({text}, {held}, {scale})"
     if name in {"float4", "float8", "date", "timestamp", "timestamptz", "timetz", "money", "interval", "bytea"}:
@@ -61,7 +61,7 @@ def text_of(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
 
 
 def _decimal_text(sql: str, digits: tuple[int, int]) -> str:
-    """A decimal's digits; DuckDB prints no zero before the point where the type has no room there."""
+    """Returns a decimal's digits; DuckDB omits the zero before the point if the type has no room for it."""
     precision, scale = digits
     if precision == scale == MAX_DIGITS:
         return f"regexp_replace(CAST({sql} AS VARCHAR), '^(-?)[.]', '\\10.')"
@@ -70,7 +70,7 @@ def _decimal_text(sql: str, digits: tuple[int, int]) -> str:
 
 
 def to_string(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> str:
-    # A cast of an array or a record goes through its output function, as every type without a cast of its own
+    # A cast of an array or a record uses its output function, as for every type without a cast of its own
     printed = target.name == "char" or (target.name == "name" and source.name != "bpchar")
     text = text_of(sql, scale, source, output=printed)
     if target.name == "char":
@@ -102,7 +102,7 @@ def to_string(sql: str, scale: str, source: SqlType, target: SqlType, explicit: 
 
 
 def record_text(sql: str, source: SqlType) -> str:
-    """A row's text, `(1,,"a b")`."""
+    """Returns a row's text, `(1,,"a b")`."""
 
     def made(value: str) -> str:
         items = []
@@ -116,7 +116,7 @@ def record_text(sql: str, source: SqlType) -> str:
 
 
 def array_text(sql: str, item: SqlType) -> str:
-    """An array's text, `{1,NULL,"a b"}` or `{{1,2},{3,4}}`."""
+    """Returns an array's text, `{1,NULL,"a b"}` or `{{1,2},{3,4}}`."""
     element = item.element
     assert element is not None
     if item.dims > 1 and item.item is not None:

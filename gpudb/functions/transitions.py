@@ -1,4 +1,4 @@
-"""Plain functions that PostgreSQL's aggregates are composed of: users compose theirs of them too."""
+"""Plain functions of which PostgreSQL's aggregates are composed; user-defined aggregates can use them too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ declare("int8dec", "({0} - 1)")
 declare("booland_statefunc", "({0} AND {1})")
 declare("boolor_statefunc", "({0} OR {1})")
 
-# Of intervals DuckDB compares months first, so theirs are not here; all are strict.
+# DuckDB compares the months of intervals first, so those functions are missing here; all are strict.
 _ORDERED = "int2 int4 int8 float4 float8 text date time timestamp timestamptz".split()
 declare(" ".join(f"{name}{'' if name[:3] in {'int', 'flo'} else '_'}larger" for name in _ORDERED), "greatest({0}, {1})")
 declare(" ".join(f"{name}{'' if name[:3] in {'int', 'flo'} else '_'}smaller" for name in _ORDERED), "least({0}, {1})")

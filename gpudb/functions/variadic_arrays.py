@@ -1,6 +1,6 @@
-"""`format(f, VARIADIC array)` and others over the items of an array: what is a call with each of them as an argument.
+"""`format(f, VARIADIC array)` and others over an array's items, equivalent to a call with one argument an item.
 
-Their functions are gpudb's own; a hyphen in each name keeps it from being called as one.
+Their functions are gpudb's own; the hyphen in each name prevents calls from SQL.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ _NAMES = frozenset(
 
 
 def over_items(function: Function) -> Function | None:
-    """The function over one array, behind the arguments before it, that a VARIADIC call of `function` is."""
+    """Returns the function over one array, after the arguments before it, that implements a VARIADIC call of
+    `function`.
+    """
     if function.name not in _NAMES:
         return None
     return Function(0, f"{function.name}-variadic", (SqlType("any"),), function.result, strict=False)
 
 
 def _items(operands: Operands, made: Callable[[str, str, SqlType], str], names: str = "pg_e") -> str:
-    """A list of what `made` gives of the value, scale and type of each item of the last operand, `pg_e`."""
+    """Returns a list of `made`'s result for the value, scale and type of each item of the last operand, `pg_e`."""
     item = operands.types[-1]
     held = item.element or SqlType("text")
     value, scale = unpack("pg_e", held)
@@ -62,7 +64,7 @@ def _array(binary: bool) -> Callable[[Operands], str]:
 
 
 def _object(binary: bool) -> Callable[[Operands], str]:
-    """Items in turn a key and its value."""
+    """Alternates keys and values."""
 
     def part(value: str, scale: str, item: SqlType) -> str:
         wrong = raises("22004", quoted("null value not allowed for object key"), "VARCHAR")

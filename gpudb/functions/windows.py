@@ -10,7 +10,9 @@ for _name in ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist"):
 
 
 def _tile(operands: Operands) -> str:
-    """How many tiles there are the partition's first row tells, where they may differ; DuckDB asks each row."""
+    """Takes the number of tiles, if it is not constant, from the partition's first row; DuckDB evaluates it for each
+    row.
+    """
     tiles = operands.sql[0]
     if operands.constants[0] is not MISSING:
         return f"CAST({operands.call('ntile', tiles)} AS INTEGER)"
@@ -18,7 +20,7 @@ def _tile(operands: Operands) -> str:
     wrong = raises("22014", "'argument of ntile must be greater than zero'", "INTEGER")
 
     def made(own: str, first: str, size: str, place: str) -> str:
-        # the first tiles have a row more than the others, of which each may have none
+        # the first tiles have one row more than the others, which may be empty
         few = f"{size} // {first}"
         tile = f"greatest({place} // ({few} + 1), ({place} - {size} % {first}) // nullif({few}, 0)) + 1"
         unknown = f"CASE WHEN {own} IS NOT NULL THEN {later} END"
@@ -33,7 +35,7 @@ declare("ntile", _tile)
 
 
 def _offset(name: str) -> None:
-    """A value of another row; a carried numeric's scale comes from the same row."""
+    """Returns a value of another row; a carried numeric's scale comes from the same row."""
 
     def scale(operands: Operands) -> str:
         others = [operands.scales[0], *operands.sql[1:2], *operands.scales[2:]]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gpudb.config import Settings
 from gpudb.engine.gpu.cluster import forkserver
-from gpudb.engine.startup_log import LOG, reached
+from gpudb.engine.startup_log import LOG, log_step
 
 if TYPE_CHECKING:
     from gpudb.session.database import Database
@@ -49,14 +49,14 @@ def serve(settings: Settings) -> None:
         LOG.setLevel(logging.INFO)
     if settings.scheduler is None and (gpus or workers):
         forkserver.begin()  # it reads its libraries beside this process
-    reached(f"{len(gpus)} GPUs are found")
+    log_step(f"{len(gpus)} GPUs are found")
 
     from gpudb.errors import GpudbError
     from gpudb.server.wire.server import PgServer
     from gpudb.server.wire.statement_log import StatementLog
     from gpudb.session.database import Database
 
-    reached("the database's libraries are read")
+    log_step("the database's libraries are read")
     database = Database(
         settings.data_dir,
         memory_limit=settings.memory_limit,
@@ -88,7 +88,7 @@ def serve(settings: Settings) -> None:
         thread.start()
         hurry.append(lambda: _cancel_all(database))
         host, port = server.address
-        reached("the server listens")
+        log_step("the server listens")
         print(f"listening on {host}:{port}", flush=True)
         try:
             if not stop.wait(WARM_AFTER_S):

@@ -12,9 +12,9 @@ from gpudb.sql.bound import Cast, Constant, Expr, Parameter, Query, Select
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.widening import WIDENING_CASTS
 
-PLAIN = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
+PLAIN_TYPES = frozenset("bool int2 int4 int8 float4 float8 text varchar date bytea".split())
 """Types whose Python values Arrow accepts unchanged."""
-_FORMS = {
+_PACKERS = {
     pa.bool_(): struct.Struct("<?"),
     pa.int16(): struct.Struct("<h"),
     pa.int32(): struct.Struct("<i"),
@@ -39,7 +39,7 @@ class OneRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _RowRecipe:
     """Recipe of a query's row: each column's constant or parameter; `made` is the row if it never varies."""
 
     schema: pa.Schema
@@ -47,7 +47,7 @@ class _Row:
     made: OneRow | None = None
 
 
-_ROW = Artifact[_Row]()
+_RECIPE = Artifact[_RowRecipe]()
 _MAX_BYTES = 4096
 """Limit of a cached row's size; rows of longer constants are built for each statement."""
 
@@ -56,23 +56,23 @@ def constant_row(query: Query, parameters: Sequence[object]) -> OneRow | None:
     """Returns the row of a query that selects constants and parameters of plain types without FROM; else None."""
     if not isinstance(query, Select) or query.source is not None:
         return None
-    row = query.prepared.get(_ROW)
+    row = query.prepared.get(_RECIPE)
     if row is None:
-        row = _row_of(query)
+        row = _build_recipe(query)
         if row is None:
             return None
-        if sum(map(_length, row.sources)) <= _MAX_BYTES:
-            query.prepared.put(_ROW, row)
-    return row.made or _filled(row, parameters)
+        if sum(map(_memory_size, row.sources)) <= _MAX_BYTES:
+            query.prepared.put(_RECIPE, row)
+    return row.made or _fill(row, parameters)
 
 
-def _length(source: Constant | Parameter) -> int:
+def _memory_size(source: Constant | Parameter) -> int:
     """Estimates the bytes of memory that a cached source occupies."""
     value = source.value if isinstance(source, Constant) else None
     return 64 + (len(value) if isinstance(value, str | bytes) else 0)
 
 
-def _filled(row: _Row, parameters: Sequence[object]) -> OneRow | None:
+def _fill(row: _RowRecipe, parameters: Sequence[object]) -> OneRow | None:
     arrays = []
     for source, type_ in zip(row.sources, row.schema.types, strict=True):
         value = parameters[source.number - 1] if isinstance(source, Parameter) else source.value
@@ -86,22 +86,22 @@ def _array(value: object, type_: pa.DataType) -> pa.Array:
     """Returns an array of one value in Python's memory: Arrow's allocator would release a page at each end."""
     if value is None:
         return pa.nulls(1, type_)
-    if (form := _FORMS.get(type_)) is not None:
-        return pa.Array.from_buffers(type_, 1, [None, pa.py_buffer(form.pack(value))])
+    if (packer := _PACKERS.get(type_)) is not None:
+        return pa.Array.from_buffers(type_, 1, [None, pa.py_buffer(packer.pack(value))])
     if isinstance(value, str):
         data = value.encode()
         return pa.Array.from_buffers(type_, 1, [None, pa.py_buffer(_OFFSETS.pack(0, len(data))), pa.py_buffer(data)])
     return pa.array([value], type_)
 
 
-def source_of(expr: Expr) -> Constant | Parameter | None:
+def constant_or_parameter(expr: Expr) -> Constant | Parameter | None:
     """Returns the constant or parameter that an expression is equal to; None for any other expression."""
     while isinstance(expr, Cast) and (expr.arg.type.name, expr.type.name) in WIDENING_CASTS:
         expr = expr.arg
     return expr if isinstance(expr, Constant | Parameter) else None
 
 
-def _row_of(query: Query) -> _Row | None:
+def _build_recipe(query: Query) -> _RowRecipe | None:
     match query:
         case Select(
             targets=targets,
@@ -114,17 +114,17 @@ def _row_of(query: Query) -> _Row | None:
             offset=None,
             ctes=(),
         ):
-            if not targets or any(target.type.name not in PLAIN for target in targets):
+            if not targets or any(target.type.name not in PLAIN_TYPES for target in targets):
                 return None
         case _:
             return None
     sources: list[Constant | Parameter] = []
     for target in targets:
-        known = source_of(target)
+        known = constant_or_parameter(target)
         if known is None:
             return None
         sources.append(known)
     schema = pa.schema([(f"c{number}", target.type.arrow) for number, target in enumerate(targets, 1)])
-    row = _Row(schema, tuple(sources))
+    row = _RowRecipe(schema, tuple(sources))
     varies = any(isinstance(source, Parameter) for source in sources)
-    return row if varies else replace(row, made=_filled(row, ()))
+    return row if varies else replace(row, made=_fill(row, ()))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gpudb.catalog.model import Role
 from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Engine
-from gpudb.engine.startup_log import reached
+from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
 from gpudb.plan.cost.sampling import sample_by
 from gpudb.session.dispatch import StatementDispatcher
@@ -56,10 +56,10 @@ class Database:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
             self.engine: Engine = self.cpu
             self.members: Membership | None = None
-            reached("the storage is open")
+            log_step("the storage is open")
             if workers or gpus or scheduler:
                 processes = _processes(workers, gpus, scheduler, twin=twin, memory_limit=memory_limit)
-                self.engine, self.members = _routed(self.cpu, replace(processes, device=gpu_memory_limit or 0))
+                self.engine, self.members = _start_cluster(self.cpu, replace(processes, device=gpu_memory_limit or 0))
         except BaseException:
             self.store.close()
             raise
@@ -149,7 +149,7 @@ def _processes(
     return gpu_processes(gpus, memory_limit) if gpus else cpu_processes(workers, memory_limit)
 
 
-def _routed(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Engine, Membership]:
+def _start_cluster(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Engine, Membership]:
     """Starts a cluster before the embedded engine; imports here since Dask and dask-sql take seconds."""
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
@@ -158,9 +158,9 @@ def _routed(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Engine, Me
 
     def planner() -> None:
         warm()
-        reached("the planner is ready")
+        log_step("the planner is ready")
 
-    reached("the engine's libraries are read")
+    log_step("the engine's libraries are read")
     cluster = Cluster(processes, meanwhile=planner)
     engine = ClusterEngine(cluster, embedded, "gpu" if processes.gpu else "twin")
     return RoutedEngine(engine, embedded), engine.members

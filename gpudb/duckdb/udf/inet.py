@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import NumericOutOfRange, SqlError
 from gpudb.types import SqlType
 from gpudb.values.inet import (
@@ -22,41 +22,45 @@ from gpudb.values.inet import (
 _INET, _CIDR = SqlType("inet"), SqlType("cidr")
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers the functions."""
-    registry.scalar("pg_inet_in", "VARCHAR", "BLOB", lambda text: network_key(_INET, text))
-    registry.scalar("pg_cidr_in", "VARCHAR", "BLOB", lambda text: network_key(_CIDR, text))
-    registry.scalar("pg_macaddr_in", "VARCHAR", "VARCHAR", parse_macaddr)
-    registry.scalar("pg_inet_text", "BLOB", "VARCHAR", lambda key: network_text(_INET, key))
-    registry.scalar("pg_cidr_text", "BLOB", "VARCHAR", lambda key: network_text(_CIDR, key))
-    registry.scalar("pg_inet_host", "BLOB", "VARCHAR", host_text)
-    registry.scalar("pg_inet_masklen", "BLOB", "INTEGER", lambda key: address_of(key)[2])
-    registry.scalar("pg_inet_low", "BLOB BOOLEAN", "BLOB", _low)
-    registry.scalar("pg_inet_high", "BLOB", "BLOB", _high)
-    registry.scalar("pg_inet_set_masklen", "BLOB INTEGER", "BLOB", _with_length)
-    registry.scalar("pg_inet_merge", "BLOB BLOB", "BLOB", _merged)
-    registry.scalar("pg_inet_plus", "BLOB BIGINT", "BLOB", _moved)
-    registry.scalar("pg_inet_minus", "BLOB BIGINT", "BLOB", lambda key, by: _moved(key, -by))
-    registry.scalar("pg_inet_difference", "BLOB BLOB", "BIGINT", _difference)
-    registry.scalar("pg_inet_and", "BLOB BLOB", "BLOB", _both("AND", lambda a, b: a & b))
-    registry.scalar("pg_inet_or", "BLOB BLOB", "BLOB", _both("OR", lambda a, b: a | b))
-    for name, changed in _CHANGES.items():
-        registry.scalar(f"pg_inet_{name}", "BLOB", "BLOB", _change(changed))
-    registry.scalar("pg_cidr_abbrev", "BLOB", "VARCHAR", abbreviated)
-    registry.scalar("pg_macaddr8_in", "VARCHAR", "VARCHAR", parse_macaddr8)
-    registry.scalar("pg_mac_not", "VARCHAR", "VARCHAR", lambda mac: _mac(~_bits(mac), len(mac)))
-    registry.scalar("pg_mac_and", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _mac(_bits(a) & _bits(b), len(a)))
-    registry.scalar("pg_mac_or", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _mac(_bits(a) | _bits(b), len(a)))
-    registry.scalar("pg_mac_short", "VARCHAR", "VARCHAR", _short)
+    registry.add_scalar("pg_inet_in", "VARCHAR", "BLOB", lambda text: network_key(_INET, text))
+    registry.add_scalar("pg_cidr_in", "VARCHAR", "BLOB", lambda text: network_key(_CIDR, text))
+    registry.add_scalar("pg_macaddr_in", "VARCHAR", "VARCHAR", parse_macaddr)
+    registry.add_scalar("pg_inet_text", "BLOB", "VARCHAR", lambda key: network_text(_INET, key))
+    registry.add_scalar("pg_cidr_text", "BLOB", "VARCHAR", lambda key: network_text(_CIDR, key))
+    registry.add_scalar("pg_inet_host", "BLOB", "VARCHAR", host_text)
+    registry.add_scalar("pg_inet_masklen", "BLOB", "INTEGER", lambda key: address_of(key)[2])
+    registry.add_scalar("pg_inet_low", "BLOB BOOLEAN", "BLOB", _lowest_key)
+    registry.add_scalar("pg_inet_high", "BLOB", "BLOB", _highest_key)
+    registry.add_scalar("pg_inet_set_masklen", "BLOB INTEGER", "BLOB", _set_masklen)
+    registry.add_scalar("pg_inet_merge", "BLOB BLOB", "BLOB", _merge)
+    registry.add_scalar("pg_inet_plus", "BLOB BIGINT", "BLOB", _add)
+    registry.add_scalar("pg_inet_minus", "BLOB BIGINT", "BLOB", lambda key, by: _add(key, -by))
+    registry.add_scalar("pg_inet_difference", "BLOB BLOB", "BIGINT", _subtract)
+    registry.add_scalar("pg_inet_and", "BLOB BLOB", "BLOB", _combine("AND", lambda a, b: a & b))
+    registry.add_scalar("pg_inet_or", "BLOB BLOB", "BLOB", _combine("OR", lambda a, b: a | b))
+    for name, change in _CHANGES.items():
+        registry.add_scalar(f"pg_inet_{name}", "BLOB", "BLOB", _key_function(change))
+    registry.add_scalar("pg_cidr_abbrev", "BLOB", "VARCHAR", abbreviated)
+    registry.add_scalar("pg_macaddr8_in", "VARCHAR", "VARCHAR", parse_macaddr8)
+    registry.add_scalar("pg_mac_not", "VARCHAR", "VARCHAR", lambda mac: _format_mac(~_parse_mac(mac), len(mac)))
+    registry.add_scalar(
+        "pg_mac_and", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _format_mac(_parse_mac(a) & _parse_mac(b), len(a))
+    )
+    registry.add_scalar(
+        "pg_mac_or", "VARCHAR VARCHAR", "VARCHAR", lambda a, b: _format_mac(_parse_mac(a) | _parse_mac(b), len(a))
+    )
+    registry.add_scalar("pg_mac_short", "VARCHAR", "VARCHAR", _to_macaddr)
 
 
 Change = Callable[[int, int, int], tuple[int, int]]
 
 
-def _change(changed: Change) -> Callable[[bytes], bytes]:
+def _key_function(change: Change) -> Callable[[bytes], bytes]:
     def run(key: bytes) -> bytes:
         width, address, length = address_of(key)
-        address, length = changed(width, address, length)
+        address, length = change(width, address, length)
         return key_of(width, address & mask_of(width, 8 * width), length)
 
     return run
@@ -72,28 +76,28 @@ _CHANGES: dict[str, Change] = {
 }
 
 
-def _low(key: bytes, strict: bool) -> bytes:
+def _lowest_key(key: bytes, strict: bool) -> bytes:
     """Returns the least key that a network contains; with `strict` the network itself excluded."""
     width, address, length = address_of(key)
     network = address & mask_of(width, length)
     return key[:1] + network.to_bytes(width, "big") + bytes([length + strict]) + bytes(width)
 
 
-def _high(key: bytes) -> bytes:
+def _highest_key(key: bytes) -> bytes:
     """Returns a key above every key that a network contains."""
     width, address, length = address_of(key)
     last = address | (mask_of(width, 8 * width) & ~mask_of(width, length))
     return key[:1] + last.to_bytes(width, "big") + b"\xff" * (width + 1)
 
 
-def _with_length(key: bytes, length: int) -> bytes:
+def _set_masklen(key: bytes, length: int) -> bytes:
     width, address, _ = address_of(key)
     if not -1 <= length <= 8 * width:
         raise SqlError.of("invalid_parameter_value", f"invalid mask length: {length}")
     return key_of(width, address, 8 * width if length == -1 else length)
 
 
-def _merged(one: bytes, other: bytes) -> bytes:
+def _merge(one: bytes, other: bytes) -> bytes:
     """Returns the smallest network that contains both."""
     (width, first, length), (other_width, second, other_length) = address_of(one), address_of(other)
     if width != other_width:
@@ -102,7 +106,7 @@ def _merged(one: bytes, other: bytes) -> bytes:
     return key_of(width, first & mask_of(width, common), common)
 
 
-def _both(word: str, combine: Callable[[int, int], int]) -> Callable[[bytes, bytes], bytes]:
+def _combine(word: str, combine: Callable[[int, int], int]) -> Callable[[bytes, bytes], bytes]:
     def run(one: bytes, other: bytes) -> bytes:
         (width, first, length), (other_width, second, other_length) = address_of(one), address_of(other)
         if width != other_width:
@@ -112,14 +116,14 @@ def _both(word: str, combine: Callable[[int, int], int]) -> Callable[[bytes, byt
     return run
 
 
-def _moved(key: bytes, by: int) -> bytes:
+def _add(key: bytes, by: int) -> bytes:
     width, address, length = address_of(key)
     if not 0 <= address + by < 1 << 8 * width:
         raise NumericOutOfRange("result is out of range")
     return key_of(width, address + by, length)
 
 
-def _difference(one: bytes, other: bytes) -> int:
+def _subtract(one: bytes, other: bytes) -> int:
     (width, first, _), (other_width, second, _) = address_of(one), address_of(other)
     if width != other_width:
         raise SqlError.of("invalid_parameter_value", "cannot subtract inet values of different sizes")
@@ -128,17 +132,17 @@ def _difference(one: bytes, other: bytes) -> int:
     return first - second
 
 
-def _bits(mac: str) -> int:
+def _parse_mac(mac: str) -> int:
     return int(mac.replace(":", ""), 16)
 
 
-def _mac(bits: int, length: int) -> str:
+def _format_mac(bits: int, length: int) -> str:
     """Formats a macaddr or macaddr8 by the length of its text."""
     width = (length + 1) // 3
     return (bits & ((1 << 8 * width) - 1)).to_bytes(width, "big").hex(":")
 
 
-def _short(mac: str) -> str:
+def _to_macaddr(mac: str) -> str:
     if mac[9:14] != "ff:fe":
         raise NumericOutOfRange("macaddr8 data out of range to convert to macaddr", hint=_SHORT_HINT)
     return f"{mac[:8]}:{mac[15:]}"

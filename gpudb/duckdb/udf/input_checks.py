@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.types import SqlType
 from gpudb.values.text import parse_text
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers the function."""
-    registry.scalar("pg_input_error", "VARCHAR VARCHAR VARCHAR", "VARCHAR[]", _error)
+    registry.add_scalar("pg_input_error", "VARCHAR VARCHAR VARCHAR", "VARCHAR[]", _input_error)
 
 
-def _error(text: str, name: str, zone: str) -> list[str | None] | None:
+def _input_error(text: str, name: str, zone: str) -> list[str | None] | None:
     """Returns message, detail, hint and SQLSTATE of the error of parsing `text` as a type; None if it is valid."""
     try:
         parse_text(SqlType(name), text, zone)

@@ -6,7 +6,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
 
@@ -16,20 +16,20 @@ _NEGATIVE, _ZERO, _POSITIVE = b"\1", b"\2", b"\3"
 _EXPONENT_MIDDLE = 1 << 31
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers the function."""
-    registry.scalar("pg_jsonb_order", "VARCHAR", "BLOB", order)
+    registry.add_scalar("pg_jsonb_order", "VARCHAR", "BLOB", sort_key)
 
 
-def order(text: str) -> bytes:
+def sort_key(text: str) -> bytes:
     """Returns a document's sort key. A scalar counts as an array of one, before real arrays of one."""
     value = _DECODER.decode(text)
     if isinstance(value, list | dict):
-        return _placed(value)
-    return _ARRAY + _count(1) + b"\0" + _placed(value)
+        return _encode(value)
+    return _ARRAY + _encode_count(1) + b"\0" + _encode(value)
 
 
-def _placed(value: Any) -> bytes:
+def _encode(value: Any) -> bytes:
     match value:
         case None:
             return _NULL
@@ -38,18 +38,18 @@ def _placed(value: Any) -> bytes:
         case str():
             return _STRING + value.encode() + b"\0"
         case Decimal():
-            return _NUMBER + _number(value)
+            return _NUMBER + _encode_number(value)
         case list():
-            return _ARRAY + _count(len(value)) + b"\1" + b"".join(map(_placed, value))
+            return _ARRAY + _encode_count(len(value)) + b"\1" + b"".join(map(_encode, value))
     keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
-    return _OBJECT + _count(len(value)) + b"".join(key.encode() + b"\0" + _placed(value[key]) for key in keys)
+    return _OBJECT + _encode_count(len(value)) + b"".join(key.encode() + b"\0" + _encode(value[key]) for key in keys)
 
 
-def _count(items: int) -> bytes:
+def _encode_count(items: int) -> bytes:
     return items.to_bytes(4, "big")
 
 
-def _number(value: Decimal) -> bytes:
+def _encode_number(value: Decimal) -> bytes:
     """Encodes sign, exponent and digits; a negative number inverts the bytes after its sign."""
     if not value:
         return _ZERO

@@ -6,8 +6,8 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from gpudb.duckdb.udf.regex import _compiled
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.regex import compile_regex
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import GpudbError, SqlError
 from gpudb.values.json import jsonb_text
 from gpudb.values.jsonpath import parse, parse_jsonpath
@@ -19,45 +19,45 @@ _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
 _OPERANDS = "VARCHAR VARCHAR VARCHAR BOOLEAN VARCHAR"
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers the functions. Operands: jsonb, jsonpath, variables, silent, session time zone ('' for none)."""
-    registry.scalar("pg_jsonpath_in", "VARCHAR", "VARCHAR", parse_jsonpath)
-    registry.scalar("pg_jsonb_path_query", _OPERANDS, "VARCHAR[]", _query)
-    registry.scalar("pg_jsonb_path_exists", _OPERANDS, "BOOLEAN", _exists)
-    registry.scalar("pg_jsonb_path_match", _OPERANDS, "BOOLEAN", _match)
+    registry.add_scalar("pg_jsonpath_in", "VARCHAR", "VARCHAR", parse_jsonpath)
+    registry.add_scalar("pg_jsonb_path_query", _OPERANDS, "VARCHAR[]", _query)
+    registry.add_scalar("pg_jsonb_path_exists", _OPERANDS, "BOOLEAN", _exists)
+    registry.add_scalar("pg_jsonb_path_match", _OPERANDS, "BOOLEAN", _match)
 
 
-def _evaluation(text: str, path: str, variables: str, zone: str) -> Evaluation:
+def _evaluate(text: str, path: str, variables: str, zone: str) -> Evaluation:
     # the operators take no variables: there each variable is null
-    given = _DECODER.decode(variables) if variables else None
-    if variables and not isinstance(given, dict):
+    values = _DECODER.decode(variables) if variables else None
+    if variables and not isinstance(values, dict):
         detail = 'Jsonpath parameters should be encoded as key-value pairs of "vars" object.'
         raise SqlError.of("invalid_parameter_value", '"vars" argument is not an object', detail=detail)
-    where = session_zone(zone) if zone else None
-    return Evaluation(parse(path), _DECODER.decode(text), given, _matches, where)
+    session_tz = session_zone(zone) if zone else None
+    return Evaluation(parse(path), _DECODER.decode(text), values, _matches, session_tz)
 
 
 def _matches(text: str, pattern: str, flags: str) -> bool:
     # XQuery's dot excludes newlines unless s is set; its anchors match at newlines with m
     newlines = ("w" if "s" in flags else "n") if "m" in flags else ("s" if "s" in flags else "p")
-    asked = newlines + ("i" if "i" in flags else "") + ("q" if "q" in flags else "")
-    return _compiled(pattern, asked).search(text) is not None
+    options = newlines + ("i" if "i" in flags else "") + ("q" if "q" in flags else "")
+    return compile_regex(pattern, options).search(text) is not None
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Converts a result to JSON: a value of .datetime() becomes a string."""
     if isinstance(value, Moment):
         return value.text()
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+        return {key: _to_json(each) for key, each in value.items()}
+    return [_to_json(each) for each in value] if isinstance(value, list) else value
 
 
 def _query(text: str, path: str, variables: str, silent: bool, zone: str) -> list[str]:
     found: list[str] = []
     try:
-        for each in _evaluation(text, path, variables, zone).results():
-            found.append(jsonb_text(_plain(each)))
+        for each in _evaluate(text, path, variables, zone).results():
+            found.append(jsonb_text(_to_json(each)))
     except GpudbError as error:
         if not silent or not silenced(error):
             raise
@@ -66,7 +66,7 @@ def _query(text: str, path: str, variables: str, silent: bool, zone: str) -> lis
 
 def _exists(text: str, path: str, variables: str, silent: bool, zone: str) -> bool | None:
     try:
-        return _evaluation(text, path, variables, zone).finds()
+        return _evaluate(text, path, variables, zone).finds()
     except GpudbError as error:
         if silent and silenced(error):
             return None
@@ -75,7 +75,7 @@ def _exists(text: str, path: str, variables: str, silent: bool, zone: str) -> bo
 
 def _match(text: str, path: str, variables: str, silent: bool, zone: str) -> bool | None:
     try:
-        found = _evaluation(text, path, variables, zone).run()
+        found = _evaluate(text, path, variables, zone).run()
     except GpudbError as error:
         if silent and silenced(error):
             return None

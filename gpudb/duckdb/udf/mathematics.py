@@ -6,32 +6,32 @@ import math
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import NumericOutOfRange, SqlError
 
 _SIGNIFICANT = 16
 _LN10_INVERSE = 0.434294481903252
-MOST_SCALE = 20
-_MOST_DIGITS = 18  # before the point, of the 38 digits of a carried numeric
+MAX_SCALE = 20
+_MAX_DIGITS = 18  # before the point, of the 38 digits of a carried numeric
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers the functions. A numeric is passed as text that keeps its display scale."""
     for name, one in (
         ("sqrt", _sqrt), ("exp", _exp), ("ln", _ln), ("log10", lambda text: _log("10", text)), ("trim", _trim),
     ):  # fmt: skip
-        registry.scalar(f"pg_numeric_{name}", "VARCHAR", "VARCHAR", one)
+        registry.add_scalar(f"pg_numeric_{name}", "VARCHAR", "VARCHAR", one)
     for name, two in (("power", _power), ("log", _log), ("gcd", _gcd), ("lcm", _lcm)):
-        registry.scalar(f"pg_numeric_{name}", "VARCHAR VARCHAR", "VARCHAR", two)
+        registry.add_scalar(f"pg_numeric_{name}", "VARCHAR VARCHAR", "VARCHAR", two)
     for name, angle in (("sind", _sind), ("cosd", _cosd), ("tand", _tand), ("cotd", _cotd)):
-        registry.scalar(f"pg_{name}", "DOUBLE", "DOUBLE", _finite(angle))
+        registry.add_scalar(f"pg_{name}", "DOUBLE", "DOUBLE", _require_finite(angle))
     for name, inverse in (("asind", _asind), ("acosd", _acosd)):
-        registry.scalar(f"pg_{name}", "DOUBLE", "DOUBLE", _within_one(inverse))
-    registry.scalar("pg_atand", "DOUBLE", "DOUBLE", lambda x: math.degrees(math.atan(x)))
-    registry.scalar("pg_atan2d", "DOUBLE DOUBLE", "DOUBLE", lambda y, x: math.degrees(math.atan2(y, x)))
-    registry.scalar("pg_erf", "DOUBLE", "DOUBLE", math.erf)
-    registry.scalar("pg_erfc", "DOUBLE", "DOUBLE", math.erfc)
-    registry.scalar("pg_bit_count", "BLOB", "BIGINT", lambda b: int.from_bytes(b).bit_count())
+        registry.add_scalar(f"pg_{name}", "DOUBLE", "DOUBLE", _require_within_one(inverse))
+    registry.add_scalar("pg_atand", "DOUBLE", "DOUBLE", lambda x: math.degrees(math.atan(x)))
+    registry.add_scalar("pg_atan2d", "DOUBLE DOUBLE", "DOUBLE", lambda y, x: math.degrees(math.atan2(y, x)))
+    registry.add_scalar("pg_erf", "DOUBLE", "DOUBLE", math.erf)
+    registry.add_scalar("pg_erfc", "DOUBLE", "DOUBLE", math.erfc)
+    registry.add_scalar("pg_bit_count", "BLOB", "BIGINT", lambda b: int.from_bytes(b).bit_count())
 
 
 # ---------------------------------------------------------------------------------------------- numeric
@@ -41,7 +41,7 @@ def _context(digits: int) -> Context:
     return Context(prec=max(digits, 60), rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 
 
-def _scale_of(value: Decimal) -> int:
+def _decimals(value: Decimal) -> int:
     return max(0, -int(value.as_tuple().exponent))
 
 
@@ -50,13 +50,13 @@ def _weight(value: Decimal) -> int:
     return value.adjusted() // 4 if value else 0
 
 
-def _first(value: Decimal, weight: int) -> int:
+def _first_digit(value: Decimal, weight: int) -> int:
     return int(abs(value).scaleb(-4 * weight, _context(60)))
 
 
-def _rounded(value: Decimal, scale: int) -> str:
-    scale = max(0, min(scale, MOST_SCALE))
-    if value and value.adjusted() >= _MOST_DIGITS:
+def _round(value: Decimal, scale: int) -> str:
+    scale = max(0, min(scale, MAX_SCALE))
+    if value and value.adjusted() >= _MAX_DIGITS:
         raise NumericOutOfRange("value overflows numeric format")
     made = value.quantize(Decimal(1).scaleb(-scale), context=_context(120))
     return format(made if made else abs(made), "f")
@@ -69,13 +69,13 @@ def _sqrt(text: str) -> str:
         raise SqlError.of("invalid_argument_for_power_function", message)
     weight = _weight(value)
     digits = weight * 2 + 1 if weight >= 0 else 1 - (1 - weight * 4) // 2
-    scale = max(_SIGNIFICANT - digits, _scale_of(value), 0)
-    return _rounded(_context(120).sqrt(value), scale)
+    scale = max(_SIGNIFICANT - digits, _decimals(value), 0)
+    return _round(_context(120).sqrt(value), scale)
 
 
-def sqrt_at(value: Decimal, scale: int) -> str:
+def sqrt_at_scale(value: Decimal, scale: int) -> str:
     """Returns a square root at `scale` decimals."""
-    return _rounded(_context(120).sqrt(value), scale)
+    return _round(_context(120).sqrt(value), scale)
 
 
 def _exp(text: str) -> str:
@@ -84,12 +84,12 @@ def _exp(text: str) -> str:
     if abs(decimals) > 1000:
         if decimals > 0:
             raise NumericOutOfRange("value overflows numeric format")
-        return _rounded(Decimal(0), MOST_SCALE)
-    scale = max(_SIGNIFICANT - int(decimals), _scale_of(value), 0)
-    return _rounded(_context(120).exp(value), scale)
+        return _round(Decimal(0), MAX_SCALE)
+    scale = max(_SIGNIFICANT - int(decimals), _decimals(value), 0)
+    return _round(_context(120).exp(value), scale)
 
 
-def _positive(value: Decimal) -> Decimal:
+def _check_positive(value: Decimal) -> Decimal:
     if value > 0:
         return value
     what = "zero" if value == 0 else "a negative number"
@@ -105,34 +105,34 @@ def _log_weight(value: Decimal) -> int:
         if not rest:
             return 0
         weight = _weight(rest)
-        return weight * 4 + int(math.log10(_first(rest, weight)))
+        return weight * 4 + int(math.log10(_first_digit(rest, weight)))
     weight = _weight(value)
-    digits, power = _first(value, weight), weight * 4
+    digits, power = _first_digit(value, weight), weight * 4
     if value != Decimal(digits).scaleb(power):
-        digits, power = _first(value, weight - 1), power - 4
+        digits, power = _first_digit(value, weight - 1), power - 4
     logarithm = abs(math.log(digits) + power * 2.302585092994046)
     return int(math.log10(logarithm)) if logarithm else 0
 
 
 def _ln(text: str) -> str:
-    value = _positive(Decimal(text))
-    scale = max(_SIGNIFICANT - _log_weight(value), _scale_of(value), 0)
-    return _rounded(_context(120).ln(value), scale)
+    value = _check_positive(Decimal(text))
+    scale = max(_SIGNIFICANT - _log_weight(value), _decimals(value), 0)
+    return _round(_context(120).ln(value), scale)
 
 
 def _log(base_text: str, text: str) -> str:
-    base, value = _positive(Decimal(base_text)), _positive(Decimal(text))
+    base, value = _check_positive(Decimal(base_text)), _check_positive(Decimal(text))
     scale = _SIGNIFICANT - (_log_weight(value) - _log_weight(base))
     context = _context(120)
     if base == 1:
         raise SqlError.of("division_by_zero", "division by zero")
     made = context.divide(context.ln(value), context.ln(base))
-    return _rounded(made, max(scale, _scale_of(base), _scale_of(value), 0))
+    return _round(made, max(scale, _decimals(base), _decimals(value), 0))
 
 
 def _power(base_text: str, text: str) -> str:
     base, exponent = Decimal(base_text), Decimal(text)
-    least = max(_scale_of(base), _scale_of(exponent), 0)
+    least = max(_decimals(base), _decimals(exponent), 0)
     whole = exponent == exponent.to_integral_value()
     if base == 0 and exponent < 0:
         message = "zero raised to a negative power is undefined"
@@ -141,32 +141,32 @@ def _power(base_text: str, text: str) -> str:
         message = "a negative number raised to a non-integer power yields a complex result"
         raise SqlError.of("invalid_argument_for_power_function", message)
     if base == 0:
-        return _rounded(Decimal(1 if exponent == 0 else 0), max(_SIGNIFICANT, least))
+        return _round(Decimal(1 if exponent == 0 else 0), max(_SIGNIFICANT, least))
     decimals = float(exponent) * math.log10(abs(float(base)))
     if not whole:
         decimals = float(exponent) * math.log(float(base)) * _LN10_INVERSE
     if decimals > 1000:
         raise NumericOutOfRange("value overflows numeric format")
     if decimals < -1000:
-        return _rounded(Decimal(0), MOST_SCALE)
+        return _round(Decimal(0), MAX_SCALE)
     scale = max(_SIGNIFICANT - int(decimals), least)
-    return _rounded(_context(200).power(base, exponent), scale)
+    return _round(_context(200).power(base, exponent), scale)
 
 
-def _units(*texts: str) -> tuple[list[int], int]:
+def _unscale(*texts: str) -> tuple[list[int], int]:
     values = [Decimal(text) for text in texts]
-    scale = max(map(_scale_of, values))
+    scale = max(map(_decimals, values))
     return [int(value.scaleb(scale, _context(120))) for value in values], scale
 
 
 def _gcd(a: str, b: str) -> str:
-    units, scale = _units(a, b)
-    return _rounded(Decimal(math.gcd(*units)).scaleb(-scale), scale)
+    units, scale = _unscale(a, b)
+    return _round(Decimal(math.gcd(*units)).scaleb(-scale), scale)
 
 
 def _lcm(a: str, b: str) -> str:
-    units, scale = _units(a, b)
-    return _rounded(Decimal(math.lcm(*units)).scaleb(-scale), scale)
+    units, scale = _unscale(a, b)
+    return _round(Decimal(math.lcm(*units)).scaleb(-scale), scale)
 
 
 def _trim(text: str) -> str:
@@ -176,7 +176,7 @@ def _trim(text: str) -> str:
 # ---------------------------------------------------------------------------------------------- degrees
 
 
-def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
+def _require_finite(function: Callable[[float], float]) -> Callable[[float], float]:
     def checked(x: float) -> float:
         if math.isinf(x):
             raise NumericOutOfRange("input is out of range")
@@ -185,7 +185,7 @@ def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
     return checked
 
 
-def _within_one(function: Callable[[float], float]) -> Callable[[float], float]:
+def _require_within_one(function: Callable[[float], float]) -> Callable[[float], float]:
     def checked(x: float) -> float:
         if abs(x) > 1:
             raise NumericOutOfRange("input is out of range")

@@ -19,7 +19,7 @@ import regex
 from gpudb.errors import FeatureNotSupported
 
 _CONSTRAINTS = frozenset({"^", "$", r"\Z", r"\A", r"\b", r"\B", r"\b(?=\w)", r"\b(?<=\w)"})
-_LOOKS = frozenset({"(?=", "(?!", "(?<=", "(?<!"})
+_LOOKAROUNDS = frozenset({"(?=", "(?!", "(?<=", "(?<!"})
 
 Captures = dict[int, tuple[int, int]]
 
@@ -41,15 +41,15 @@ class Node:
     high: int | None = 1
 
     @cached_property
-    def loose(self) -> str:
+    def unconstrained(self) -> str:
         """The pattern without constraints. Text that it does not match, the part does not match either."""
-        inner = [part.loose for part in self.parts]
+        inner = [part.unconstrained for part in self.parts]
         match self.kind:
             case "atom":
                 return self.text
             case "constraint":
                 return ""
-            case "choice":
+            case "parse_choice":
                 return "(?:" + "|".join(inner) + ")"
             case "repeat":
                 return f"(?:{inner[0]}){{{self.low},{'' if self.high is None else self.high}}}"
@@ -57,7 +57,7 @@ class Node:
 
     @cached_property
     def compiled(self) -> Any:
-        return regex.compile(self.text if self.kind == "constraint" else self.loose, self.flags | regex.POSIX)
+        return regex.compile(self.text if self.kind == "constraint" else self.unconstrained, self.flags | regex.POSIX)
 
 
 @dataclass(slots=True)
@@ -90,17 +90,17 @@ class MixedPattern:
 
     def __init__(self, tokens: Sequence[str], groups: int, flags: int) -> None:
         self.groups = groups
-        self._tree = _Reader(tokens, flags).choice()
+        self._root = _Parser(tokens, flags).parse_choice()
 
     def search(self, text: str, pos: int = 0, timeout: float = 30.0) -> Match | None:
         """Returns the first match from `pos` on; TimeoutError after `timeout` seconds."""
-        work = _Work(text, time.monotonic() + timeout)
-        while (found := self._tree.compiled.search(text, pos, timeout=timeout)) is not None:
+        search = _Search(text, time.monotonic() + timeout)
+        while (found := self._root.compiled.search(text, pos, timeout=timeout)) is not None:
             start = found.start()
             ends = range(start, found.end() + 1)
-            for end in ends if self._tree.shorter else reversed(ends):
+            for end in ends if self._root.shorter else reversed(ends):
                 captures: Captures = {}
-                if work.fits(self._tree, start, end, captures):
+                if search.matches(self._root, start, end, captures):
                     return Match(self, text, {0: (start, end), **captures})
             if start == len(text):
                 return None
@@ -115,14 +115,14 @@ class MixedPattern:
 
 
 @dataclass(slots=True)
-class _Work:
+class _Search:
     """One search: tests whether parts match exact substrings, and collects their captures."""
 
     text: str
     deadline: float
     known: dict[tuple[int, int, int], bool] = field(default_factory=dict)
 
-    def _may(self, node: Node, start: int, end: int) -> bool:
+    def _can_match(self, node: Node, start: int, end: int) -> bool:
         place = id(node), start, end
         if place not in self.known:
             if time.monotonic() > self.deadline:
@@ -130,73 +130,75 @@ class _Work:
             self.known[place] = node.compiled.fullmatch(self.text, start, end) is not None
         return self.known[place]
 
-    def fits(self, node: Node, start: int, end: int, captures: Captures) -> bool:
+    def matches(self, node: Node, start: int, end: int, captures: Captures) -> bool:
         """Returns whether the node matches from `start` to `end`; adds its captures to `captures`."""
         if node.kind == "constraint":
             return start == end and node.compiled.match(self.text, start) is not None
-        if not self._may(node, start, end):
+        if not self._can_match(node, start, end):
             return False
         if node.kind == "atom":
             return True
-        made: Captures = {}
-        if not self._dissected(node, start, end, made):
+        captured: Captures = {}
+        if not self._dissect(node, start, end, captured):
             return False
-        captures.update(made)
+        captures.update(captured)
         return True
 
-    def _dissected(self, node: Node, start: int, end: int, made: Captures) -> bool:
+    def _dissect(self, node: Node, start: int, end: int, captured: Captures) -> bool:
         match node.kind:
-            case "choice":
-                return any(self.fits(part, start, end, made) for part in node.parts)
+            case "parse_choice":
+                return any(self.matches(part, start, end, captured) for part in node.parts)
             case "group":
-                made[node.group] = start, end
-                return self.fits(node.parts[0], start, end, made)
+                captured[node.group] = start, end
+                return self.matches(node.parts[0], start, end, captured)
             case "branch":
-                return self._in_order(node.parts, start, end, made)
+                return self._match_sequence(node.parts, start, end, captured)
         if start == end and node.low == 0:
             return True
-        return self._repeated(node, start, end, max(node.low, 1), node.high, made)
+        return self._match_repetition(node, start, end, max(node.low, 1), node.high, captured)
 
-    def _splits(self, part: Node, start: int, end: int) -> Sequence[int]:
+    def _split_positions(self, part: Node, start: int, end: int) -> Sequence[int]:
         if part.kind == "constraint":
             return (start,)
         places = range(start, end + 1)
         return places if part.shorter else places[::-1]
 
-    def _in_order(self, parts: Sequence[Node], start: int, end: int, made: Captures) -> bool:
+    def _match_sequence(self, parts: Sequence[Node], start: int, end: int, captured: Captures) -> bool:
         if not parts:
             return start == end
         first, rest = parts[0], parts[1:]
         if not rest:
-            return self.fits(first, start, end, made)
-        for middle in self._splits(first, start, end):
-            here: Captures = {}
-            if self.fits(first, start, middle, here) and self._in_order(rest, middle, end, here):
-                made.update(here)
+            return self.matches(first, start, end, captured)
+        for middle in self._split_positions(first, start, end):
+            inner: Captures = {}
+            if self.matches(first, start, middle, inner) and self._match_sequence(rest, middle, end, inner):
+                captured.update(inner)
                 return True
         return False
 
-    def _repeated(self, node: Node, start: int, end: int, low: int, high: int | None, made: Captures) -> bool:
+    def _match_repetition(
+        self, node: Node, start: int, end: int, low: int, high: int | None, captured: Captures
+    ) -> bool:
         """Matches the repeated part `low` to `high` times in sequence; keeps the last repetition's captures."""
         part = node.parts[0]
-        if low <= 1 and self.fits(part, start, end, made):
+        if low <= 1 and self.matches(part, start, end, captured):
             return True
         if high == 1:
             return False
-        for middle in self._splits(part, start, end):
+        for middle in self._split_positions(part, start, end):
             if middle == start and low <= 1:
                 continue  # an empty match counts only to reach the minimum
-            here: Captures = {}
+            inner: Captures = {}
             left = None if high is None else high - 1
-            if self.fits(part, start, middle, here):
+            if self.matches(part, start, middle, inner):
                 after: Captures = {}
-                if self._repeated(node, middle, end, max(low - 1, 1), left, after):
-                    made.update(after)
+                if self._match_repetition(node, middle, end, max(low - 1, 1), left, after):
+                    captured.update(after)
                     return True
         return False
 
 
-class _Reader:
+class _Parser:
     """Parser of a translated pattern's tokens into a tree."""
 
     def __init__(self, tokens: Sequence[str], flags: int) -> None:
@@ -205,40 +207,40 @@ class _Reader:
         self._groups = 0
         self._flags = flags
 
-    def _next(self) -> str:
+    def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
 
-    def choice(self) -> Node:
+    def parse_choice(self) -> Node:
         """Parses branches up to a closing parenthesis or the end."""
-        branches = [self._branch()]
-        while self._next() == "|":
+        branches = [self._parse_branch()]
+        while self._peek() == "|":
             self._at += 1
-            branches.append(self._branch())
+            branches.append(self._parse_branch())
         if len(branches) == 1:
             return branches[0]
-        return Node("choice", self._flags, parts=tuple(branches), shorter=False)
+        return Node("parse_choice", self._flags, parts=tuple(branches), shorter=False)
 
-    def _branch(self) -> Node:
+    def _parse_branch(self) -> Node:
         parts: list[Node] = []
-        while (token := self._next()) not in {"", "|", ")"}:
-            parts.append(self._quantified(self._atom(token)))
+        while (token := self._peek()) not in {"", "|", ")"}:
+            parts.append(self._parse_quantifier(self._parse_atom(token)))
         shorter = next((part.shorter for part in parts if part.shorter is not None), None)
         return Node("branch", self._flags, parts=tuple(parts), shorter=shorter)
 
-    def _atom(self, token: str) -> Node:
+    def _parse_atom(self, token: str) -> Node:
         self._at += 1
         if token in _CONSTRAINTS:
             return Node("constraint", self._flags, token)
-        if token in _LOOKS:
-            return Node("constraint", self._flags, token + self._source() + ")")
+        if token in _LOOKAROUNDS:
+            return Node("constraint", self._flags, token + self._parse_lookaround() + ")")
         if token == "(?:":
-            inner = self.choice()
+            inner = self.parse_choice()
             self._at += 1
             return inner
         if token == "(":
             self._groups += 1
             number = self._groups
-            inner = self.choice()
+            inner = self.parse_choice()
             self._at += 1
             return Node("group", self._flags, parts=(inner,), shorter=inner.shorter, group=number)
         if token.startswith("(?:\\"):
@@ -246,20 +248,20 @@ class _Reader:
             raise FeatureNotSupported(message + " are not supported")
         return Node("atom", self._flags, token)
 
-    def _source(self) -> str:
+    def _parse_lookaround(self) -> str:
         """Returns a look-around's own pattern, up to its closing parenthesis."""
-        made: list[str] = []
+        captured: list[str] = []
         depth = 1
         while True:
-            token = self._next()
+            token = self._peek()
             self._at += 1
             depth += token.startswith("(") - (token == ")")
             if not depth:
-                return "".join(made)
-            made.append(token)
+                return "".join(captured)
+            captured.append(token)
 
-    def _quantified(self, atom: Node) -> Node:
-        token = self._next()
+    def _parse_quantifier(self, atom: Node) -> Node:
+        token = self._peek()
         if token[:1] not in {"*", "+", "?", "{"}:
             return atom
         self._at += 1

@@ -7,26 +7,26 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 
 import pyarrow as pa
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import NumericOutOfRange, SqlError
 
 DIGITS = 38
-HELD_SCALE = 20
+STORED_SCALE = 20
 _EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers wide products, roundings and variances."""
-    registry.scalar("pg_wide_product", "VARCHAR VARCHAR INTEGER", "VARCHAR", _product)
-    registry.scalar("pg_round_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_HALF_UP))
-    registry.scalar("pg_trunc_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _at(t, n, ROUND_DOWN))
-    registry.scalar("pg_whole_quotient", "VARCHAR VARCHAR INTEGER", "VARCHAR", _whole_quotient)
-    registry.scalar("pg_remainder", "VARCHAR VARCHAR INTEGER", "VARCHAR", _remainder)
-    registry.columns("pg_variance", "BIGINT VARCHAR VARCHAR INTEGER BOOLEAN BOOLEAN", "VARCHAR", _variances)
-    registry.columns("pg_variance_of", "VARCHAR[] BOOLEAN BOOLEAN", "VARCHAR", _variances_of)
+    registry.add_scalar("pg_wide_product", "VARCHAR VARCHAR INTEGER", "VARCHAR", _multiply)
+    registry.add_scalar("pg_round_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _round(t, n, ROUND_HALF_UP))
+    registry.add_scalar("pg_trunc_digits", "VARCHAR INTEGER", "VARCHAR", lambda t, n: _round(t, n, ROUND_DOWN))
+    registry.add_scalar("pg_whole_quotient", "VARCHAR VARCHAR INTEGER", "VARCHAR", _whole_quotient)
+    registry.add_scalar("pg_remainder", "VARCHAR VARCHAR INTEGER", "VARCHAR", _remainder)
+    registry.add_columnar("pg_variance", "BIGINT VARCHAR VARCHAR INTEGER BOOLEAN BOOLEAN", "VARCHAR", _variance_column)
+    registry.add_columnar("pg_variance_of", "VARCHAR[] BOOLEAN BOOLEAN", "VARCHAR", _variance_of_lists)
 
 
-def _variances(*columns: pa.Array) -> pa.Array:
+def _variance_column(*columns: pa.Array) -> pa.Array:
     made: list[str | None] = []
     for count, total, squares, scale, sample, root in zip(*(column.to_pylist() for column in columns)):
         if total is None:
@@ -36,7 +36,7 @@ def _variances(*columns: pa.Array) -> pa.Array:
     return pa.array(made, pa.string())
 
 
-def _variances_of(*columns: pa.Array) -> pa.Array:
+def _variance_of_lists(*columns: pa.Array) -> pa.Array:
     made: list[str | None] = []
     for texts, sample, root in zip(*(column.to_pylist() for column in columns)):
         values = [Decimal(text) for text in texts or () if text is not None]
@@ -60,7 +60,7 @@ def variance(count: int, total: int, squares: int, scale: int, sample: bool, roo
     value = value.quantize(Decimal(1).scaleb(-places), context=_EXACT)
     if root:
         value = _EXACT.sqrt(value)
-    fitted(value, HELD_SCALE)
+    format_at_scale(value, STORED_SCALE)
     return format(value.quantize(Decimal(1).scaleb(-places), context=_EXACT), "f")
 
 
@@ -72,15 +72,15 @@ def quotient_scale(upper: int, scale: int, lower: int) -> int:
         return weight, int(Decimal(number).scaleb(-decimals - 4 * weight, _EXACT))
 
     (weight, digit), (other, divisor) = first(upper, scale), first(lower, 0)
-    return min(HELD_SCALE, max(16 - 4 * (weight - other - (digit <= divisor)), scale, 0))
+    return min(STORED_SCALE, max(16 - 4 * (weight - other - (digit <= divisor)), scale, 0))
 
 
-def _product(a: str, b: str, scale: int) -> str:
+def _multiply(a: str, b: str, scale: int) -> str:
     """Returns a * b at `scale` decimals, halves rounded away from zero."""
-    return fitted(_EXACT.multiply(Decimal(a), Decimal(b)), scale)
+    return format_at_scale(_EXACT.multiply(Decimal(a), Decimal(b)), scale)
 
 
-def fitted(value: Decimal, scale: int) -> str:
+def format_at_scale(value: Decimal, scale: int) -> str:
     """Formats a value at `scale` decimals; 22003 beyond 38 digits."""
     made = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     if made and made.adjusted() >= DIGITS - scale:
@@ -90,24 +90,24 @@ def fitted(value: Decimal, scale: int) -> str:
 
 def _whole_quotient(a: str, b: str, scale: int) -> str:
     """Returns a / b, truncated."""
-    return fitted(_divided(_EXACT.divide_int, a, b), scale)
+    return format_at_scale(_divide(_EXACT.divide_int, a, b), scale)
 
 
 def _remainder(a: str, b: str, scale: int) -> str:
     """Returns the remainder of a / b, with the sign of a."""
-    return fitted(_divided(_EXACT.remainder, a, b), scale)
+    return format_at_scale(_divide(_EXACT.remainder, a, b), scale)
 
 
-def _divided(operation: Callable[[Decimal, Decimal], Decimal], a: str, b: str) -> Decimal:
+def _divide(operation: Callable[[Decimal, Decimal], Decimal], a: str, b: str) -> Decimal:
     divisor = Decimal(b)
     if not divisor:
         raise SqlError.of("division_by_zero", "division by zero")
     return operation(Decimal(a), divisor)
 
 
-def _at(text: str, places: int, rounding: str) -> str:
+def _round(text: str, places: int, rounding: str) -> str:
     value = Decimal(text)
     if -places > DIGITS:
         return "0"
     made = value.quantize(Decimal(1).scaleb(-places), rounding=rounding, context=_EXACT)
-    return fitted(made, max(places, 0))
+    return format_at_scale(made, max(places, 0))

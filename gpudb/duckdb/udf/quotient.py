@@ -11,7 +11,7 @@ from gpudb.errors import NumericOutOfRange, SqlError
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, exact
 
 if TYPE_CHECKING:
-    from gpudb.duckdb.udf.registry import Registry
+    from gpudb.duckdb.udf.registry import FunctionRegistry
 
 _RESULT = exact(MAX_DIGITS, CARRIED_SCALE, varying=True)
 _LIMIT = 10**MAX_DIGITS
@@ -19,12 +19,12 @@ _SIGNIFICANT = 16
 _TENS = [10**power for power in range(2 * MAX_DIGITS + 2)]
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers pg_quotient(dividend, divisor, display scale of the operands) → value and display scale."""
-    registry.columns("pg_quotient", None, _RESULT.duckdb, _quotients)
+    registry.add_columnar("pg_quotient", None, _RESULT.duckdb, _divide_columns)
 
 
-def _quotients(dividends: pa.Array, divisors: pa.Array, shown: pa.Array) -> pa.Array:
+def _divide_columns(dividends: pa.Array, divisors: pa.Array, shown: pa.Array) -> pa.Array:
     first, second = _scale(dividends), _scale(divisors)
     values: list[int | None] = []
     scales: list[int | None] = []
@@ -33,19 +33,19 @@ def _quotients(dividends: pa.Array, divisors: pa.Array, shown: pa.Array) -> pa.A
             values.append(None)
             scales.append(0)
             continue
-        value, scale = quotient_of(a, first, b, second, s)
+        value, scale = divide_numeric(a, first, b, second, s)
         values.append(value)
         scales.append(scale)
     return pa.StructArray.from_arrays([_decimals(values), pa.array(scales, pa.int8())], ["v", "s"])
 
 
-def quotient_of(a: int, a_scale: int, b: int, b_scale: int, shown: int) -> tuple[int, int]:
+def divide_numeric(a: int, a_scale: int, b: int, b_scale: int, shown: int) -> tuple[int, int]:
     """Returns the quotient as an integer with CARRIED_SCALE decimals, and its display scale."""
     if b == 0:
         raise SqlError.of("division_by_zero", "division by zero")
     negative, a, b = (a < 0) != (b < 0), abs(a), abs(b)
-    a_weight, a_digit = _leading(a, a_scale)
-    b_weight, b_digit = _leading(b, b_scale)
+    a_weight, a_digit = _leading_digit(a, a_scale)
+    b_weight, b_digit = _leading_digit(b, b_scale)
     weight = a_weight - b_weight - (a_digit <= b_digit)
     scale = max(_SIGNIFICANT - 4 * weight, shown, 0)
     if a == 0:
@@ -62,7 +62,7 @@ def quotient_of(a: int, a_scale: int, b: int, b_scale: int, shown: int) -> tuple
     return (-value if negative else value), scale
 
 
-def _leading(value: int, scale: int) -> tuple[int, int]:
+def _leading_digit(value: int, scale: int) -> tuple[int, int]:
     """Returns the power of 10000 of a number's first base-10000 digit, and that digit."""
     if value == 0:
         return 0, 0
@@ -87,7 +87,7 @@ def _integers(column: pa.Array) -> list[int | None]:
     digits: list[int | None] = [(h << 64) + x if h else x for x, h in zip(low, high, strict=True)]
     if column.null_count:
         valid = column.is_valid().to_pylist()
-        return [value if there else None for value, there in zip(digits, valid, strict=True)]
+        return [value if is_valid else None for value, is_valid in zip(digits, valid, strict=True)]
     return digits
 
 

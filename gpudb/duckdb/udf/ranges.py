@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.types import MULTIRANGES, RANGES, SqlType
 from gpudb.values.arrow_columns import check_held, held_array
 from gpudb.values.text import parse_text
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers an input function for each type; each takes a text and the session's TimeZone."""
     for name in (*RANGES, *MULTIRANGES):
         item = SqlType(name)
-        registry.columns(f"pg_{name}_in", "VARCHAR VARCHAR", item.duckdb, _reader(item))
+        registry.add_columnar(f"pg_{name}_in", "VARCHAR VARCHAR", item.duckdb, _input_function(item))
 
 
-def _reader(item: SqlType) -> Callable[[pa.Array, pa.Array], pa.Array]:
+def _input_function(item: SqlType) -> Callable[[pa.Array, pa.Array], pa.Array]:
     def read(texts: pa.Array, zones: pa.Array) -> pa.Array:
         values = []
         for text, zone in zip(texts.to_pylist(), zones.to_pylist()):

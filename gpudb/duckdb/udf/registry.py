@@ -33,7 +33,7 @@ _ARROW: dict[str, pa.DataType] = {
     "TIMESTAMPTZ": pa.timestamp("us", "UTC"),
     "INTERVAL": pa.month_day_nano_interval(),
 }
-_COUNTED = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TIMESTAMPTZ": pa.int64()}
+_INTEGER_TYPES = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TIMESTAMPTZ": pa.int64()}
 
 MODULES = tuple(
     "text_forms quotient numeric regex strings intervals mathematics json json_records"
@@ -42,27 +42,27 @@ MODULES = tuple(
 )
 
 
-class Registry:
+class FunctionRegistry:
     """Adds Python functions to a database; each module of this package registers its own."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
         self._database = database
 
-    def columns(self, name: str, parameters: str | None, result: str, function: Callable[..., pa.Array]) -> None:
+    def add_columnar(self, name: str, parameters: str | None, result: str, function: Callable[..., pa.Array]) -> None:
         """Adds a function over Arrow arrays; `parameters` and `result` are DuckDB types, separated by blanks.
 
         Without parameters it takes any number of operands of any types.
         """
 
-        def guarded(arrays: Sequence[pa.ChunkedArray]) -> pa.Array:
+        def translate_errors(arrays: Sequence[pa.ChunkedArray]) -> pa.Array:
             try:
-                return function(*(_whole(each) for each in arrays))
+                return function(*(_combine(each) for each in arrays))
             except GpudbError as error:
                 raise ValueError(f"[{error.sqlstate}] {error.message}") from None
 
-        self._add(name, None if parameters is None else parameters.split(), result, guarded)
+        self._add(name, None if parameters is None else parameters.split(), result, translate_errors)
 
-    def scalar(
+    def add_scalar(
         self,
         name: str,
         parameters: str,
@@ -76,18 +76,18 @@ class Registry:
         A date or time is returned as an integer: days or microseconds since 1970, or microseconds since midnight.
         """
         arrow = _ARROW[result]
-        counted = _COUNTED.get(result)
+        integer_type = _INTEGER_TYPES.get(result)
 
         # lists cannot be hashed, and 0.0 equals -0.0
-        once = not volatile and not any(word in parameters for word in ("[", "DOUBLE", "FLOAT"))
+        deduplicate = not volatile and not any(word in parameters for word in ("[", "DOUBLE", "FLOAT"))
 
         def by_row(arrays: Sequence[pa.ChunkedArray]) -> pa.Array:
-            rows = zip(*(_whole(each).to_pylist() for each in arrays), strict=True)
+            rows = zip(*(_combine(each).to_pylist() for each in arrays), strict=True)
             try:
-                made = _each_once(function, rows) if once else [_strictly(function, row) for row in rows]
+                made = _call_distinct(function, rows) if deduplicate else [_call_strict(function, row) for row in rows]
             except GpudbError as error:
                 raise ValueError(f"[{error.sqlstate}] {error.message}") from None
-            return pa.array(made, counted).view(arrow) if counted is not None else pa.array(made, arrow)
+            return pa.array(made, integer_type).view(arrow) if integer_type is not None else pa.array(made, arrow)
 
         self._add(name, parameters.split(), result, by_row, volatile=volatile)
 
@@ -110,22 +110,22 @@ class Registry:
         )  # fmt: skip
 
 
-def _strictly(function: Callable[..., Value], row: tuple[Value, ...]) -> Value:
+def _call_strict(function: Callable[..., Value], row: tuple[Value, ...]) -> Value:
     return None if None in row else function(*row)
 
 
-def _each_once(function: Callable[..., Value], rows: Iterable[tuple[Value, ...]]) -> list[Value]:
+def _call_distinct(function: Callable[..., Value], rows: Iterable[tuple[Value, ...]]) -> list[Value]:
     """Evaluates each distinct row once: grouped and joined inputs repeat themselves."""
     known: dict[tuple[Value, ...], Value] = {}
     made = []
     for row in rows:
         if row not in known:
-            known[row] = _strictly(function, row)
+            known[row] = _call_strict(function, row)
         made.append(known[row])
     return made
 
 
-def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def _combine(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
@@ -133,6 +133,6 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     """Adds every Python function to a database."""
     from importlib import import_module
 
-    registry = Registry(connection)
+    registry = FunctionRegistry(connection)
     for module in MODULES:
         import_module(f"gpudb.duckdb.udf.{module}").register(registry)

@@ -5,42 +5,42 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gpudb.duckdb.udf.json import kind
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.json import json_type
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import GpudbError, SqlError
 from gpudb.values.json import parse_json
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers the functions."""
-    registry.scalar("pg_is_json", "VARCHAR VARCHAR BOOLEAN", "BOOLEAN", _is_json)
-    registry.scalar("pg_json_unique", "VARCHAR[] BOOLEAN", "BOOLEAN", _unique)
+    registry.add_scalar("pg_is_json", "VARCHAR VARCHAR BOOLEAN", "BOOLEAN", _is_json)
+    registry.add_scalar("pg_json_unique", "VARCHAR[] BOOLEAN", "BOOLEAN", _check_unique)
 
 
-class _Repeated(Exception):
+class _DuplicateKey(Exception):
     """An object has a duplicate key."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise _Repeated
+        raise _DuplicateKey
     return made
 
 
-def _is_json(text: str, wanted: str, unique: bool) -> bool:
+def _is_json(text: str, expected: str, unique: bool) -> bool:
     """Evaluates IS JSON for a kind: any, object, array or scalar."""
     try:
         parse_json(text)
         if unique:
-            json.loads(text, object_pairs_hook=_once)
-    except (GpudbError, _Repeated):
+            json.loads(text, object_pairs_hook=_reject_duplicates)
+    except (GpudbError, _DuplicateKey):
         return False
-    what = kind(text)
-    return wanted in {"any", what if what in {"object", "array"} else "scalar"}
+    what = json_type(text)
+    return expected in {"any", what if what in {"object", "array"} else "scalar"}
 
 
-def _unique(keys: list[str | None], binary: bool) -> bool:
+def _check_unique(keys: list[str | None], binary: bool) -> bool:
     """Returns True; 22030 for a duplicate key, 22023 or (json) 22004 for a NULL key."""
     seen: set[str] = set()
     for key in keys:

@@ -10,7 +10,7 @@ import unicodedata
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import SqlError
 from gpudb.functions.keywords import QUOTED_KEYWORDS
 from gpudb.types import INT4
@@ -22,42 +22,47 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 _FORMAT = re.compile(r"%(?:(\d+)\$)?(-)?(?:(\d+)|(\*)(?:(\d+)\$)?)?(.)?", re.DOTALL)
 _ENCODINGS = {"utf8": "utf-8", "unicode": "utf-8", "latin1": "latin-1", "iso88591": "latin-1", "sqlascii": "utf-8",
               "win1252": "cp1252", "win1251": "cp1251", "latin9": "iso8859-15"}  # fmt: skip
-LINE = 76
+LINE_LENGTH = 76
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers the string functions."""
-    registry.scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(map(capital, s)))
-    registry.scalar("pg_lower_slow", "VARCHAR", "VARCHAR", lambda s: "".join(c.lower()[:1] for c in s))
-    registry.scalar("pg_initcap", "VARCHAR", "VARCHAR", initcap)
-    registry.scalar("pg_reverse_slow", "VARCHAR", "VARCHAR", lambda s: s[::-1])
-    registry.scalar("pg_characters", "VARCHAR", "VARCHAR[]", list)
-    registry.scalar("pg_quote_ident", "VARCHAR", "VARCHAR", quote_ident)
-    registry.columns("pg_format", "VARCHAR VARCHAR[]", "VARCHAR", _format_column)
+    registry.add_scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(map(capital, s)))
+    registry.add_scalar("pg_lower_slow", "VARCHAR", "VARCHAR", lambda s: "".join(c.lower()[:1] for c in s))
+    registry.add_scalar("pg_initcap", "VARCHAR", "VARCHAR", initcap)
+    registry.add_scalar("pg_reverse_slow", "VARCHAR", "VARCHAR", lambda s: s[::-1])
+    registry.add_scalar("pg_characters", "VARCHAR", "VARCHAR[]", list)
+    registry.add_scalar("pg_quote_ident", "VARCHAR", "VARCHAR", quote_ident)
+    registry.add_columnar("pg_format", "VARCHAR VARCHAR[]", "VARCHAR", _format_column)
     for name in ("sha224", "sha384", "sha512"):
-        registry.scalar(f"pg_{name}", "BLOB", "BLOB", lambda b, name=name: hashlib.new(name, b).digest())
-    registry.scalar("pg_join", "VARCHAR[] VARCHAR", "VARCHAR", _join)
-    registry.scalar("pg_encode", "BLOB VARCHAR", "VARCHAR", encode)
-    registry.scalar("pg_decode", "VARCHAR VARCHAR", "BLOB", decode)
-    registry.scalar("pg_convert_from", "BLOB VARCHAR", "VARCHAR", _convert_from)
-    registry.scalar("pg_convert_to", "VARCHAR VARCHAR", "BLOB", _convert_to)
-    registry.scalar("pg_get_byte", "BLOB INTEGER", "INTEGER", _get_byte)
-    registry.scalar("pg_set_byte", "BLOB INTEGER INTEGER", "BLOB", _set_byte)
-    registry.scalar("pg_get_bit", "BLOB BIGINT", "INTEGER", _get_bit)
-    registry.scalar("pg_set_bit", "BLOB BIGINT INTEGER", "BLOB", _set_bit)
-    registry.scalar("pg_normalize", "VARCHAR VARCHAR", "VARCHAR", lambda s, form: unicodedata.normalize(_form(form), s))
-    registry.scalar("pg_is_normalized", "VARCHAR VARCHAR", "BOOLEAN",
-                    lambda s, form: unicodedata.is_normalized(_form(form), s))  # fmt: skip
-    registry.scalar("pg_unistr", "VARCHAR", "VARCHAR", _unistr)
-    registry.scalar("pg_parse_ident", "VARCHAR BOOLEAN", "VARCHAR[]", _parse_ident)
-    registry.scalar("pg_size_bytes", "VARCHAR", "BIGINT", _size_bytes)
-    registry.scalar("pg_bytes_position", "BLOB BLOB", "INTEGER", lambda b, part: b.find(part) + 1)
-    registry.scalar("pg_bytes_substring", "BLOB INTEGER INTEGER", "BLOB", _bytes_substring)
-    registry.scalar("pg_bytes_overlay", "BLOB BLOB INTEGER INTEGER", "BLOB", _bytes_overlay)
-    registry.scalar("pg_bytes_join", "BLOB[] BLOB", "BLOB", _bytes_join)
-    registry.scalar("pg_to_ascii", "VARCHAR VARCHAR", "VARCHAR", to_ascii)
-    registry.scalar("pg_convert", "BLOB VARCHAR VARCHAR", "BLOB", _convert)
-    registry.scalar("pg_bytes_trim", "BLOB BLOB BOOLEAN BOOLEAN", "BLOB", _bytes_trim)
+        registry.add_scalar(f"pg_{name}", "BLOB", "BLOB", lambda b, name=name: hashlib.new(name, b).digest())
+    registry.add_scalar("pg_join", "VARCHAR[] VARCHAR", "VARCHAR", _join)
+    registry.add_scalar("pg_encode", "BLOB VARCHAR", "VARCHAR", encode)
+    registry.add_scalar("pg_decode", "VARCHAR VARCHAR", "BLOB", decode)
+    registry.add_scalar("pg_convert_from", "BLOB VARCHAR", "VARCHAR", _convert_from)
+    registry.add_scalar("pg_convert_to", "VARCHAR VARCHAR", "BLOB", _convert_to)
+    registry.add_scalar("pg_get_byte", "BLOB INTEGER", "INTEGER", _get_byte)
+    registry.add_scalar("pg_set_byte", "BLOB INTEGER INTEGER", "BLOB", _set_byte)
+    registry.add_scalar("pg_get_bit", "BLOB BIGINT", "INTEGER", _get_bit)
+    registry.add_scalar("pg_set_bit", "BLOB BIGINT INTEGER", "BLOB", _set_bit)
+    registry.add_scalar(
+        "pg_normalize",
+        "VARCHAR VARCHAR",
+        "VARCHAR",
+        lambda s, form: unicodedata.normalize(_normalization_form(form), s),
+    )
+    registry.add_scalar("pg_is_normalized", "VARCHAR VARCHAR", "BOOLEAN",
+                    lambda s, form: unicodedata.is_normalized(_normalization_form(form), s))  # fmt: skip
+    registry.add_scalar("pg_unistr", "VARCHAR", "VARCHAR", _unistr)
+    registry.add_scalar("pg_parse_ident", "VARCHAR BOOLEAN", "VARCHAR[]", _parse_ident)
+    registry.add_scalar("pg_size_bytes", "VARCHAR", "BIGINT", _size_bytes)
+    registry.add_scalar("pg_bytes_position", "BLOB BLOB", "INTEGER", lambda b, part: b.find(part) + 1)
+    registry.add_scalar("pg_bytes_substring", "BLOB INTEGER INTEGER", "BLOB", _bytes_substring)
+    registry.add_scalar("pg_bytes_overlay", "BLOB BLOB INTEGER INTEGER", "BLOB", _bytes_overlay)
+    registry.add_scalar("pg_bytes_join", "BLOB[] BLOB", "BLOB", _bytes_join)
+    registry.add_scalar("pg_to_ascii", "VARCHAR VARCHAR", "VARCHAR", to_ascii)
+    registry.add_scalar("pg_convert", "BLOB VARCHAR VARCHAR", "BLOB", _convert)
+    registry.add_scalar("pg_bytes_trim", "BLOB BLOB BOOLEAN BOOLEAN", "BLOB", _bytes_trim)
 
 
 def _join(items: list[str | None], separator: str) -> str:
@@ -88,17 +93,17 @@ def quote_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-_MOST_CHARACTERS = 64 << 20
+_MAX_CHARACTERS = 64 << 20
 
 
 def _format_column(formats: object, arguments: object) -> object:
     import pyarrow as pa
 
     rows = zip(formats.to_pylist(), arguments.to_pylist())  # type: ignore[attr-defined]
-    return pa.array([None if text is None else text_format(text, given or []) for text, given in rows], pa.string())
+    return pa.array([None if text is None else format_text(text, given or []) for text, given in rows], pa.string())
 
 
-def text_format(text: str, arguments: list[str | None]) -> str:
+def format_text(text: str, arguments: list[str | None]) -> str:
     """format(): %s, %I, %L and %%, with positions and widths. 22023 for a bad specifier or too few arguments."""
     used = 0
 
@@ -119,14 +124,14 @@ def text_format(text: str, arguments: list[str | None]) -> str:
             raise _invalid("unterminated format() type specifier", 'For a single "%" use "%%".')
         size = int(width or 0)
         if star:
-            size = _width(argument(star_position))
+            size = _parse_width(argument(star_position))
             left, size = ("-" if size < 0 else left), abs(size)
         if size > 2**31 - 1:
             raise SqlError.of("numeric_value_out_of_range", "number is out of range")
         if kind not in "sIL":
             raise _invalid(f'unrecognized format() type specifier "{kind}"', 'For a single "%" use "%%".')
         value = argument(position)
-        if size > _MOST_CHARACTERS:
+        if size > _MAX_CHARACTERS:
             raise SqlError.of("program_limit_exceeded", "requested length too large")
         if kind == "s":
             made = value or ""
@@ -142,7 +147,7 @@ def text_format(text: str, arguments: list[str | None]) -> str:
     return _FORMAT.sub(specifier, text)
 
 
-def _width(text: str | None) -> int:
+def _parse_width(text: str | None) -> int:
     """Parses a width argument as an integer."""
     return 0 if text is None else parse_integer(INT4, text)
 
@@ -158,7 +163,7 @@ def encode(data: bytes, form: str) -> str:
             return data.hex()
         case "base64":
             text = base64.b64encode(data).decode()
-            return "\n".join(text[at : at + LINE] for at in range(0, len(text), LINE))
+            return "\n".join(text[at : at + LINE_LENGTH] for at in range(0, len(text), LINE_LENGTH))
         case "escape":
             return "".join(
                 "\\\\" if byte == 92 else f"\\{byte:03o}" if byte == 0 or byte > 127 else chr(byte) for byte in data
@@ -228,22 +233,23 @@ _CYRILLIC = frozenset({"cp1251", "koi8-r", "cp866", "iso8859-5"})
 
 
 def _convert(data: bytes, source: str, target: str) -> bytes:
-    old, new = _side("source", source), _side("destination", target)
-    if old == new or "SQL_ASCII" in {_plain(source), _plain(target)}:
-        if _plain(source) != "SQL_ASCII":
+    old, new = _named_encoding("source", source), _named_encoding("destination", target)
+    if old == new or "SQL_ASCII" in {_canonical_encoding(source), _canonical_encoding(target)}:
+        if _canonical_encoding(source) != "SQL_ASCII":
             _convert_from(data, source)
         return data
     if "utf-8" not in {old, new} and not {old, new} <= _CYRILLIC:
-        message = f'default conversion function for encoding "{_plain(source)}" to "{_plain(target)}" does not exist'
+        pair = f'"{_canonical_encoding(source)}" to "{_canonical_encoding(target)}"'
+        message = f"default conversion function for encoding {pair} does not exist"
         raise SqlError.of("undefined_function", message)
     return _convert_to(_convert_from(data, source), target)
 
 
-def _plain(name: str) -> str:
+def _canonical_encoding(name: str) -> str:
     return "SQL_ASCII" if re.sub("[^a-z0-9]", "", name.lower()) == "sqlascii" else name.upper()
 
 
-def _side(which: str, name: str) -> str:
+def _named_encoding(which: str, name: str) -> str:
     found = _ENCODINGS.get(re.sub("[^a-z0-9]", "", name.lower()))
     if found is None:
         raise _invalid(f'invalid {which} encoding name "{name}"')
@@ -262,7 +268,7 @@ def _set_byte(data: bytes, index: int, value: int) -> bytes:
     return data[:index] + bytes([value & 255]) + data[index + 1 :]
 
 
-def _bit_place(data: bytes, index: int) -> tuple[int, int]:
+def _bit_position(data: bytes, index: int) -> tuple[int, int]:
     if not 0 <= index < len(data) * 8:
         message = f"index {index} out of valid range, 0..{len(data) * 8 - 1}"
         raise SqlError.of("array_subscript_error", message)
@@ -270,18 +276,18 @@ def _bit_place(data: bytes, index: int) -> tuple[int, int]:
 
 
 def _get_bit(data: bytes, index: int) -> int:
-    byte, bit = _bit_place(data, index)
+    byte, bit = _bit_position(data, index)
     return data[byte] >> bit & 1
 
 
 def _set_bit(data: bytes, index: int, value: int) -> bytes:
-    byte, bit = _bit_place(data, index)
+    byte, bit = _bit_position(data, index)
     if value not in (0, 1):
         raise _invalid("new bit must be 0 or 1")
     return _set_byte(data, byte, data[byte] & ~(1 << bit) | value << bit)
 
 
-def _form(name: str) -> Literal["NFC", "NFD", "NFKC", "NFKD"]:
+def _normalization_form(name: str) -> Literal["NFC", "NFD", "NFKC", "NFKD"]:
     match name.upper():
         case "NFC" | "NFD" | "NFKC" | "NFKD" as form:
             return form
@@ -367,6 +373,6 @@ def _bytes_join(items: list[bytes | None], separator: bytes) -> bytes | None:
     return separator.join(known) if known else None
 
 
-def _bytes_trim(data: bytes, wanted: bytes, left: bool, right: bool) -> bytes:
-    data = data.lstrip(wanted) if left and wanted else data
-    return data.rstrip(wanted) if right and wanted else data
+def _bytes_trim(data: bytes, trimmed: bytes, left: bool, right: bool) -> bytes:
+    data = data.lstrip(trimmed) if left and trimmed else data
+    return data.rstrip(trimmed) if right and trimmed else data

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import SqlError
 from gpudb.types import BYTEA, DATE, FLOAT4, FLOAT8, INTERVAL, TIME, TIMESTAMP, TIMESTAMPTZ, SqlType
 from gpudb.values import calendar
@@ -26,41 +26,46 @@ _NAME_BYTES = 63
 _INT32, _INT64 = 1 << 31, 1 << 63
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers the input and output functions of types."""
     for name, held in (
         ("int2", "SMALLINT"), ("int4", "INTEGER"), ("int8", "BIGINT"), ("float4", "FLOAT"), ("float8", "DOUBLE"),
     ):  # fmt: skip
-        registry.scalar(f"pg_{name}_in_slow", "VARCHAR", held, _reader(SqlType(name)))
-    registry.scalar("pg_bool_in_slow", "VARCHAR", "BOOLEAN", _reader(SqlType("bool")))
-    registry.scalar("pg_oid_in", "VARCHAR", "BIGINT", _reader(SqlType("oid")))
-    registry.scalar("pg_numeric_in_slow", "VARCHAR", "VARCHAR", _numeric)
-    registry.scalar("pg_bytea_in", "VARCHAR", "BLOB", _reader(BYTEA))
-    registry.scalar("pg_uuid_in", "VARCHAR", "VARCHAR", lambda text: str(parse_text(SqlType("uuid"), text)))
-    registry.scalar("pg_date_in_slow", "VARCHAR VARCHAR", "DATE", _moment(DATE, calendar.days_of))
-    registry.scalar("pg_time_in_slow", "VARCHAR VARCHAR", "TIME", _moment(TIME, calendar.time_of))
-    registry.scalar(
-        "pg_timestamp_in_slow", "VARCHAR VARCHAR", "TIMESTAMP", _moment(TIMESTAMP, calendar.microseconds_of)
+        registry.add_scalar(f"pg_{name}_in_slow", "VARCHAR", held, _input_function(SqlType(name)))
+    registry.add_scalar("pg_bool_in_slow", "VARCHAR", "BOOLEAN", _input_function(SqlType("bool")))
+    registry.add_scalar("pg_oid_in", "VARCHAR", "BIGINT", _input_function(SqlType("oid")))
+    registry.add_scalar("pg_numeric_in_slow", "VARCHAR", "VARCHAR", _numeric_in)
+    registry.add_scalar("pg_bytea_in", "VARCHAR", "BLOB", _input_function(BYTEA))
+    registry.add_scalar("pg_uuid_in", "VARCHAR", "VARCHAR", lambda text: str(parse_text(SqlType("uuid"), text)))
+    registry.add_scalar("pg_date_in_slow", "VARCHAR VARCHAR", "DATE", _datetime_input_function(DATE, calendar.days_of))
+    registry.add_scalar("pg_time_in_slow", "VARCHAR VARCHAR", "TIME", _datetime_input_function(TIME, calendar.time_of))
+    registry.add_scalar(
+        "pg_timestamp_in_slow",
+        "VARCHAR VARCHAR",
+        "TIMESTAMP",
+        _datetime_input_function(TIMESTAMP, calendar.microseconds_of),
     )
-    registry.scalar(
+    registry.add_scalar(
         "pg_timestamptz_in_zone",
         "VARCHAR VARCHAR",
         "TIMESTAMPTZ",
-        _moment(TIMESTAMPTZ, calendar.microseconds_of),
+        _datetime_input_function(TIMESTAMPTZ, calendar.microseconds_of),
     )
     for name in ("bit", "varbit"):
-        registry.scalar(f"pg_{name}_in", "VARCHAR", "VARCHAR", _reader(SqlType(name)))
-    registry.scalar("pg_timetz_in", "VARCHAR VARCHAR", "BIGINT", _moment(SqlType("timetz"), timetz_key))
-    registry.columns("pg_timetz_text", "BIGINT", "VARCHAR", _writer(SqlType("timetz")))
-    registry.scalar("pg_money_in", "VARCHAR", "BIGINT", _reader(SqlType("money")))
-    registry.scalar("pg_money_words", "BIGINT", "VARCHAR", money_words)
-    registry.columns("pg_money_text", "BIGINT", "VARCHAR", _writer(SqlType("money")))
-    registry.scalar("pg_interval_in", "VARCHAR", "INTERVAL", _interval)
-    registry.scalar("pg_json_in", "VARCHAR", "VARCHAR", parse_json)
-    registry.scalar("pg_jsonb_in", "VARCHAR", "VARCHAR", parse_jsonb)
-    registry.scalar("pg_name_in", "VARCHAR", "VARCHAR", lambda t: t.encode()[:_NAME_BYTES].decode(errors="ignore"))
-    registry.scalar("pg_record_in", "VARCHAR INTEGER", "VARCHAR[]", split_record)
-    registry.scalar("pg_array_in", "VARCHAR", "VARCHAR[]", _items)
+        registry.add_scalar(f"pg_{name}_in", "VARCHAR", "VARCHAR", _input_function(SqlType(name)))
+    registry.add_scalar(
+        "pg_timetz_in", "VARCHAR VARCHAR", "BIGINT", _datetime_input_function(SqlType("timetz"), timetz_key)
+    )
+    registry.add_columnar("pg_timetz_text", "BIGINT", "VARCHAR", _output_function(SqlType("timetz")))
+    registry.add_scalar("pg_money_in", "VARCHAR", "BIGINT", _input_function(SqlType("money")))
+    registry.add_scalar("pg_money_words", "BIGINT", "VARCHAR", money_words)
+    registry.add_columnar("pg_money_text", "BIGINT", "VARCHAR", _output_function(SqlType("money")))
+    registry.add_scalar("pg_interval_in", "VARCHAR", "INTERVAL", _interval_in)
+    registry.add_scalar("pg_json_in", "VARCHAR", "VARCHAR", parse_json)
+    registry.add_scalar("pg_jsonb_in", "VARCHAR", "VARCHAR", parse_jsonb)
+    registry.add_scalar("pg_name_in", "VARCHAR", "VARCHAR", lambda t: t.encode()[:_NAME_BYTES].decode(errors="ignore"))
+    registry.add_scalar("pg_record_in", "VARCHAR INTEGER", "VARCHAR[]", split_record)
+    registry.add_scalar("pg_array_in", "VARCHAR", "VARCHAR[]", _array_in)
     for name, item, held in (
         ("float4_text_slow", FLOAT4, "FLOAT"),
         ("float8_text_slow", FLOAT8, "DOUBLE"),
@@ -68,32 +73,32 @@ def register(registry: Registry) -> None:
         ("timestamp_text_slow", TIMESTAMP, "TIMESTAMP"),
         ("interval_text", INTERVAL, "INTERVAL"),
     ):
-        registry.columns(f"pg_{name}", held, "VARCHAR", _writer(item))
-    registry.columns("pg_timestamptz_text_in", "TIMESTAMPTZ VARCHAR", "VARCHAR", _timestamptz_text)
+        registry.add_columnar(f"pg_{name}", held, "VARCHAR", _output_function(item))
+    registry.add_columnar("pg_timestamptz_text_in", "TIMESTAMPTZ VARCHAR", "VARCHAR", _timestamptz_text)
 
 
-def _reader(item: SqlType) -> Callable[[str], object]:
+def _input_function(item: SqlType) -> Callable[[str], object]:
     return lambda text: parse_text(item, text)
 
 
-def _moment(item: SqlType, number: Callable[[Any], int]) -> Callable[[str, str], int]:
+def _datetime_input_function(item: SqlType, number: Callable[[Any], int]) -> Callable[[str, str], int]:
     return lambda text, zone: number(parse_text(item, text, zone))
 
 
-def _numeric(text: str) -> str:
+def _numeric_in(text: str) -> str:
     """Formats the number in plain notation."""
     value = parse_numeric(SqlType("numeric"), text)
     assert isinstance(value, Decimal)
     return format(value, "f")
 
 
-def _interval(text: str) -> tuple[int, int, int]:
+def _interval_in(text: str) -> tuple[int, int, int]:
     value = parse_text(INTERVAL, text)
     assert isinstance(value, Interval)
-    return interval_value(value.months, value.days, value.microseconds)
+    return to_arrow_interval(value.months, value.days, value.microseconds)
 
 
-def interval_value(months: int, days: int, microseconds: int) -> tuple[int, int, int]:
+def to_arrow_interval(months: int, days: int, microseconds: int) -> tuple[int, int, int]:
     """Returns an interval as Arrow holds it; 22008 if it does not fit 64 bits of nanoseconds (292 years of hours)."""
     nanoseconds = microseconds * 1000
     if not -_INT64 <= nanoseconds < _INT64 or not all(-_INT32 <= part < _INT32 for part in (months, days)):
@@ -101,14 +106,14 @@ def interval_value(months: int, days: int, microseconds: int) -> tuple[int, int,
     return months, days, nanoseconds
 
 
-def _items(text: str) -> list[object]:
+def _array_in(text: str) -> list[object]:
     made = parse_array(text, lambda item: item)
     if any(isinstance(item, list) for item in made):
         raise SqlError.of("feature_not_supported", "arrays of more than one dimension are not supported")
     return made
 
 
-def _writer(item: SqlType) -> Callable[[pa.Array], pa.Array]:
+def _output_function(item: SqlType) -> Callable[[pa.Array], pa.Array]:
     return lambda column: text_column(item, column)
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.values import calendar, zones
 from gpudb.values.text_columns import interval_parts
@@ -47,7 +47,7 @@ class Token:
 
 
 @lru_cache(maxsize=256)
-def tokens(template: str) -> tuple[Token, ...]:
+def parse_template(template: str) -> tuple[Token, ...]:
     """Parses a template. Month and day names are the C locale's, without padding after TM. 0A000 for SP."""
     made: list[Token] = []
     at = 0
@@ -87,11 +87,11 @@ def tokens(template: str) -> tuple[Token, ...]:
     return tuple(made)
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers the functions."""
-    registry.columns("pg_format_timestamp", "TIMESTAMP VARCHAR", "VARCHAR", _format_timestamps)
-    registry.columns("pg_format_timestamptz", "TIMESTAMPTZ VARCHAR VARCHAR", "VARCHAR", _format_moments)
-    registry.columns("pg_format_interval", "INTERVAL VARCHAR", "VARCHAR", _format_intervals)
+    registry.add_columnar("pg_format_timestamp", "TIMESTAMP VARCHAR", "VARCHAR", _format_timestamps)
+    registry.add_columnar("pg_format_timestamptz", "TIMESTAMPTZ VARCHAR VARCHAR", "VARCHAR", _format_timestamptz)
+    registry.add_columnar("pg_format_interval", "INTERVAL VARCHAR", "VARCHAR", _format_intervals)
 
 
 # ---------------------------------------------------------------------------------------------- writing
@@ -112,16 +112,16 @@ class Fields:
 
 def _format_timestamps(column: pa.Array, templates: pa.Array) -> pa.Array:
     values = column.cast(pa.timestamp("us")).view(pa.int64()).to_pylist()
-    return pa.array([_timestamp(v, t) for v, t in zip(values, templates.to_pylist())], pa.string())
+    return pa.array([_format_timestamp(v, t) for v, t in zip(values, templates.to_pylist())], pa.string())
 
 
-def _format_moments(column: pa.Array, templates: pa.Array, names: pa.Array) -> pa.Array:
+def _format_timestamptz(column: pa.Array, templates: pa.Array, names: pa.Array) -> pa.Array:
     values = column.cast(pa.timestamp("us", "UTC")).view(pa.int64()).to_pylist()
     zone = zones.session_zone(names[0].as_py()) if len(names) else zones.fixed(0)
-    return pa.array([_timestamp(v, t, zone) for v, t in zip(values, templates.to_pylist())], pa.string())
+    return pa.array([_format_timestamp(v, t, zone) for v, t in zip(values, templates.to_pylist())], pa.string())
 
 
-def _timestamp(value: int | None, template: str | None, zone: zones.Zone | None = None) -> str | None:
+def _format_timestamp(value: int | None, template: str | None, zone: zones.Zone | None = None) -> str | None:
     if value is None or not template:
         return None
     if abs(value) >= calendar.MAX_TIMESTAMP:
@@ -132,7 +132,7 @@ def _timestamp(value: int | None, template: str | None, zone: zones.Zone | None 
         name = zones.name_at(zone, value)
         value += offset * 1_000_000
     days, time = divmod(value, calendar.DAY)
-    return formatted(Fields(*calendar.civil_from_days(days), time, days, offset, name), template)
+    return format_fields(Fields(*calendar.civil_from_days(days), time, days, offset, name), template)
 
 
 def _format_intervals(column: pa.Array, templates: pa.Array) -> pa.Array:
@@ -145,16 +145,16 @@ def _format_intervals(column: pa.Array, templates: pa.Array) -> pa.Array:
             continue
         sign = -1 if months < 0 else 1
         years, months = sign * (abs(months) // 12), sign * (abs(months) % 12)
-        made.append(formatted(Fields(years, months, days, nanoseconds // 1000), template))
+        made.append(format_fields(Fields(years, months, days, nanoseconds // 1000), template))
     return pa.array(made, pa.string())
 
 
-def formatted(fields: Fields, template: str) -> str:
+def format_fields(fields: Fields, template: str) -> str:
     """Formats a value by a template; 22007 for a field that an interval lacks."""
-    return "".join(token.text if not token.key else _printed(fields, token) for token in tokens(template))
+    return "".join(token.text if not token.key else _print_token(fields, token) for token in parse_template(template))
 
 
-def _clock(fields: Fields) -> tuple[int, int, int, int]:
+def _clock_fields(fields: Fields) -> tuple[int, int, int, int]:
     total = abs(fields.microseconds)
     sign = -1 if fields.microseconds < 0 else 1
     seconds, fraction = divmod(total, 1_000_000)
@@ -167,47 +167,47 @@ def _ordinal(number: int, case: str) -> str:
     return suffix.upper() if case == "TH" else suffix
 
 
-def _digits(number: int, width: int, token: Token) -> str:
-    return _filled(number, width + (number < 0) if token.fill else 0, token)
+def _padded(number: int, width: int, token: Token) -> str:
+    return _zero_padded(number, width + (number < 0) if token.fill else 0, token)
 
 
-def _filled(number: int, width: int, token: Token) -> str:
+def _zero_padded(number: int, width: int, token: Token) -> str:
     """Pads a number with zeros up to a width that includes a sign."""
     return f"{number:0{width}d}" + (_ordinal(number, token.ordinal) if token.ordinal else "")
 
 
-def _cased(name: str, key: str, width: int, fill: bool) -> str:
+def _apply_case(name: str, key: str, width: int, fill: bool) -> str:
     made = name.upper() if key.isupper() else name.lower() if key.islower() else name
     return made.ljust(width) if fill else made
 
 
-def _year(fields: Fields) -> int:
+def _display_year(fields: Fields) -> int:
     return fields.year if fields.year > 0 or fields.days is None else 1 - fields.year
 
 
-def _printed(fields: Fields, token: Token) -> str:
+def _print_token(fields: Fields, token: Token) -> str:
     key = token.key
-    hour, minute, second, fraction = _clock(fields)
+    hour, minute, second, fraction = _clock_fields(fields)
     match key:
         case "FX":  # FX affects input only
             return ""
         case "HH" | "HH12":
-            return _filled(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
+            return _zero_padded(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
         case "HH24":
-            return _digits(hour, 2, token)
+            return _padded(hour, 2, token)
         case "MI":
-            return _digits(minute, 2, token)
+            return _padded(minute, 2, token)
         case "SS":
-            return _digits(second, 2, token)
+            return _padded(second, 2, token)
         case "MS":
-            return _filled(int(fraction / 1000), 3, token)
+            return _zero_padded(int(fraction / 1000), 3, token)
         case "US":
-            return _filled(fraction, 6, token)
+            return _zero_padded(fraction, 6, token)
         case "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6":
             places = int(key[2])
-            return _filled(int(fraction / 10 ** (6 - places)), places, token)
+            return _zero_padded(int(fraction / 10 ** (6 - places)), places, token)
         case "SSSS" | "SSSSS":
-            return _digits(hour * 3600 + minute * 60 + second, 1, token)
+            return _padded(hour * 3600 + minute * 60 + second, 1, token)
         case "AM" | "PM" | "am" | "pm":
             made = "PM" if math.fmod(hour, 24) >= 12 else "AM"
             return made if key.isupper() else made.lower()
@@ -218,30 +218,30 @@ def _printed(fields: Fields, token: Token) -> str:
             text = f"{_iso_year(fields):0{4 if fields.year >= 0 else 5}d}" if token.fill else str(_iso_year(fields))
             return text + (_ordinal(_iso_year(fields), token.ordinal) if token.ordinal else "")
         case "YYYY" | "IYYY":
-            return _digits(_iso_year(fields) if key[0] == "I" else _year(fields), 4, token)
+            return _padded(_iso_year(fields) if key[0] == "I" else _display_year(fields), 4, token)
         case "YYY" | "YY" | "Y" | "IYY" | "IY" | "I":
-            year = _iso_year(fields) if key[0] == "I" else _year(fields)
-            width = len(key) + (len(key) > 1 and _year(fields) < 0)
-            return _filled(int(math.fmod(year, 10 ** len(key))), width if token.fill else 0, token)
+            year = _iso_year(fields) if key[0] == "I" else _display_year(fields)
+            width = len(key) + (len(key) > 1 and _display_year(fields) < 0)
+            return _zero_padded(int(math.fmod(year, 10 ** len(key))), width if token.fill else 0, token)
         case "Y,YYY":
-            year = _year(fields)
+            year = _display_year(fields)
             made = f"{int(year / 1000)},{int(math.fmod(year, 1000)):03d}"
             return made + (_ordinal(year, token.ordinal) if token.ordinal else "")
         case "CC":
-            year = _year(fields)
+            year = _display_year(fields)
             century = (year + 99) // 100 if fields.days is not None else int(year / 100)
-            return _digits(century if fields.year > 0 or fields.days is None else -century, 2, token)
+            return _padded(century if fields.year > 0 or fields.days is None else -century, 2, token)
         case "MM":
-            return _digits(fields.month, 2, token)
+            return _padded(fields.month, 2, token)
         case "DD":
-            return _filled(fields.day, 2 if token.fill else 0, token)
+            return _zero_padded(fields.day, 2 if token.fill else 0, token)
         case "Q":
-            return _digits(int((fields.month - 1) / 3) + 1, 1, token) if fields.month else ""
+            return _padded(int((fields.month - 1) / 3) + 1, 1, token) if fields.month else ""
         case "MONTH" | "Month" | "month" | "MON" | "Mon" | "mon":
-            _calendar(fields)
+            _require_calendar(fields)
             name = MONTHS[fields.month - 1]
             short = len(key) == 3
-            return _cased(name[:3] if short else name, key, 0 if short else 9, token.fill)
+            return _apply_case(name[:3] if short else name, key, 0 if short else 9, token.fill)
         case "RM" | "rm":
             if not fields.month and not fields.year:
                 return ""
@@ -251,54 +251,54 @@ def _printed(fields: Fields, token: Token) -> str:
             made = made if key == "RM" else made.lower()
             return made.ljust(4) if token.fill else made
         case "BC" | "AD" | "bc" | "ad" | "B.C." | "A.D." | "b.c." | "a.d.":
-            _calendar(fields)
+            _require_calendar(fields)
             made = "AD" if fields.year > 0 else "BC"
             made = ".".join(made) + "." if "." in key else made
             return made if key.isupper() else made.lower()
         case "TZ" | "tz":
-            _calendar(fields)
+            _require_calendar(fields)
             return fields.zone if key == "TZ" else fields.zone.lower()
         case "TZH":
-            _calendar(fields)
+            _require_calendar(fields)
             offset = fields.offset or 0
             return f"{'-' if offset < 0 else '+'}{abs(offset) // 3600:02d}"
         case "TZM":
-            _calendar(fields)
+            _require_calendar(fields)
             return f"{abs(fields.offset or 0) // 60 % 60:02d}"
         case "OF":
-            _calendar(fields)
+            _require_calendar(fields)
             offset = fields.offset or 0
             minutes = abs(offset) // 60 % 60
             hours = f"{abs(offset) // 3600:0{2 if token.fill else 0}d}"
             return ("-" if offset < 0 else "+") + hours + (f":{minutes:02d}" if minutes else "")
-    return _of_day(fields, token)
+    return _print_day_token(fields, token)
 
 
-def _calendar(fields: Fields) -> int:
+def _require_calendar(fields: Fields) -> int:
     if fields.days is None:
         hint = "Intervals are not tied to specific calendar dates."
         raise SqlError.of("invalid_datetime_format", "invalid format specification for an interval value", hint=hint)
     return fields.days
 
 
-def weekday_of(days: int) -> int:
+def day_of_week(days: int) -> int:
     """Returns the day of the week; 0 is Sunday."""
     return (days + 4) % 7
 
 
-def _iso(days: int) -> tuple[int, int]:
+def _iso_year_week(days: int) -> tuple[int, int]:
     """Returns the ISO 8601 year and week."""
-    thursday = days - (weekday_of(days) + 6) % 7 + 3
+    thursday = days - (day_of_week(days) + 6) % 7 + 3
     year = calendar.civil_from_days(thursday)[0]
     return year, (thursday - calendar.days_from_civil(year, 1, 1)) // 7 + 1
 
 
 def _iso_year(fields: Fields) -> int:
-    year = _iso(_counted(fields))[0]
+    year = _iso_year_week(_day_number(fields))[0]
     return year if year > 0 or fields.days is None else 1 - year
 
 
-def _counted(fields: Fields) -> int:
+def _day_number(fields: Fields) -> int:
     """Returns a date's day number; for an interval PostgreSQL's formula (date2j) over its years, months and days."""
     if fields.days is not None:
         return fields.days
@@ -309,33 +309,33 @@ def _counted(fields: Fields) -> int:
     return year * 365 - 32167 + year // 4 - century + century // 4 + 7834 * month // 256 + fields.day - 2_440_588
 
 
-def _of_day(fields: Fields, token: Token) -> str:
+def _print_day_token(fields: Fields, token: Token) -> str:
     key = token.key
     if key not in {"DDD", "IDDD", "W", "WW", "IW", "J"}:
-        _calendar(fields)
-    days = _counted(fields)
-    weekday = weekday_of(days)
+        _require_calendar(fields)
+    days = _day_number(fields)
+    weekday = day_of_week(days)
     # an interval's day of the year counts months of 30 days
     span = (fields.year * 12 + fields.month) * 30 + fields.day
     day_of_year = span if fields.days is None else days - calendar.days_from_civil(fields.year, 1, 1) + 1
     match key:
         case "DAY" | "Day" | "day" | "DY" | "Dy" | "dy":
             short = len(key) == 2
-            return _cased(DAYS[weekday][:3] if short else DAYS[weekday], key, 0 if short else 9, token.fill)
+            return _apply_case(DAYS[weekday][:3] if short else DAYS[weekday], key, 0 if short else 9, token.fill)
         case "DDD":
-            return _filled(day_of_year, 3 if token.fill else 0, token)
+            return _zero_padded(day_of_year, 3 if token.fill else 0, token)
         case "IDDD":
-            return _digits((_iso(days)[1] - 1) * 7 + (weekday or 7), 3, token)
+            return _padded((_iso_year_week(days)[1] - 1) * 7 + (weekday or 7), 3, token)
         case "D":
-            return _digits(weekday + 1, 1, token)
+            return _padded(weekday + 1, 1, token)
         case "ID":
-            return _digits(weekday or 7, 1, token)
+            return _padded(weekday or 7, 1, token)
         case "W":
-            return _digits(int((fields.day - 1) / 7) + 1, 1, token)
+            return _padded(int((fields.day - 1) / 7) + 1, 1, token)
         case "WW":
-            return _filled(int((day_of_year - 1) / 7) + 1, 2 if token.fill else 0, token)
+            return _zero_padded(int((day_of_year - 1) / 7) + 1, 2 if token.fill else 0, token)
         case "IW":
-            return _digits(_iso(days)[1], 2, token)
+            return _padded(_iso_year_week(days)[1], 2, token)
         case "J":
-            return _digits(days + 2_440_588, 1, token)
+            return _padded(days + 2_440_588, 1, token)
     raise FeatureNotSupported(f'the template pattern "{key}" is not supported')

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gpudb.duckdb.udf.registry import Registry
+from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import FeatureNotSupported, SqlError
 
 _EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
@@ -19,8 +19,8 @@ _TOKEN = re.compile(
 )
 _ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"),
           (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
-MOST_ROMAN = 3999
-_SURE_OF_FLOAT4 = 6
+MAX_ROMAN = 3999
+_FLOAT4_DIGITS = 6
 
 
 @dataclass(slots=True)
@@ -41,20 +41,20 @@ class Template:
     blank: bool = False
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers pg_format_number(digits, template, significant digits) → text."""
-    registry.scalar("pg_format_number", "VARCHAR VARCHAR INTEGER", "VARCHAR", formatted)
+    registry.add_scalar("pg_format_number", "VARCHAR VARCHAR INTEGER", "VARCHAR", format_number)
 
 
 _PATTERNS = frozenset("FM 9 0 . D , G V S MI PL SG PR EEEE RN TH L C B".split())
 
 
-def _wrong(message: str) -> SqlError:
+def _syntax_error(message: str) -> SqlError:
     return SqlError.of("syntax_error", message)
 
 
 @lru_cache(maxsize=256)
-def parse(text: str) -> Template:
+def parse_template(text: str) -> Template:
     """Parses a template; 42601 if it contradicts itself, 0A000 for C."""
     made = Template()
     for found in _TOKEN.finditer(text):
@@ -65,13 +65,13 @@ def parse(text: str) -> Template:
             continue
         if made.exponent and key in _PATTERNS:
             twice = key == "EEEE"
-            raise _wrong('cannot use "EEEE" twice' if twice else '"EEEE" must be the last pattern used')
+            raise _syntax_error('cannot use "EEEE" twice' if twice else '"EEEE" must be the last pattern used')
         match key:
             case "FM":
                 made.fill = False
             case "9" | "0":
                 if made.sign == "PR":
-                    raise _wrong('"9" must be ahead of "PR"' if key == "9" else '"0" must be ahead of "PR"')
+                    raise _syntax_error('"9" must be ahead of "PR"' if key == "9" else '"0" must be ahead of "PR"')
                 if made.decimal:
                     made.after += 1
                     if key == "0":
@@ -85,16 +85,16 @@ def parse(text: str) -> Template:
                 made.parts.append(("digit", key))
             case "." | "D":
                 if made.decimal:
-                    raise _wrong("multiple decimal points")
+                    raise _syntax_error("multiple decimal points")
                 if made.shift:
-                    raise _wrong('cannot use "V" and decimal point together')
+                    raise _syntax_error('cannot use "V" and decimal point together')
                 made.decimal = True
                 made.parts.append(("point", "."))
             case "," | "G":
                 made.parts.append(("group", ","))
             case "V":
                 if made.decimal:
-                    raise _wrong('cannot use "V" and decimal point together')
+                    raise _syntax_error('cannot use "V" and decimal point together')
                 made.shift = 1
             case "S" | "MI" | "PL" | "SG" | "PR":
                 _check_sign(made.sign, key)
@@ -102,7 +102,7 @@ def parse(text: str) -> Template:
                 made.parts.append(("sign", key))
             case "EEEE":
                 if made.sign or not made.fill or made.roman or made.shift:
-                    raise _wrong('"EEEE" is incompatible with other formats')
+                    raise _syntax_error('"EEEE" is incompatible with other formats')
                 made.exponent = True
             case "RN":
                 made.roman = word
@@ -129,33 +129,39 @@ def parse(text: str) -> Template:
 def _check_sign(first: str, key: str) -> None:
     """Raises 42601 for a sign that cannot be combined with the first one."""
     if key == "S" and first:
-        raise _wrong('cannot use "S" twice' if first == "S" else 'cannot use "S" and "PL"/"MI"/"SG"/"PR" together')
+        raise _syntax_error(
+            'cannot use "S" twice' if first == "S" else 'cannot use "S" and "PL"/"MI"/"SG"/"PR" together'
+        )
     if key == "PR" and first not in {"", "PR"}:
-        raise _wrong('cannot use "PR" and "S"/"PL"/"MI"/"SG" together')
+        raise _syntax_error('cannot use "PR" and "S"/"PL"/"MI"/"SG" together')
     if first == "S":
-        raise _wrong(f'cannot use "S" and "{key}" together')
+        raise _syntax_error(f'cannot use "S" and "{key}" together')
 
 
-def formatted(number: str, template_text: str, sure: int) -> str:
+def format_number(number: str, template_text: str, significant: int) -> str:
     """Formats a number by a template.
 
-    `sure` is a float's number of significant digits; 0 for exact numbers; -1 too, but EEEE prints those as floats.
+    `significant` is a float's number of significant digits, 0 for exact numbers. -1 is as 0, but EEEE prints floats.
     """
     if not template_text:
         return ""
-    template = parse(template_text)
-    if sure > 0 and not template.exponent and not template.roman:
-        return _float(_held(float(number), sure), template, sure)
+    template = parse_template(template_text)
+    if significant > 0 and not template.exponent and not template.roman:
+        return _format_float(_round_to_type(float(number), significant), template, significant)
     if number in {"NaN", "Infinity", "-Infinity"}:
-        return _not_finite(template)
+        return _format_non_finite(template)
     value = Decimal(number)
     if template.roman:
-        units = int(value.to_integral_value(ROUND_HALF_EVEN if sure > 0 else ROUND_HALF_UP))
-        if not sure and not -(2**31) <= units < 2**31:
+        units = int(value.to_integral_value(ROUND_HALF_EVEN if significant > 0 else ROUND_HALF_UP))
+        if not significant and not -(2**31) <= units < 2**31:
             raise SqlError.of("numeric_value_out_of_range", "integer out of range")
-        return _roman(units, template)
+        return _format_roman(units, template)
     if template.exponent:
-        return _exponential(value, template) if not sure else _with_exponent(_held(float(number), sure), template)
+        return (
+            _format_exponential(value, template)
+            if not significant
+            else _format_float_exponential(_round_to_type(float(number), significant), template)
+        )
     value = value.scaleb(template.shift, _EXACT)
     negative = value < 0
     size = abs(value)
@@ -167,23 +173,23 @@ def formatted(number: str, template_text: str, sure: int) -> str:
     whole = "" if whole == "0" and template.after and not trimmed else whole
     if overflow:
         whole, fraction = "#" * template.before, "#" * template.after
-    return _laid_out(template, whole, fraction, negative)
+    return _fill_template(template, whole, fraction, negative)
 
 
-def _held(value: float, sure: int) -> float:
+def _round_to_type(value: float, significant: int) -> float:
     """Rounds a value to its type: a float4 has more digits than are displayed."""
-    if sure != _SURE_OF_FLOAT4:
+    if significant != _FLOAT4_DIGITS:
         return value
     with np.errstate(over="ignore"):
         return float(np.float32(value))
 
 
-def _float(value: float, template: Template, sure: int) -> str:
+def _format_float(value: float, template: Template, significant: int) -> str:
     """Formats a float as C prints it, with no more digits than its type guarantees, as PostgreSQL does."""
-    value = _held(value * 10.0**template.shift, sure)
-    length = len(_printed(abs(value), 0))
-    places = 0 if length >= sure else min(template.after, sure - length)
-    text = _printed(value, places)
+    value = _round_to_type(value * 10.0**template.shift, significant)
+    length = len(_print_float(abs(value), 0))
+    places = 0 if length >= significant else min(template.after, significant - length)
+    text = _print_float(value, places)
     negative = text.startswith("-")
     whole, _, fraction = text.lstrip("-").partition(".")
     trimmed = not template.fill and not fraction.strip("0") and not template.last_zero
@@ -195,16 +201,16 @@ def _float(value: float, template: Template, sure: int) -> str:
         # NaN and infinity have no decimals: the text ends at the template's point
         parts = [kind for kind, _ in template.parts]
         template = replace(template, parts=template.parts[: parts.index("point")])
-    return _laid_out(template, whole, fraction, negative)
+    return _fill_template(template, whole, fraction, negative)
 
 
-def _printed(value: float, places: int) -> str:
+def _print_float(value: float, places: int) -> str:
     if math.isfinite(value):
         return f"{value:.{places}f}"
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _not_finite(template: Template) -> str:
+def _format_non_finite(template: Template) -> str:
     """Formats NaN or infinity in Roman numerals or with an exponent: crosses in place of digits."""
     if template.roman:
         return "#" * 15
@@ -222,7 +228,7 @@ def _sign(template: Template, key: str, negative: bool) -> str:
     return ""
 
 
-def _laid_out(template: Template, whole: str, fraction: str, negative: bool) -> str:
+def _fill_template(template: Template, whole: str, fraction: str, negative: bool) -> str:
     """Fills the template from the left; a leading sign is printed right before the first digit."""
     lead = template.before - len(whole)
     if template.first_zero is not None:
@@ -244,7 +250,7 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool) -> 
     out: list[str] = []
     placed = not mark
     position = after = 0
-    pointed = False
+    after_point = False
 
     def place() -> None:
         nonlocal placed
@@ -254,7 +260,7 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool) -> 
                 out.append(mark)
 
     for kind, text in template.parts:
-        if kind == "digit" and not pointed:
+        if kind == "digit" and not after_point:
             if position >= starts:
                 place()
                 out.append("0" if position < lead else whole[position - lead])
@@ -268,12 +274,12 @@ def _laid_out(template: Template, whole: str, fraction: str, negative: bool) -> 
             after += 1
         elif kind == "point":
             place()
-            pointed = True
+            after_point = True
             if fraction or "#" in whole or not template.before:
                 out.append(".")
         elif kind == "group":
             # a separator is printed after a printed digit
-            if 0 < after <= kept if pointed else position > starts:
+            if 0 < after <= kept if after_point else position > starts:
                 out.append(text)
             elif template.fill:
                 out.append(" ")
@@ -298,8 +304,8 @@ def _ordinal(number: int, case: str) -> str:
     return suffix.upper() if case[0] == "T" else suffix
 
 
-def _roman(number: int, template: Template) -> str:
-    if not 1 <= number <= MOST_ROMAN:
+def _format_roman(number: int, template: Template) -> str:
+    if not 1 <= number <= MAX_ROMAN:
         text = "#" * 15
     else:
         text = ""
@@ -311,7 +317,7 @@ def _roman(number: int, template: Template) -> str:
     return "".join(text if kind == "roman" else word for kind, word in template.parts if kind in {"roman", "text"})
 
 
-def _exponential(value: Decimal, template: Template) -> str:
+def _format_exponential(value: Decimal, template: Template) -> str:
     exponent = value.adjusted() if value else 0
     # rounded after the exponent is known, so that 9.995 becomes 10.00
     digits = value.scaleb(-exponent, _EXACT).quantize(Decimal(1).scaleb(-template.after), context=_EXACT)
@@ -319,7 +325,7 @@ def _exponential(value: Decimal, template: Template) -> str:
     return text if value < 0 or not template.fill else " " + text
 
 
-def _with_exponent(value: float, template: Template) -> str:
+def _format_float_exponential(value: float, template: Template) -> str:
     """Formats as C prints a double: rounding its digits may increase the exponent."""
     text = f"{value:.{template.after}e}"
     return text if text.startswith("-") or not template.fill else " " + text

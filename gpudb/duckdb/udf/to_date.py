@@ -6,27 +6,27 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from gpudb.duckdb.udf.registry import Registry
-from gpudb.duckdb.udf.to_char import DAYS, MONTHS, ROMAN, Token, tokens, weekday_of
+from gpudb.duckdb.udf.registry import FunctionRegistry
+from gpudb.duckdb.udf.to_char import DAYS, MONTHS, ROMAN, Token, day_of_week, parse_template
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.values import calendar, zones
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers both functions."""
-    registry.scalar("pg_read_date", "VARCHAR VARCHAR", "DATE", _read_date)
-    registry.scalar("pg_read_timestamptz", "VARCHAR VARCHAR VARCHAR", "TIMESTAMPTZ", _read_moment)
+    registry.add_scalar("pg_read_date", "VARCHAR VARCHAR", "DATE", _read_date)
+    registry.add_scalar("pg_read_timestamptz", "VARCHAR VARCHAR VARCHAR", "TIMESTAMPTZ", _read_timestamptz)
 
 
 def _read_date(text: str, template: str) -> int:
-    days = _read(text, template).days
+    days = _parse(text, template).days
     if not calendar.FIRST_DAY <= days <= calendar.days_from_civil(5_874_897, 12, 31):
         raise SqlError.of("datetime_field_overflow", f'date out of range: "{text}"')
     return days
 
 
 @dataclass(slots=True)
-class Reading:
+class ParsedTimestamp:
     """A parsed date, time of day and time zone offset (None if there was none)."""
 
     days: int
@@ -42,7 +42,7 @@ _WIDTHS = {
 }  # fmt: skip
 
 
-_TOLD = {
+_QUANTITIES = {
     **dict.fromkeys(("YYYY", "YYY", "YY", "Y", "IYYY", "IYY", "IY", "I", "Y,YYY"), "year"),
     **dict.fromkeys(("HH", "HH12", "HH24"), "hour"), **dict.fromkeys(("SSSS", "SSSSS"), "seconds"),
     **dict.fromkeys(("US", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6"), "micros"),
@@ -55,7 +55,7 @@ _ISO = frozenset({"IYYY", "IYY", "IY", "I", "IDDD", "ID", "IW"})
 _GREGORIAN = frozenset("YYYY YYY YY Y Y,YYY DDD DD D MM MONTH MON RM W WW".split())
 
 
-def _bad(message: str, detail: str | None = None, hint: str | None = None) -> SqlError:
+def _invalid(message: str, detail: str | None = None, hint: str | None = None) -> SqlError:
     return SqlError.of("invalid_datetime_format", message, detail=detail, hint=hint)
 
 
@@ -64,7 +64,7 @@ def _out_of_range(text: str) -> SqlError:
 
 
 @dataclass(slots=True)
-class _Found:
+class _ParsedFields:
     """The values parsed so far: numbers by quantity (0 for none), and the date convention in use."""
 
     numbers: dict[str, int] = field(default_factory=dict)
@@ -79,50 +79,50 @@ class _Found:
 
     def put(self, key: str, value: int) -> None:
         """Sets a field's quantity; 22007 if it was set to another value before."""
-        name = _TOLD.get(key, key)
+        name = _QUANTITIES.get(key, key)
         if self.get(name) not in {0, value}:
             detail = "This value contradicts a previous setting for the same field type."
-            raise _bad(f'conflicting values for "{key}" field in formatting string', detail)
+            raise _invalid(f'conflicting values for "{key}" field in formatting string', detail)
         self.numbers[name] = value
 
-    def agree(self, key: str) -> None:
+    def check_convention(self, key: str) -> None:
         """Raises 22007 if a key's date convention contradicts that of earlier keys."""
         own = "iso" if key in _ISO else "gregorian" if key in _GREGORIAN else self.convention
         if self.convention not in {"", own}:
             hint = "Do not mix Gregorian and ISO week date conventions in a formatting template."
-            raise _bad("invalid combination of date conventions", hint=hint)
+            raise _invalid("invalid combination of date conventions", hint=hint)
         self.convention = own
 
 
-def _read(text: str, template: str) -> Reading:
-    found = _Found()
-    parts = tokens(template)
+def _parse(text: str, template: str) -> ParsedTimestamp:
+    found = _ParsedFields()
+    parts = parse_template(template)
     at, skipped, exact = 0, 0, False  # `skipped`: characters beyond those that the template asks for
     for number, token in enumerate(parts):
         if at >= len(text):
             break
         if not exact and token.key != "FX" and (token.key or not number):
-            at, skipped = _past_blanks(text, at, skipped)
+            at, skipped = _skip_blanks(text, at, skipped)
         if token.key == "FX":
             exact = True
         elif token.key:
-            at = _field(text, at, token, parts[number + 1 : number + 2], found, skipped)
+            at = _parse_field(text, at, token, parts[number + 1 : number + 2], found, skipped)
         else:
-            at, skipped = _literal(text, at, token, skipped, exact)
+            at, skipped = _skip_literal(text, at, token, skipped, exact)
         if token.key and not exact:
-            at, skipped = _past_blanks(text, at, 0)
+            at, skipped = _skip_blanks(text, at, 0)
     hour = _hour(found)
-    return Reading(_day(found, text), _time(found, hour, text), _zone(found, text))
+    return ParsedTimestamp(_day(found, text), _time(found, hour, text), _zone(found, text))
 
 
-def _past_blanks(text: str, at: int, skipped: int) -> tuple[int, int]:
+def _skip_blanks(text: str, at: int, skipped: int) -> tuple[int, int]:
     start = at
     while at < len(text) and text[at].isspace():
         at += 1
     return at, skipped + at - start
 
 
-def _literal(text: str, at: int, token: Token, skipped: int, exact: bool) -> tuple[int, int]:
+def _skip_literal(text: str, at: int, token: Token, skipped: int, exact: bool) -> tuple[int, int]:
     """Skips literal text between fields.
 
     A blank or separator matches any separator or none; another character matches any character, unless blanks were
@@ -144,17 +144,19 @@ def _separates(character: str) -> bool:
     return "!" <= character <= "~" and not character.isalnum()
 
 
-def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found: _Found, skipped: int) -> int:
+def _parse_field(
+    text: str, at: int, token: Token, following: tuple[Token, ...], found: _ParsedFields, skipped: int
+) -> int:
     key = token.key.upper()
-    found.agree(key)
+    found.check_convention(key)
     if key in _NAMES:
-        return _name(text, at, token.text, found)
+        return _parse_name(text, at, token.text, found)
     if key in {"TZ", "OF"}:
         raise FeatureNotSupported(f'formatting field "{key}" is only supported in to_char')
     if key == "Y,YYY":
         match = re.compile(r"\s*([+-]?\d+),\s*([+-]?\d{1,3})").match(text, at)
         if match is None:
-            raise _bad('invalid input string for "Y,YYY"')
+            raise _invalid('invalid input string for "Y,YYY"')
         found.put(key, int(match[1]) * 1000 + int(match[2]))
         found.year_digits = 4
         return match.end() + 2 * bool(token.ordinal)
@@ -168,7 +170,7 @@ def _field(text: str, at: int, token: Token, following: tuple[Token, ...], found
     width = _WIDTHS.get(key)
     if width is None:
         raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
-    value, end = _number(text, at, key, width, fixed=_is_fixed(token, following))
+    value, end = _parse_number(text, at, key, width, fixed=_is_fixed(token, following))
     _put_number(key, value, end - at, found)
     return end + 2 * bool(token.ordinal)
 
@@ -186,9 +188,9 @@ def _is_fixed(token: Token, following: tuple[Token, ...]) -> bool:
 _INTEGER = re.compile(r"\s*[+-]?\d+")
 
 
-def _number(text: str, at: int, key: str, width: int, *, fixed: bool) -> tuple[int, int]:
+def _parse_number(text: str, at: int, key: str, width: int, *, fixed: bool) -> tuple[int, int]:
     """Parses a number; returns it and its end."""
-    start = _past_blanks(text, at, 0)[0]
+    start = _skip_blanks(text, at, 0)[0]
     given = text[start : start + width]
     match = _INTEGER.match(given if fixed else text, 0 if fixed else at)
     if fixed and (len(given) < width or (match is not None and match.end() < width)):
@@ -198,16 +200,16 @@ def _number(text: str, at: int, key: str, width: int, *, fixed: bool) -> tuple[i
             message, detail = f'source string too short for "{key}" formatting field', f"{detail} {len(given)} remain."
         else:
             message, detail = f'invalid value "{given}" for "{key}"', f"{detail} {match.end()} could be parsed."
-        raise _bad(message, detail, hint)
+        raise _invalid(message, detail, hint)
     if match is None:
-        raise _bad(f'invalid value "{given}" for "{key}"', "Value must be an integer.")
+        raise _invalid(f'invalid value "{given}" for "{key}"', "Value must be an integer.")
     value = int(match.group())
     if not -(2**31) <= value < 2**31:
         raise _out_of_range(text)
     return value, match.end() + start * fixed
 
 
-def _put_number(key: str, value: int, length: int, found: _Found) -> None:
+def _put_number(key: str, value: int, length: int, found: _ParsedFields) -> None:
     """Sets a number's quantity, after comparing it as written with an earlier value.
 
     `length` is the number of characters. A short year becomes a full year, a fraction microseconds, and ID a day
@@ -216,7 +218,7 @@ def _put_number(key: str, value: int, length: int, found: _Found) -> None:
     if key == "Q":
         return  # the day that a quarter means is undefined
     found.put(key, value)
-    name = _TOLD.get(key, key)
+    name = _QUANTITIES.get(key, key)
     if name == "year":
         if len(key) < 4 and length < 4:
             found.numbers[name] = _full_year(value)
@@ -242,17 +244,17 @@ _NAMES: dict[str, list[str]] = {
 }  # fmt: skip
 
 
-def _name(text: str, at: int, written: str, found: _Found) -> int:
+def _parse_name(text: str, at: int, written: str, found: _ParsedFields) -> int:
     key = written.upper()
     rest = text[at:].lower()
     fitting = [(len(name), number) for number, name in enumerate(_NAMES[key]) if rest.startswith(name.lower())]
     if not fitting:
         word = re.match(r"\S+", text[at:])
-        raise _bad(f'invalid value "{word.group() if word else ""}" for "{written}"')
+        raise _invalid(f'invalid value "{word.group() if word else ""}" for "{written}"')
     length, number = max(fitting)
-    found.put(key, number + (_TOLD.get(key) == "month"))
-    found.twelve_hours |= _TOLD.get(key) == "pm"
-    if _TOLD.get(key) == "weekday":
+    found.put(key, number + (_QUANTITIES.get(key) == "month"))
+    found.twelve_hours |= _QUANTITIES.get(key) == "pm"
+    if _QUANTITIES.get(key) == "weekday":
         found.numbers["weekday"] = number + 1
     return at + length
 
@@ -264,7 +266,7 @@ def _full_year(value: int) -> int:
     return value + (2000 if value < 520 else 1000)
 
 
-def _year(found: _Found) -> int | None:
+def _year(found: _ParsedFields) -> int | None:
     """Returns the year, 0 for 1 BC; None if no field sets it."""
     year, century = found.get("year"), found.get("CC")
     century = -century if found.get("bc") else century
@@ -279,14 +281,14 @@ def _year(found: _Found) -> int | None:
     return year + (year < 0)
 
 
-def _day(found: _Found, text: str) -> int:
-    told = _year(found)
-    year, month, day = told or 0, 1, 1
+def _day(found: _ParsedFields, text: str) -> int:
+    year_or_none = _year(found)
+    year, month, day = year_or_none or 0, 1, 1
     iso = found.convention == "iso"
     whole = False
     if found.get("J"):
-        told, month, day = calendar.civil_from_days(found.get("J") - 2_440_588)
-        year, whole = told, True
+        year_or_none, month, day = calendar.civil_from_days(found.get("J") - 2_440_588)
+        year, whole = year_or_none, True
     day_of_year = found.get("day of year")
     if found.get("week") and iso:
         weekday = (found.get("weekday") + 5) % 7 if found.get("weekday") else 0
@@ -299,7 +301,7 @@ def _day(found: _Found, text: str) -> int:
     day, month = found.get("day") or day, found.get("month") or month
     if day_of_year and (month <= 1 or day <= 1):
         if not year and not found.get("bc"):
-            raise _bad("cannot calculate day of year without year information")
+            raise _invalid("cannot calculate day of year without year information")
         if iso:
             year, month, day = calendar.civil_from_days(_first_monday(year) + day_of_year - 1)
         else:
@@ -313,7 +315,7 @@ def _day(found: _Found, text: str) -> int:
     if not 1 <= month <= 12 or not 1 <= day <= 31:
         raise _out_of_range(text)
     whole |= bool(found.get("day") and found.get("month"))
-    if told is not None and whole and day > calendar.days_in_month(year, month):
+    if year_or_none is not None and whole and day > calendar.days_in_month(year, month):
         raise _out_of_range(text)
     return calendar.days_from_civil(year, month, 1) + day - 1
 
@@ -321,21 +323,21 @@ def _day(found: _Found, text: str) -> int:
 def _first_monday(year: int) -> int:
     """Returns the first day of an ISO 8601 year."""
     fourth = calendar.days_from_civil(year, 1, 4)
-    return fourth - (weekday_of(fourth) + 6) % 7
+    return fourth - (day_of_week(fourth) + 6) % 7
 
 
-def _hour(found: _Found) -> int:
+def _hour(found: _ParsedFields) -> int:
     """Returns the hour; 22007 if it is invalid on the 12-hour clock."""
     hour = found.get("hour") or found.get("seconds") // 3600
     if not found.twelve_hours:
         return hour
     if not 1 <= hour <= 12:
         hint = "Use the 24-hour clock, or give an hour between 1 and 12."
-        raise _bad(f'hour "{hour}" is invalid for the 12-hour clock', hint=hint)
+        raise _invalid(f'hour "{hour}" is invalid for the 12-hour clock', hint=hint)
     return hour % 12 + 12 * found.get("pm")
 
 
-def _time(found: _Found, hour: int, text: str) -> int:
+def _time(found: _ParsedFields, hour: int, text: str) -> int:
     seconds = found.get("seconds")
     minute, second = found.get("MI") or seconds // 60 % 60, found.get("SS") or seconds % 60
     fraction = found.get("MS") * 1000 + found.get("micros")
@@ -345,15 +347,15 @@ def _time(found: _Found, hour: int, text: str) -> int:
     return ((hour * 60 + minute) * 60 + second) * 1_000_000 + (fraction + unit // 2) // unit * unit
 
 
-def _zone(found: _Found, text: str) -> int | None:
+def _zone(found: _ParsedFields, text: str) -> int | None:
     """Returns the time zone's offset in seconds east; None if there was none."""
     if found.get("TZH") > 15 or found.get("TZM") > 59:
         raise SqlError.of("invalid_time_zone_displacement_value", f'time zone displacement out of range: "{text}"')
     return found.sign * (found.get("TZH") * 3600 + found.get("TZM") * 60) if found.sign else None
 
 
-def _read_moment(text: str, template: str, zone: str) -> int:
-    made = _read(text, template)
+def _read_timestamptz(text: str, template: str, zone: str) -> int:
+    made = _parse(text, template)
     local = made.days * calendar.DAY + made.microseconds
     if not calendar.FIRST_DAY * calendar.DAY <= local <= calendar.MAX_TIMESTAMP:
         raise SqlError.of("datetime_field_overflow", "timestamp out of range")

@@ -5,51 +5,51 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gpudb.duckdb.udf.registry import Registry
-from gpudb.duckdb.udf.to_char_numbers import Template, parse
+from gpudb.duckdb.udf.registry import FunctionRegistry
+from gpudb.duckdb.udf.to_char_numbers import Template, parse_template
 from gpudb.errors import FeatureNotSupported, SqlError
 
-_SHOWN = 20
+_MAX_DECIMALS = 20
 """Maximal number of decimals of a quotient or product."""
 _DATA = frozenset("0123456789.,+-")
 
 
-def register(registry: Registry) -> None:
+def register(registry: FunctionRegistry) -> None:
     """Registers pg_read_number(text, template) → digits."""
-    registry.scalar("pg_read_number", "VARCHAR VARCHAR", "VARCHAR", _read)
+    registry.add_scalar("pg_read_number", "VARCHAR VARCHAR", "VARCHAR", _read)
 
 
 def _read(text: str, template_text: str) -> str | None:
     """Returns the number's digits; 22P02 without digits, 22003 if there are more than the template allows."""
     if not template_text:
         return None
-    template = parse(template_text)
+    template = parse_template(template_text)
     if template.exponent:
         raise FeatureNotSupported('"EEEE" not supported for input')
     if template.roman:
         raise FeatureNotSupported('"RN" not supported for input')
-    reading = _Reading(template, text.encode().decode("latin-1"))
+    parser = _Parser(template, text.encode().decode("latin-1"))
     for kind, word in template.parts:
-        if reading.ended():
+        if parser.at_end():
             break
-        reading.part(kind, word)
-    if not reading.whole and not reading.fraction:
+        parser.consume(kind, word)
+    if not parser.whole and not parser.fraction:
         raise SqlError.of("invalid_text_representation", 'invalid input syntax for type numeric: " "')
-    value = Decimal(f"{reading.whole or '0'}.{reading.fraction}" if reading.fraction else reading.whole)
+    value = Decimal(f"{parser.whole or '0'}.{parser.fraction}" if parser.fraction else parser.whole)
     before = template.before
     if value and value.adjusted() >= before:
         detail = (
-            f"A field with precision {before + len(reading.fraction)}, scale {len(reading.fraction)} must round to an"
+            f"A field with precision {before + len(parser.fraction)}, scale {len(parser.fraction)} must round to an"
             f" absolute value less than {f'10^{before}' if before else '1'}."
         )
         raise SqlError.of("numeric_value_out_of_range", "numeric field overflow", detail=detail)
     if template.shift:  # the result is a product with a power of ten, whose decimals are displayed
-        value = value.scaleb(-template.shift).quantize(Decimal(1).scaleb(-min(16 + template.shift, _SHOWN)))
-    return format(-value if reading.sign == "-" and value else value, "f")
+        value = value.scaleb(-template.shift).quantize(Decimal(1).scaleb(-min(16 + template.shift, _MAX_DECIMALS)))
+    return format(-value if parser.sign == "-" and value else value, "f")
 
 
 @dataclass(slots=True)
-class _Reading:
+class _Parser:
     """State of parsing a text by a template, byte by byte: a digit consumes one byte of a multibyte character."""
 
     template: Template
@@ -58,18 +58,18 @@ class _Reading:
     sign: str = ""
     whole: str = ""
     fraction: str = ""
-    pointed: bool = False
+    after_point: bool = False
 
-    def ended(self) -> bool:
+    def at_end(self) -> bool:
         """Returns whether the text is consumed."""
         return self.at >= len(self.text)
 
-    def part(self, kind: str, word: str) -> None:
+    def consume(self, kind: str, word: str) -> None:
         """Consumes the text that matches one part of the template."""
         here = self.text[self.at]
         match kind:
             case "digit" | "point":
-                self._digit(first=kind == "digit")
+                self._consume_digit(first=kind == "digit")
             case "group":
                 # with FM, to_char omits a separator before the first digit: none is consumed here
                 self.at += here == "," and self.template.fill
@@ -85,26 +85,26 @@ class _Reading:
                 self._skip(1)
             case "text":
                 for _ in word:
-                    self._pass()
+                    self._skip_character()
 
     def _skip(self, count: int) -> None:
         """Skips characters that are no part of a number."""
-        while count and not self.ended() and self.text[self.at] not in _DATA:
-            self._pass()
+        while count and not self.at_end() and self.text[self.at] not in _DATA:
+            self._skip_character()
             count -= 1
 
-    def _pass(self) -> None:
+    def _skip_character(self) -> None:
         """Skips one character, all its bytes."""
         self.at += 1
-        while not self.ended() and "\x80" <= self.text[self.at] < "\xc0":
+        while not self.at_end() and "\x80" <= self.text[self.at] < "\xc0":
             self.at += 1
 
-    def _digit(self, *, first: bool) -> None:
+    def _consume_digit(self, *, first: bool) -> None:
         """Consumes a digit or the point, and a sign before the first or after the last digit; at least one byte."""
         template = self.template
         if self.text[self.at] == " ":
             self.at += 1
-        if self.ended():
+        if self.at_end():
             return
         none = not self.whole and not self.fraction
         if not self.sign and first and none:
@@ -112,25 +112,25 @@ class _Reading:
             if here in "+-" or (here == "<" and template.sign == "PR"):
                 self.sign = "+" if here == "+" else "-"
                 self.at += 1
-        if self.ended():
+        if self.at_end():
             return
         here, read = self.text[self.at], False
         if here in "0123456789":
-            if self.pointed and len(self.fraction) == template.after:
+            if self.after_point and len(self.fraction) == template.after:
                 self.at += 1
                 return
-            if self.pointed:
+            if self.after_point:
                 self.fraction += here
             else:
                 self.whole += here
             read = True
-        elif template.decimal and not self.pointed and here == ".":
-            self.pointed = read = True
+        elif template.decimal and not self.after_point and here == ".":
+            self.after_point = read = True
         if not self.sign and (self.whole or self.fraction):
-            self._sign_after(read=read)
+            self._consume_trailing_sign(read=read)
         self.at += 1
 
-    def _sign_after(self, *, read: bool) -> None:
+    def _consume_trailing_sign(self, *, read: bool) -> None:
         following = self.text[self.at + 1 : self.at + 2]
         if self.template.sign == "S":
             if read and following in {"+", "-"}:

@@ -10,19 +10,19 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.duckdb.aggregate_frames import guard_arguments
-from gpudb.engine.cpu.regrouping import at_this_level, parts, relations, with_parts
+from gpudb.engine.cpu.regrouping import clauses_over_groups, map_clauses_over_groups, read_relations, walk_level
 from gpudb.sql import bound
-from gpudb.sql.traverse import children, mapped, walk
+from gpudb.sql.traverse import children, replace_nodes, walk
 
 
-def takes_subqueries(query: bound.Select) -> bool:
+def has_subquery_inputs(query: bound.Select) -> bool:
     """Returns whether an aggregate of the query, or a window function over its rows, has a subquery as input."""
-    return any(_liftable(each, query) for part in parts(query) for each in at_this_level(part))
+    return any(_is_movable(each, query) for part in clauses_over_groups(query) for each in walk_level(part))
 
 
-def beneath(query: bound.Select, rel: int) -> bound.Select:
+def compute_inputs_first(query: bound.Select, rel: int) -> bound.Select:
     """Returns the query over a derived table `rel` with the inputs of its keys and aggregates, one column each."""
-    own = relations(query)
+    own = read_relations(query)
     values: list[Any] = []
 
     def column(node: Any) -> bound.Column:
@@ -30,44 +30,44 @@ def beneath(query: bound.Select, rel: int) -> bound.Select:
             values.append(node)
         return bound.Column(rel, values.index(node), node.type, "")
 
-    def lifted(node: Any) -> Any:
+    def to_column(node: Any) -> Any:
         return node if isinstance(node, bound.Constant) else column(node)
 
     def change(node: Any) -> Any:
         if isinstance(node, bound.Column):
             return column(node) if node.rel in own else None
-        if not _liftable(node, query):
+        if not _is_movable(node, query):
             return None
         if isinstance(node, bound.Window):
             return replace(
                 node,
-                args=tuple(map(lifted, guard_arguments(node.args, node.filter))),
-                partition_by=tuple(map(lifted, node.partition_by)),
-                order_by=tuple(replace(key, expr=lifted(key.expr)) for key in node.order_by),
-                filter=lifted(node.filter) if node.filter is not None else None,
+                args=tuple(map(to_column, guard_arguments(node.args, node.filter))),
+                partition_by=tuple(map(to_column, node.partition_by)),
+                order_by=tuple(replace(key, expr=to_column(key.expr)) for key in node.order_by),
+                filter=to_column(node.filter) if node.filter is not None else None,
             )
         args = node.args
         if not node.within_group:  # its arguments are the group's, not a row's
-            args = tuple(map(lifted, guard_arguments(args, node.filter)))
+            args = tuple(map(to_column, guard_arguments(args, node.filter)))
         keys = (*node.order_by, *node.within_group)
         sorts = guard_arguments([key.expr for key in keys], node.filter)
-        made = tuple(replace(key, expr=lifted(each)) for key, each in zip(keys, sorts, strict=True))
+        made = tuple(replace(key, expr=to_column(each)) for key, each in zip(keys, sorts, strict=True))
         return replace(
             node,
-            args=tuple(mapped(each, change) for each in args) if node.within_group else args,
+            args=tuple(replace_nodes(each, change) for each in args) if node.within_group else args,
             order_by=made[: len(node.order_by)],
             within_group=made[len(node.order_by) :],
-            filter=lifted(node.filter) if node.filter is not None else None,
+            filter=to_column(node.filter) if node.filter is not None else None,
         )
 
-    outer = with_parts(query, change)
-    keys = tuple(mapped(key, change) for key in query.group_by)
+    outer = map_clauses_over_groups(query, change)
+    keys = tuple(replace_nodes(key, change) for key in query.group_by)
     columns = tuple(bound.OutputColumn(f"c{number}", value.type) for number, value in enumerate(values, 1))
     inner = bound.Select(columns, tuple(values), query.source, query.where)
     return replace(outer, source=bound.Derived(rel, inner), where=None, group_by=keys)
 
 
-def _liftable(node: Any, query: bound.Select) -> bool:
+def _is_movable(node: Any, query: bound.Select) -> bool:
     """Returns whether an aggregate's or window function's inputs contain a subquery and can be moved.
 
     A column of an enclosing lambda cannot be moved.

@@ -15,7 +15,7 @@ _UNEQUAL = frozenset({"json", "jsonpath"})
 """Types without equality."""
 
 
-def query(table: Table, columns: Sequence[Column]) -> str:
+def statistics_query(table: Table, columns: Sequence[Column]) -> str:
     """Returns SQL for one row: the row count, then for each column its non-NULL and distinct counts and text width."""
     found = ["count(*)"]
     for column in columns:
@@ -28,7 +28,7 @@ def query(table: Table, columns: Sequence[Column]) -> str:
     return f"SELECT {listed} FROM ({scan_sql(table)}) AS s"
 
 
-def schema(columns: Sequence[Column]) -> pa.Schema:
+def statistics_schema(columns: Sequence[Column]) -> pa.Schema:
     """Returns the schema of the query's result."""
     kinds = [pa.int64()] + [pa.int64(), pa.int64(), pa.float64()] * len(columns)
     return pa.schema([(f"c{number}", kind) for number, kind in enumerate(kinds, 1)])

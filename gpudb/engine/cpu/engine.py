@@ -18,9 +18,9 @@ from gpudb.duckdb.instance import Config
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.cpu import analysis
-from gpudb.engine.cpu.explain import plan_of
+from gpudb.engine.cpu.explain import parse_plan
 from gpudb.engine.cpu.instance import EngineInstance
-from gpudb.engine.cpu.loaded_tables import Reading
+from gpudb.engine.cpu.loaded_tables import TableReader
 from gpudb.engine.cpu.statement import is_narrowable, statement_sql
 from gpudb.engine.protocol import Cancel, PlanNode, Request, Stream
 from gpudb.errors import GpudbError, QueryCanceled
@@ -46,7 +46,7 @@ class CpuEngine:
         if threads is not None:
             config["threads"] = threads
         self._config = config
-        self._mending = threading.Lock()
+        self._restart_lock = threading.Lock()
         self._closed = False
         self.instance = EngineInstance(config)
 
@@ -63,22 +63,24 @@ class CpuEngine:
         stack = ExitStack()
         try:
             narrow = is_narrowable(request.query)
-            cursor, text, reading = self._prepared(instance, stack, request, narrow=narrow)
+            cursor, text, reader = self._prepare(instance, stack, request, narrow=narrow)
             schema = pa.schema(_fields([column.type.arrow for column in request.query.columns]))
             # refers to the VALUES tables that the first text registered on the cursor
-            wide = partial(statement_sql, instance, request, reading, {}) if narrow else None
-            return DuckStream(stack, cursor, text, schema, request.cancel, wide, partial(self._told, instance))
+            wide = partial(statement_sql, instance, request, reader, {}) if narrow else None
+            return DuckStream(
+                stack, cursor, text, schema, request.cancel, wide, partial(self._translate_error, instance)
+            )
         except BaseException as error:
             stack.close()
             if isinstance(error, duckdb.Error):
-                raise self._told(instance, error) from error
+                raise self._translate_error(instance, error) from error
             raise
 
-    def _told(self, instance: EngineInstance, error: BaseException) -> GpudbError:
+    def _translate_error(self, instance: EngineInstance, error: BaseException) -> GpudbError:
         """Translates an error; a fatal one replaces the broken instance."""
         if not is_fatal(error) or self._closed:
             return translate_error(error)
-        with self._mending:
+        with self._restart_lock:
             if self.instance is instance and not instance.alive():
                 _LOG.error("the embedded engine failed and is started again", exc_info=error)
                 self.instance = EngineInstance(self._config)
@@ -86,18 +88,18 @@ class CpuEngine:
             return EngineRestarted("the embedded engine failed and was started again", hint="Run the statement again.")
         return translate_error(error)
 
-    def _prepared(
+    def _prepare(
         self, instance: EngineInstance, stack: ExitStack, request: Request, *, narrow: bool = False
-    ) -> tuple[duckdb.DuckDBPyConnection, str, Reading]:
+    ) -> tuple[duckdb.DuckDBPyConnection, str, TableReader]:
         request.cancel.check()
-        reading = stack.enter_context(instance.loaded.reading(request.cancel))
+        reader = stack.enter_context(instance.loaded.open_reader(request.cancel))
         held: dict[str, pa.Table] = {}
-        text = statement_sql(instance, request, reading, held, narrow=narrow)
+        text = statement_sql(instance, request, reader, held, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
         if not frames and not held and not reads_system_catalog(text):
             stack.callback(instance.cursors.release, timezone, cursor)
-            return cursor, text, reading
+            return cursor, text, reader
         stack.callback(cursor.close)
         for frame, table in frames.items():
             cursor.register("frame " + frame, table)
@@ -105,7 +107,7 @@ class CpuEngine:
             cursor.register(values, table)
         if reads_system_catalog(text):
             instance.system.prepare(cursor, text, request.snapshot, request.settings)
-        return cursor, text, reading
+        return cursor, text, reader
 
     def survivors(self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel) -> DuckStream:
         """Returns the rows of some of a table's files, without those that `gone` lists.
@@ -123,7 +125,7 @@ class CpuEngine:
             f" ON s.{quote_identifier(FILE_COLUMN)} = gone.file AND s.{quote_identifier(ROW_COLUMN)} = gone.row"
         )
         schema = pa.schema(_fields([column.type.arrow for column in table.columns]))
-        return DuckStream(stack, cursor, text, schema, cancel, None, partial(self._told, instance))
+        return DuckStream(stack, cursor, text, schema, cancel, None, partial(self._translate_error, instance))
 
     def statistics(self, table: Table, columns: Sequence[Column], cancel: Cancel) -> tuple[ColumnStatistics, ...]:
         """Computes statistics of some of a table's columns for ANALYZE."""
@@ -131,8 +133,10 @@ class CpuEngine:
         stack = ExitStack()
         cursor = instance.connection.cursor()
         stack.callback(cursor.close)
-        text, schema = analysis.query(table, columns), analysis.schema(columns)
-        with closing(DuckStream(stack, cursor, text, schema, cancel, None, partial(self._told, instance))) as found:
+        text, schema = analysis.statistics_query(table, columns), analysis.statistics_schema(columns)
+        with closing(
+            DuckStream(stack, cursor, text, schema, cancel, None, partial(self._translate_error, instance))
+        ) as found:
             return analysis.statistics(columns, pa.Table.from_batches(found, schema))
 
     def system_columns(self, schema: str, relation: str) -> tuple[bound.OutputColumn, ...] | None:
@@ -141,9 +145,9 @@ class CpuEngine:
         try:
             return instance.system.columns(schema, relation)
         except duckdb.Error as error:
-            told = self._told(instance, error)
-            if not isinstance(told, EngineRestarted):
-                raise told from error
+            translated = self._translate_error(instance, error)
+            if not isinstance(translated, EngineRestarted):
+                raise translated from error
         return self.instance.system.columns(schema, relation)
 
     def warm(self) -> None:
@@ -158,13 +162,13 @@ class CpuEngine:
         instance = self.instance
         with ExitStack() as stack:
             try:
-                cursor, text, reading = self._prepared(instance, stack, request)
+                cursor, text, reader = self._prepare(instance, stack, request)
                 how = "EXPLAIN (ANALYZE, FORMAT json)" if analyze else "EXPLAIN (FORMAT json)"
                 row = cursor.execute(f"{how} {text}").fetchone()
             except duckdb.Error as error:
-                raise self._told(instance, error) from error
+                raise self._translate_error(instance, error) from error
             assert row is not None
-            return plan_of(row[1], reading.names())
+            return parse_plan(row[1], reader.names())
 
     def close(self) -> None:
         """Closes the database and interrupts running statements."""
@@ -193,12 +197,12 @@ class DuckStream:
         schema: pa.Schema,
         cancel: Cancel,
         wide: Callable[[], str] | None = None,
-        told: Callable[[BaseException], GpudbError] = translate_error,
+        translate: Callable[[BaseException], GpudbError] = translate_error,
     ) -> None:
         self.schema = schema
         self._cursor = cursor
         self._wide = wide
-        self._told = told
+        self._translate_error = translate
         self._stack = stack
         self._cancel = cancel
         self._interrupt = cursor.interrupt
@@ -209,12 +213,12 @@ class DuckStream:
                 cancel.check()  # a stop during parsing would be lost
                 self._reader = planned.to_arrow_reader(BATCH_ROWS)
             except duckdb.Error as error:
-                self._again(error)
+                self._retry_wide(error)
         except BaseException as error:
             self.close()
-            raise self._failure(error) from error
+            raise self._to_sql_error(error) from error
 
-    def _again(self, error: BaseException) -> None:
+    def _retry_wide(self, error: BaseException) -> None:
         """Runs the statement again in 128 bits if a product overflowed; else raises the error."""
         if self._wide is None or _NARROW_OVERFLOW not in str(error):
             raise error
@@ -225,16 +229,16 @@ class DuckStream:
         try:
             batch = self._reader.read_next_batch()
         except ENGINE_ERRORS as error:
-            self._again(error)
+            self._retry_wide(error)
             batch = self._reader.read_next_batch()
         self._wide = None
         return batch
 
-    def _failure(self, error: BaseException) -> BaseException:
+    def _to_sql_error(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
             return QueryCanceled(self._cancel.reason)
         if isinstance(error, ENGINE_ERRORS):
-            return self._told(error)
+            return self._translate_error(error)
         return error
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -246,15 +250,15 @@ class DuckStream:
                 except StopIteration:
                     return
                 if batch.num_rows:
-                    yield self._shaped(batch)
+                    yield self._cast_batch(batch)
         except BaseException as error:
             if isinstance(error, GeneratorExit):
                 raise
-            raise self._failure(error) from error
+            raise self._to_sql_error(error) from error
         finally:
             self.close()
 
-    def _shaped(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _cast_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Casts a batch to the declared types. Without columns it keeps a column of NULLs, for its row count."""
         if not len(self.schema):
             return batch

@@ -22,11 +22,11 @@ _NAMES = {
 }
 # Details that are internal to DuckDB.
 _HIDDEN = {"Estimated Cardinality", "Function", "Type", "Total Files Read", "CTE Index", "Table Index", "Delim Index"}
-_MOVE = re.compile(r"#\d+|__internal_\w+\(#\d+\)|CAST\(#\d+ AS \w+\)|\w+(\.\w+)?")
+_PASSTHROUGH = re.compile(r"#\d+|__internal_\w+\(#\d+\)|CAST\(#\d+ AS \w+\)|\w+(\.\w+)?")
 _WRAPPERS = {"RESULT_COLLECTOR", "EXPLAIN_ANALYZE"}
 
 
-def plan_of(text: str, tables: Mapping[str, str]) -> PlanNode:
+def parse_plan(text: str, tables: Mapping[str, str]) -> PlanNode:
     """Parses an EXPLAIN's JSON; `tables` maps loaded segments to names of tables."""
     tree: Any = json.loads(text)
     if isinstance(tree, dict):
@@ -40,7 +40,7 @@ def plan_of(text: str, tables: Mapping[str, str]) -> PlanNode:
 def _node(node: Mapping[str, Any], tables: Mapping[str, str]) -> PlanNode:
     name = node.get("type", node.get("name", "")).strip()
     details = node.get("extra_info", {})
-    if name == "PROJECTION" and len(node["children"]) == 1 and _only_moves(details.get("Projections", [])):
+    if name == "PROJECTION" and len(node["children"]) == 1 and _is_passthrough(details.get("Projections", [])):
         return _node(node["children"][0], tables)
     estimated = details.get("Estimated Cardinality")
     seconds = node.get("timing")
@@ -54,10 +54,10 @@ def _node(node: Mapping[str, Any], tables: Mapping[str, str]) -> PlanNode:
     )
 
 
-def _only_moves(projections: object) -> bool:
+def _is_passthrough(projections: object) -> bool:
     """Returns whether a projection computes nothing: it passes, packs or unpacks columns for the next operator."""
     listed = projections if isinstance(projections, list) else [projections]
-    return all(_MOVE.fullmatch(str(each)) for each in listed)
+    return all(_PASSTHROUGH.fullmatch(str(each)) for each in listed)
 
 
 def _detail(key: str, value: object, tables: Mapping[str, str]) -> str:

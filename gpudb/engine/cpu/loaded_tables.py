@@ -20,11 +20,11 @@ from gpudb.engine.protocol import Cancel
 from gpudb.storage.iceberg.pruning import ColumnRange, prune
 from gpudb.storage.iceberg.scan import scan_sql
 
-SMALL = 32 << 20
+SMALL_TABLE_BYTES = 32 << 20
 """Compressed bytes up to which a table is loaded at its first use; a larger one at its second."""
-EXPANSION = 3
+EXPANSION_FACTOR = 3
 """Estimated bytes in memory of a compressed byte of Parquet."""
-MANY_SEGMENTS = 6
+MAX_SEGMENTS = 6
 _POLL_SECONDS = 0.05
 
 
@@ -57,13 +57,13 @@ class LoadedTables:
         self._names = 0
 
     @contextmanager
-    def reading(self, cancel: Cancel | None = None) -> Iterator[Reading]:
+    def open_reader(self, cancel: Cancel | None = None) -> Iterator[TableReader]:
         """Opens a statement's view: the segments that it reads stay loaded in the block. `cancel` stops loading."""
-        reading = Reading(self, cancel or Cancel())
+        reader = TableReader(self, cancel or Cancel())
         try:
-            yield reading
+            yield reader
         finally:
-            reading.close()
+            reader.close()
 
     def acquire(self, table: Table, cancel: Cancel) -> tuple[list[Segment], list[str]]:
         """Acquires the segments that hold parts of a snapshot; also returns the paths that are in none of them."""
@@ -72,35 +72,37 @@ class LoadedTables:
         with self._lock:
             self._uses[table.oid] = self._uses.get(table.oid, 0) + 1
             lock = self._loading.setdefault(table.oid, threading.Lock())
-            found, rest = self._matching(table.oid, signature, paths)
-            if not rest or not self._wanted(table, rest):
-                return self._taken(found), sorted(rest)
-        with _held(lock, cancel):
+            found, rest = self._find_segments(table.oid, signature, paths)
+            if not rest or not self._should_load(table, rest):
+                return self._pin(found), sorted(rest)
+        with _acquire_lock(lock, cancel):
             with self._lock:
-                found, rest = self._matching(table.oid, signature, paths)
-                if not rest or len(found) >= MANY_SEGMENTS:
+                found, rest = self._find_segments(table.oid, signature, paths)
+                if not rest or len(found) >= MAX_SEGMENTS:
                     rest = paths if rest else rest
                 wanted = {file.path: file for file in table.files if file.path in rest}
                 if not rest:
-                    return self._taken(found), []
+                    return self._pin(found), []
                 self._names += 1
                 name = f"segment_{self._names}"
-                size = sum(file.bytes for file in wanted.values()) * EXPANSION
+                size = sum(file.bytes for file in wanted.values()) * EXPANSION_FACTOR
                 self._make_room(size)
             if not self._load(name, table, list(wanted.values()), cancel):
                 with self._lock:
-                    found, rest = self._matching(table.oid, signature, paths)
-                    return self._taken(found), sorted(rest)
+                    found, rest = self._find_segments(table.oid, signature, paths)
+                    return self._pin(found), sorted(rest)
             with self._lock:
                 made = Segment(name, table.oid, signature, frozenset(rest), size, table.name)
                 if made.files == frozenset(paths):
                     for old in [s for s in self._segments if s.oid == table.oid]:
                         self._drop(old)
                 self._segments.append(made)
-                found, rest = self._matching(table.oid, signature, paths)
-                return self._taken(found), sorted(rest)
+                found, rest = self._find_segments(table.oid, signature, paths)
+                return self._pin(found), sorted(rest)
 
-    def _matching(self, oid: int, signature: tuple[object, ...], paths: set[str]) -> tuple[list[Segment], set[str]]:
+    def _find_segments(
+        self, oid: int, signature: tuple[object, ...], paths: set[str]
+    ) -> tuple[list[Segment], set[str]]:
         found: list[Segment] = []
         rest = set(paths)
         for segment in sorted(self._segments, key=lambda s: -len(s.files)):
@@ -109,13 +111,13 @@ class LoadedTables:
                 rest -= segment.files
         return found, rest
 
-    def _wanted(self, table: Table, rest: set[str]) -> bool:
+    def _should_load(self, table: Table, rest: set[str]) -> bool:
         size = sum(file.bytes for file in table.files)
-        if size * EXPANSION > self._budget:
+        if size * EXPANSION_FACTOR > self._budget:
             return False
-        return size <= SMALL or self._uses[table.oid] > 1
+        return size <= SMALL_TABLE_BYTES or self._uses[table.oid] > 1
 
-    def _taken(self, segments: list[Segment]) -> list[Segment]:
+    def _pin(self, segments: list[Segment]) -> list[Segment]:
         self._clock += 1
         for segment in segments:
             segment.readers += 1
@@ -166,7 +168,7 @@ class LoadedTables:
                 cancel.detach(interrupt)
         return True
 
-    def forget(self, oids: set[int]) -> None:
+    def drop_tables(self, oids: set[int]) -> None:
         """Drops the segments of dropped tables."""
         with self._lock:
             for segment in [s for s in self._segments if s.oid in oids]:
@@ -174,7 +176,7 @@ class LoadedTables:
 
 
 @contextmanager
-def _held(lock: threading.Lock, cancel: Cancel) -> Iterator[None]:
+def _acquire_lock(lock: threading.Lock, cancel: Cancel) -> Iterator[None]:
     """Acquires a lock; a cancel ends the wait."""
     while not lock.acquire(timeout=_POLL_SECONDS):
         cancel.check()
@@ -184,18 +186,18 @@ def _held(lock: threading.Lock, cancel: Cancel) -> Iterator[None]:
         lock.release()
 
 
-class Reading:
+class TableReader:
     """The segments that one statement reads."""
 
     def __init__(self, tables: LoadedTables, cancel: Cancel) -> None:
         self._tables = tables
         self._cancel = cancel
-        self._held: list[Segment] = []
+        self._pinned: list[Segment] = []
 
     def relation(self, table: Table, ranges: Sequence[ColumnRange] = ()) -> str:
         """Returns the table's snapshot as a relation for FROM; files without rows in `ranges` may be pruned."""
         segments, rest = self._tables.acquire(table, self._cancel)
-        self._held += segments
+        self._pinned += segments
         if not table.files:
             return f"({scan_sql(table)})"
         parts = [f"SELECT * FROM {segment.name}" for segment in segments]
@@ -208,9 +210,9 @@ class Reading:
 
     def names(self) -> dict[str, str]:
         """Returns the table's name for each acquired segment."""
-        return {segment.name: segment.table for segment in self._held}
+        return {segment.name: segment.table for segment in self._pinned}
 
     def close(self) -> None:
         """Releases all segments."""
-        held, self._held = self._held, []
-        self._tables.release(held)
+        pinned, self._pinned = self._pinned, []
+        self._tables.release(pinned)

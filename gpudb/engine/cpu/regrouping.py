@@ -11,7 +11,7 @@ from typing import Any
 
 from gpudb.functions.equality import several_forms
 from gpudb.sql import bound
-from gpudb.sql.traverse import children, mapped, walk
+from gpudb.sql.traverse import children, replace_nodes, walk
 
 
 def needs_regrouping(query: bound.Select) -> bool:
@@ -19,14 +19,14 @@ def needs_regrouping(query: bound.Select) -> bool:
     keys = [key for key in query.group_by if several_forms(key.type)]
     if not keys:
         return False
-    return any(each in keys for part in parts(query) for sub in _subqueries(part) for each in walk(sub))
+    return any(each in keys for part in clauses_over_groups(query) for sub in _subqueries(part) for each in walk(sub))
 
 
-def regrouped(query: bound.Select, rel: int) -> bound.Select:
+def regroup(query: bound.Select, rel: int) -> bound.Select:
     """Returns the query over a derived table `rel` with the values of its keys and aggregates."""
     values: list[Any] = list(query.group_by)
-    own = relations(query)
-    direct = {id(each) for part in parts(query) for each in at_this_level(part)}
+    own = read_relations(query)
+    direct = {id(each) for part in clauses_over_groups(query) for each in walk_level(part)}
 
     def column(node: Any) -> bound.Column:
         if node not in values:
@@ -42,7 +42,7 @@ def regrouped(query: bound.Select, rel: int) -> bound.Select:
             return column(node) if id(node) in direct or (inside and inside <= own) else None
         return column(node) if node in query.group_by else None
 
-    made = with_parts(query, change)
+    made = map_clauses_over_groups(query, change)
     outer = replace(made, where=made.having, grouped=False, group_by=(), grouping_sets=None, having=None)
     inner = bound.Select(
         tuple(bound.OutputColumn(f"c{number}", value.type) for number, value in enumerate(values, 1)),
@@ -56,24 +56,24 @@ def regrouped(query: bound.Select, rel: int) -> bound.Select:
     return replace(outer, source=bound.Derived(rel, inner))
 
 
-def with_parts(query: bound.Select, change: Callable[[Any], Any]) -> bound.Select:
+def map_clauses_over_groups(query: bound.Select, change: Callable[[Any], Any]) -> bound.Select:
     """Applies a change to the clauses over groups: the select list, HAVING, DISTINCT ON and ORDER BY."""
     distinct = query.distinct
     return replace(
         query,
-        targets=tuple(mapped(each, change) for each in query.targets),
-        having=mapped(query.having, change) if query.having is not None else None,
-        distinct=tuple(mapped(each, change) for each in distinct) if isinstance(distinct, tuple) else distinct,
-        order_by=tuple(mapped(each, change) for each in query.order_by),
+        targets=tuple(replace_nodes(each, change) for each in query.targets),
+        having=replace_nodes(query.having, change) if query.having is not None else None,
+        distinct=tuple(replace_nodes(each, change) for each in distinct) if isinstance(distinct, tuple) else distinct,
+        order_by=tuple(replace_nodes(each, change) for each in query.order_by),
     )
 
 
-def relations(query: bound.Select) -> set[int]:
+def read_relations(query: bound.Select) -> set[int]:
     """Returns the numbers of the relations that a query reads."""
     return {each.rel for each in walk(query.source) if hasattr(each, "rel")} if query.source is not None else set()
 
 
-def parts(query: bound.Select) -> Iterator[Any]:
+def clauses_over_groups(query: bound.Select) -> Iterator[Any]:
     """Yields the expressions of the clauses over a query's groups."""
     yield from query.targets
     yield from query.order_by
@@ -83,12 +83,12 @@ def parts(query: bound.Select) -> Iterator[Any]:
         yield from query.distinct
 
 
-def at_this_level(node: Any) -> Iterator[Any]:
+def walk_level(node: Any) -> Iterator[Any]:
     """Yields a node and its descendants outside subqueries."""
     if not isinstance(node, bound.SUBQUERIES):
         yield node
         for child in children(node):
-            yield from at_this_level(child)
+            yield from walk_level(child)
 
 
 def _subqueries(node: Any) -> Iterator[Any]:

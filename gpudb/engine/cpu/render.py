@@ -13,9 +13,9 @@ from gpudb.duckdb.dispatch import dispatch_on_type
 from gpudb.duckdb.expressions import ExpressionRenderer, sort_direction, sort_key
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.rendered_sql import pack, unpack
-from gpudb.engine.cpu.aggregate_inputs import beneath, takes_subqueries
-from gpudb.engine.cpu.regrouping import needs_regrouping, regrouped
-from gpudb.engine.cpu.values_tables import table_of
+from gpudb.engine.cpu.aggregate_inputs import compute_inputs_first, has_subquery_inputs
+from gpudb.engine.cpu.regrouping import needs_regrouping, regroup
+from gpudb.engine.cpu.values_tables import values_table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import equality
 from gpudb.functions.equality import several_forms
@@ -26,8 +26,8 @@ from gpudb.sql.traverse import reads_columns, walk
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN
 from gpudb.types import SqlType
 
-_MOST_ROWS = 1 << 62  # DuckDB's maximum
-_MADE = 1 << 20
+_MAX_ROWS = 1 << 62  # DuckDB's maximum
+_FIRST_RELATION = 1 << 20
 """First number of relations that the renderer creates."""
 _CLAUSES = {"LIMIT": "limit", "OFFSET": "result_offset"}
 TableSource = Callable[[bound.Scan, bound.Expr | None], str]
@@ -57,19 +57,19 @@ class QueryRenderer:
         self._values = values or {}
         self._narrow = narrow
         self._check = check
-        self._held = held
+        self._values_tables = held
         self._columns: dict[int, tuple[str, ...]] = {}
         self._where: bound.Expr | None = None
-        self._made = count(_MADE)
+        self._relation_numbers = count(_FIRST_RELATION)
 
-    def statement(self, query: bound.Query) -> str:
+    def render(self, query: bound.Query) -> str:
         """Renders the whole query; its columns c1, c2, … are of `SqlType.duckdb`."""
-        return self.query(rewrite_for_engine(query))
+        return self.render_query(rewrite_for_engine(query))
 
-    def _expressions(self, grouped: tuple[bound.Expr, ...] = (), sets: bool = False) -> ExpressionRenderer:
+    def _expression_renderer(self, grouped: tuple[bound.Expr, ...] = (), sets: bool = False) -> ExpressionRenderer:
         return ExpressionRenderer(
-            self._column,
-            self.query,
+            self._render_column,
+            self.render_query,
             self._parameters,
             self._values,
             grouped,
@@ -78,27 +78,27 @@ class QueryRenderer:
             check_cancel=self._check,
         )
 
-    def _column(self, column: bound.Column) -> str:
+    def _render_column(self, column: bound.Column) -> str:
         return f"r{column.rel}.{self._columns[column.rel][column.index]}"
 
     # -------------------------------------------------------------------------------------------- queries
 
-    def query(self, query: bound.Query) -> str:
+    def render_query(self, query: bound.Query) -> str:
         """Renders a query at any level."""
-        return self._with(query.ctes) + self._body(query)
+        return self._render_ctes(query.ctes) + self._render_body(query)
 
-    def _with(self, ctes: Sequence[bound.Cte]) -> str:
+    def _render_ctes(self, ctes: Sequence[bound.Cte]) -> str:
         if not ctes:
             return ""
         parts = []
         for cte in ctes:
             names = ", ".join(f"c{i}" for i in range(1, len(cte.query.columns) + 1)) or "c0"
             how = {True: " MATERIALIZED", False: " NOT MATERIALIZED", None: ""}[cte.materialized]
-            parts.append(f"w{cte.number}({names}) AS{how} ({self._cte(cte)})")
+            parts.append(f"w{cte.number}({names}) AS{how} ({self._render_cte(cte)})")
         recursive = "RECURSIVE " if any(cte.recursive for cte in ctes) else ""
         return f"WITH {recursive}{', '.join(parts)} "
 
-    def _cte(self, cte: bound.Cte) -> str:
+    def _render_cte(self, cte: bound.Cte) -> str:
         """Renders a WITH query.
 
         A recursive UNION over types with several representations keeps the first of equal rows: DuckDB itself would
@@ -107,56 +107,59 @@ class QueryRenderer:
         query = cte.query
         several = any(several_forms(column.type) for column in query.columns)
         if not cte.recursive or not isinstance(query, bound.SetOperation) or query.all or not several:
-            return self.query(query)
+            return self.render_query(query)
         names, keys = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1)), _keys(query, "s.")
         first, second = (
-            f"SELECT DISTINCT ON ({', '.join(keys)}) s.* FROM ({self.query(each)}) AS s({names})"
+            f"SELECT DISTINCT ON ({', '.join(keys)}) s.* FROM ({self.render_query(each)}) AS s({names})"
             for each in (query.left, query.right)
         )
         known = (f"{one} IS NOT DISTINCT FROM {other}" for one, other in zip(_keys(query, "r."), keys, strict=True))
         return f"({first}) UNION ALL ({second} ANTI JOIN recurring.w{cte.number} AS r ON {' AND '.join(known)})"
 
     @dispatch_on_type
-    def _body(self, query: Any) -> str:
+    def _render_body(self, query: Any) -> str:
         raise FeatureNotSupported(f"{type(query).__name__} is not supported")
 
-    @_body.register
+    @_render_body.register
     def _(self, query: bound.Select) -> str:
-        if takes_subqueries(query):
-            query = beneath(query, next(self._made))
+        if has_subquery_inputs(query):
+            query = compute_inputs_first(query, next(self._relation_numbers))
         if needs_regrouping(query):
-            query = regrouped(query, next(self._made))
+            query = regroup(query, next(self._relation_numbers))
         outer, self._where = self._where, query.where
-        source = self._from(query.source) if query.source is not None else ""
+        source = self._render_from(query.source) if query.source is not None else ""
         self._where = outer
         several = tuple(key for key in query.group_by if several_forms(key.type))
-        plain, made = self._expressions(), self._expressions(several, query.grouping_sets is not None)
+        plain, renderer = (
+            self._expression_renderer(),
+            self._expression_renderer(several, query.grouping_sets is not None),
+        )
         if query.distinct is True and any(several_forms(each.type) for each in query.targets):
             # 1.0 and 1.00 are one value; either may be shown.
-            head = f"DISTINCT ON ({', '.join(_told(made, each) for each in query.targets)}) "
+            head = f"DISTINCT ON ({', '.join(_distinct_key(renderer, each) for each in query.targets)}) "
         elif query.distinct is True:
             head = "DISTINCT "
         elif query.distinct:
-            head = f"DISTINCT ON ({', '.join(_told(made, each) for each in query.distinct)}) "
+            head = f"DISTINCT ON ({', '.join(_distinct_key(renderer, each) for each in query.distinct)}) "
         else:
             head = ""
         # A grouping or sort key must have the same SQL in both places.
-        shown = replace(made, lazy=not (query.group_by or query.distinct))
+        shown = replace(renderer, lazy=not (query.group_by or query.distinct))
         targets = ", ".join(f"{shown.render_packed(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
         text = f"SELECT {head}{targets or 'NULL AS c0'}"
         text += f" FROM {source}" if source else ""
         text += f" WHERE {plain.render_value(query.where)}" if query.where is not None else ""
-        text += self._group_by(query, plain)
-        text += f" HAVING {made.render_value(query.having)}" if query.having is not None else ""
-        if query.distinct is True and query.order_by and any(_own_order(each.type) for each in query.targets):
+        text += self._render_group_by(query, plain)
+        text += f" HAVING {renderer.render_value(query.having)}" if query.having is not None else ""
+        if query.distinct is True and query.order_by and any(_sorts_differently(each.type) for each in query.targets):
             names = ", ".join(f"c{n}" for n in range(1, len(query.targets) + 1))
             keys = [(query.targets.index(key.expr), key.descending, key.nulls_first) for key in query.order_by]
-            return f"SELECT * FROM ({text}) AS s({names}){self._positions(query, keys)}"
-        text += self._order_by(query, shown)
-        return text + self._limits(query)
+            return f"SELECT * FROM ({text}) AS s({names}){self._render_order_and_limit(query, keys)}"
+        text += self._render_order_by(query, shown)
+        return text + self._render_limit(query)
 
-    def _group_by(self, query: bound.Select, made: ExpressionRenderer) -> str:
-        keys = [made.render_key(key) for key in query.group_by]
+    def _render_group_by(self, query: bound.Select, renderer: ExpressionRenderer) -> str:
+        keys = [renderer.render_key(key) for key in query.group_by]
         if query.grouping_sets is not None:
             sets = ", ".join(f"({', '.join(keys[i] for i in each)})" for each in query.grouping_sets)
             return f" GROUP BY GROUPING SETS ({sets})"
@@ -167,7 +170,7 @@ class QueryRenderer:
         # An aggregate without keys returns one row, even if its SQL contains no aggregate (`pg_typeof(sum(x))`).
         return " GROUP BY ()" if query.grouped else ""
 
-    def _order_by(self, query: bound.Select, made: ExpressionRenderer) -> str:
+    def _render_order_by(self, query: bound.Select, renderer: ExpressionRenderer) -> str:
         if not query.order_by:
             return ""
         if query.distinct is True:
@@ -183,20 +186,22 @@ class QueryRenderer:
             elif isinstance(key.expr, bound.Constant | bound.Parameter):
                 continue
             else:
-                text = sort_key(made.render_value(key.expr), key.expr.type)
+                text = sort_key(renderer.render_value(key.expr), key.expr.type)
             keys.append(text + sort_direction(key.descending, key.nulls_first))
         return f" ORDER BY {', '.join(keys)}" if keys else ""
 
-    @_body.register
+    @_render_body.register
     def _(self, query: bound.SetOperation) -> str:
         every = " ALL" if query.all else ""
         several = [index for index, column in enumerate(query.columns, 1) if several_forms(column.type)]
-        text = f"({self.query(query.left)}) {query.op}{every} ({self.query(query.right)})"
+        text = f"({self.render_query(query.left)}) {query.op}{every} ({self.render_query(query.right)})"
         if several and query.op != "UNION":
-            text = self._matched(query)
+            text = self._render_intersect_or_except(query)
         elif several and not query.all:
             listed = [f"c{n}" for n in range(1, len(query.columns) + 1)]
-            sides = (f"SELECT *, {n} FROM ({self.query(each)})" for n, each in enumerate((query.left, query.right)))
+            sides = (
+                f"SELECT *, {n} FROM ({self.render_query(each)})" for n, each in enumerate((query.left, query.right))
+            )
             # of equal values the left one is shown
             shown = (
                 f"arg_min({name}, pg_side) AS {name}" if n in several else name for n, name in enumerate(listed, 1)
@@ -207,16 +212,16 @@ class QueryRenderer:
             )
         if query.order_by or query.limit is not None or query.offset is not None:
             names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1)) or "c0"
-            text = f"SELECT * FROM ({text}) AS s({names})" + self._positions(query, query.order_by)
+            text = f"SELECT * FROM ({text}) AS s({names})" + self._render_order_and_limit(query, query.order_by)
         return text
 
-    def _matched(self, query: bound.SetOperation) -> str:
+    def _render_intersect_or_except(self, query: bound.SetOperation) -> str:
         """Renders INTERSECT or EXCEPT by value, for types with several representations; left rows are shown."""
         names = [f"c{n}" for n in range(1, len(query.columns) + 1)]
         keys = ", ".join(_keys(query))
         sides = []
         for side, alias in ((query.left, "l"), (query.right, "r")):
-            rows = f"SELECT * FROM ({self.query(side)}) AS {alias}({', '.join(names)})"
+            rows = f"SELECT * FROM ({self.render_query(side)}) AS {alias}({', '.join(names)})"
             if query.all:
                 # of duplicate rows the first matches the first
                 rows = f"SELECT *, row_number() OVER (PARTITION BY {keys}) AS pg_n FROM ({rows})"
@@ -227,27 +232,27 @@ class QueryRenderer:
         head = "" if query.all else f"DISTINCT ON ({keys}) "
         return f"SELECT {head}{', '.join(names)} FROM {sides[0]} {how} JOIN {sides[1]} ON {' AND '.join(on)}"
 
-    @_body.register
+    @_render_body.register
     def _(self, query: bound.Values) -> str:
-        if self._held is not None and (long := table_of(query, self._parameters)) is not None:
-            source = f"values {len(self._held) + 1}"
-            self._held[source] = long
-            return f"SELECT * FROM {quote_identifier(source)}" + self._positions(query, query.order_by)
-        made = self._expressions()
-        rows = ", ".join(f"({', '.join(made.render_packed(each) for each in row)})" for row in query.rows)
+        if self._values_tables is not None and (long := values_table(query, self._parameters)) is not None:
+            source = f"values {len(self._values_tables) + 1}"
+            self._values_tables[source] = long
+            return f"SELECT * FROM {quote_identifier(source)}" + self._render_order_and_limit(query, query.order_by)
+        renderer = self._expression_renderer()
+        rows = ", ".join(f"({', '.join(renderer.render_packed(each) for each in row)})" for row in query.rows)
         names = ", ".join(f"c{n}" for n in range(1, len(query.columns) + 1))
-        return f"SELECT * FROM (VALUES {rows}) AS s({names})" + self._positions(query, query.order_by)
+        return f"SELECT * FROM (VALUES {rows}) AS s({names})" + self._render_order_and_limit(query, query.order_by)
 
-    def _positions(self, query: bound.Query, order_by: Sequence[tuple[int, bool, bool]]) -> str:
+    def _render_order_and_limit(self, query: bound.Query, order_by: Sequence[tuple[int, bool, bool]]) -> str:
         """Renders ORDER BY output columns, then LIMIT and OFFSET."""
         keys = []
         for index, descending, nulls_first in order_by:
             held = f"c{index + 1}.v" if query.columns[index].type.carried else f"c{index + 1}"
             keys.append(sort_key(held, query.columns[index].type) + sort_direction(descending, nulls_first))
-        return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._limits(query)
+        return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._render_limit(query)
 
-    def _limits(self, query: bound.Query) -> str:
-        made = self._expressions()
+    def _render_limit(self, query: bound.Query) -> str:
+        renderer = self._expression_renderer()
         text = ""
         for word, expr in (("LIMIT", query.limit), ("OFFSET", query.offset)):
             if expr is None or (isinstance(expr, bound.Constant) and expr.value is None):
@@ -260,81 +265,81 @@ class QueryRenderer:
             if isinstance(known, int):
                 if known < 0:
                     raise SqlError.of(f"invalid_row_count_in_{_CLAUSES[word]}_clause", f"{word} must not be negative")
-                text += f" {word} {min(known, _MOST_ROWS)}"
+                text += f" {word} {min(known, _MAX_ROWS)}"
             else:
-                none = _MOST_ROWS if word == "LIMIT" else 0
-                count = f"coalesce(pg_row_count({made.render_value(expr)}, '{word}'), {none})"
-                text += f" {word} (SELECT least({count}, {_MOST_ROWS}))"
+                none = _MAX_ROWS if word == "LIMIT" else 0
+                count = f"coalesce(pg_row_count({renderer.render_value(expr)}, '{word}'), {none})"
+                text += f" {word} (SELECT least({count}, {_MAX_ROWS}))"
         # DuckDB drops a LIMIT without OFFSET above a join with a side that it knows to be empty
         return f"{text} OFFSET 0" if text and "OFFSET" not in text else text
 
     # -------------------------------------------------------------------------------------------- relations
 
     @dispatch_on_type
-    def _from(self, source: Any) -> str:
+    def _render_from(self, source: Any) -> str:
         raise FeatureNotSupported(f"{type(source).__name__} in FROM is not supported")
 
-    def _numbered(self, rel: int, width: int) -> str:
+    def _number_columns(self, rel: int, width: int) -> str:
         self._columns[rel] = tuple(f"c{n}" for n in range(1, width + 1))
         return ", ".join(self._columns[rel])
 
-    @_from.register
+    @_render_from.register
     def _(self, source: bound.Scan) -> str:
         names = [quote_identifier(column.name) for column in source.table.columns]
         self._columns[source.rel] = (*names, quote_identifier(FILE_COLUMN), quote_identifier(ROW_COLUMN))
         return f"{self._table(source, self._where)} AS r{source.rel}"
 
-    @_from.register
+    @_render_from.register
     def _(self, source: bound.SystemScan) -> str:
         self._columns[source.rel] = tuple(quote_identifier(column.name) for column in source.columns)
         return f"{self._system(source.name)} AS r{source.rel}"
 
-    @_from.register
+    @_render_from.register
     def _(self, source: bound.FrameScan) -> str:
         self._columns[source.rel] = tuple(quote_identifier(column.name) for column in source.columns)
         return f"{quote_identifier('frame ' + source.name)} AS r{source.rel}"
 
-    @_from.register
+    @_render_from.register
     def _(self, source: bound.Derived) -> str:
-        text = self.query(source.query)
-        names = self._numbered(source.rel, len(source.query.columns))
+        text = self.render_query(source.query)
+        names = self._number_columns(source.rel, len(source.query.columns))
         return f"{'LATERAL ' if source.lateral else ''}({text}) AS r{source.rel}{f'({names})' if names else ''}"
 
-    @_from.register
+    @_render_from.register
     def _(self, source: bound.CteScan) -> str:
-        self._columns[source.rel] = _Counted()
+        self._columns[source.rel] = _UnboundedColumns()
         return f"w{source.cte} AS r{source.rel}"
 
-    @_from.register
+    @_render_from.register
     def _(self, source: bound.FunctionScan) -> str:
-        made = self._expressions()
+        renderer = self._expression_renderer()
         width = len(source.columns) - source.ordinality
         result = source.columns[0].type
         if width > 1 and source.function.returns_set:
             result = SqlType("record", fields=tuple((each.name, each.type) for each in source.columns[:width]))
-        operands = made.render_operands(source.args, result)
+        operands = renderer.render_operands(source.args, result)
         rows = implementation(source.function).rows
         if rows is not None and not source.ordinality and MISSING not in operands.constants:
-            names = self._numbered(source.rel, 1)
+            names = self._number_columns(source.rel, 1)
             return f"({fill(rows, operands)}) AS r{source.rel}({names})"
-        applied = made.apply_function(source.function, operands)
+        applied = renderer.apply_function(source.function, operands)
         listed = applied.value
         if not source.function.returns_set:
             listed = f"[{pack(applied, result) if result.carried else listed}]"
         items = "unnest(pg_list)" if width == 1 else "unnest(pg_list, max_depth := 2)"
         number = ", unnest(range(1, len(pg_list) + 1))" if source.ordinality else ""
-        names = self._numbered(source.rel, len(source.columns))
+        names = self._number_columns(source.rel, len(source.columns))
         inside = f"SELECT {items}{number} FROM (SELECT {listed} AS pg_list)"
         return f"{'LATERAL ' if source.lateral else ''}({inside}) AS r{source.rel}({names})"
 
-    @_from.register
+    @_render_from.register
     def _(self, source: bound.Join) -> str:
-        left, right = self._from(source.left), self._from(source.right)
+        left, right = self._render_from(source.left), self._render_from(source.right)
         if isinstance(source.right, bound.Join):
             right = f"({right})"
         if source.on is None:
             return f"{left} CROSS JOIN {right}"
-        return f"{left} {source.kind} JOIN {right} ON {self._expressions().render_value(source.on)}"
+        return f"{left} {source.kind} JOIN {right} ON {self._expression_renderer().render_value(source.on)}"
 
 
 def _keys(query: bound.SetOperation, side: str = "") -> list[str]:
@@ -343,17 +348,17 @@ def _keys(query: bound.SetOperation, side: str = "") -> list[str]:
     return [equality.key(unpack(name, item).value, item) for name, item in held]
 
 
-def _told(made: ExpressionRenderer, key: bound.Expr) -> str:
+def _distinct_key(renderer: ExpressionRenderer, key: bound.Expr) -> str:
     """Renders a key of DISTINCT ON, where DuckDB ignores a bare literal."""
-    return made.render_key(key) if reads_columns(key) else f"row({made.render_key(key)})"
+    return renderer.render_key(key) if reads_columns(key) else f"row({renderer.render_key(key)})"
 
 
-def _own_order(item: SqlType) -> bool:
+def _sorts_differently(item: SqlType) -> bool:
     """Returns whether a type's output values sort differently from its sort keys."""
     return several_forms(item)
 
 
-class _Counted(tuple[str, ...]):
+class _UnboundedColumns(tuple[str, ...]):
     """The columns of a WITH query: c1, c2, …, of any number."""
 
     def __getitem__(self, index: Any) -> Any:

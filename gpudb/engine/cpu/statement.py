@@ -12,7 +12,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Table
 from gpudb.duckdb.output_casts import cast_output
 from gpudb.engine.cpu.instance import EngineInstance
-from gpudb.engine.cpu.loaded_tables import Reading
+from gpudb.engine.cpu.loaded_tables import TableReader
 from gpudb.engine.cpu.render import QueryRenderer
 from gpudb.engine.protocol import Request
 from gpudb.sql import bound
@@ -32,9 +32,9 @@ class _Scan:
     ranges: Sequence[ColumnRange]
     relation: str
 
-    def is_current(self, request: Request, reading: Reading) -> bool:
-        """Whether the table is still read as the same relation; acquires the relation for `reading`."""
-        return request.table(self.named) is self.table and reading.relation(self.table, self.ranges) == self.relation
+    def is_current(self, request: Request, reader: TableReader) -> bool:
+        """Whether the table is still read as the same relation; acquires the relation for `reader`."""
+        return request.table(self.named) is self.table and reader.relation(self.table, self.ranges) == self.relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _finds_aggregates(query: bound.Query) -> bool:
 def statement_sql(
     instance: EngineInstance,
     request: Request,
-    reading: Reading,
+    reader: TableReader,
     held: dict[str, pa.Table] | None = None,
     *,
     narrow: bool = False,
@@ -84,7 +84,7 @@ def statement_sql(
     With `narrow` aggregates multiply decimals in 64 bits, which may overflow.
     """
     known = request.query.prepared.get(_TEXTS[narrow])
-    if known is not None and all(scan.is_current(request, reading) for scan in known.scans):
+    if known is not None and all(scan.is_current(request, reader) for scan in known.scans):
         return known.sql
     scans: list[_Scan] = []
     # Other text in the next run: row numbers name files, and system relations and long VALUES are registered by name.
@@ -97,7 +97,7 @@ def statement_sql(
         if scan.row_ids:
             repeatable = False
             return f"({scan_sql(current, prune(current.files, ranges), with_row_ids=True)})"
-        relation = reading.relation(current, ranges)
+        relation = reader.relation(current, ranges)
         scans.append(_Scan(scan.table, current, ranges, relation))
         return relation
 
@@ -105,13 +105,13 @@ def statement_sql(
         nonlocal repeatable
         repeatable = False
         inside = QueryRenderer(table, system, (), values)
-        return instance.system.relation(qualified, inside.statement)
+        return instance.system.relation(qualified, inside.render)
 
     values = _SessionValues(request.settings.values)
     renderer = QueryRenderer(
         table, system, request.parameters, values, narrow=narrow, check=request.cancel.check, held=held
     )
-    text = _with_output_casts(request.query, renderer.statement(request.query))
+    text = _with_output_casts(request.query, renderer.render(request.query))
     if repeatable and not values.was_read and not held:
         request.query.prepared.put(_TEXTS[narrow], _Text(text, tuple(scans)))
     return text

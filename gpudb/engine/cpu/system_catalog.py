@@ -102,7 +102,7 @@ class SystemCatalog:
         if key not in self._views:
             assert found.definition is not None
             text = _adapted(found.definition)
-            binder = StatementBinder(initial(), text, ("pg_catalog",), system=self.columns)
+            binder = StatementBinder(initial(), text, ("pg_catalog",), system_columns=self.columns)
             self._views[key] = bind_query(binder, parse(text)[0].node, None)
         return self._views[key]
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from gpudb.engine.constants import PLAIN, source_of
+from gpudb.engine.constants import PLAIN_TYPES, constant_or_parameter
 from gpudb.sql.bound import Constant, Expr, Parameter, Values
 
-MANY_ROWS = 256
-_HELD = PLAIN | {"timestamp", "timestamptz"}
+MIN_ROWS = 256
+_TYPES = PLAIN_TYPES | {"timestamp", "timestamptz"}
 
 
-def table_of(query: Values, parameters: Sequence[object]) -> pa.Table | None:
+def values_table(query: Values, parameters: Sequence[object]) -> pa.Table | None:
     """Returns many rows of constants or parameters of plain types as a table with columns c1, c2, …; else None."""
-    if len(query.rows) < MANY_ROWS or any(column.type.name not in _HELD for column in query.columns):
+    if len(query.rows) < MIN_ROWS or any(column.type.name not in _TYPES for column in query.columns):
         return None
     arrays = []
     for cells, column in zip(zip(*query.rows, strict=True), query.columns, strict=True):
@@ -29,7 +29,7 @@ def table_of(query: Values, parameters: Sequence[object]) -> pa.Table | None:
 def _array(cells: Iterable[Expr], kind: pa.DataType, parameters: Sequence[object]) -> pa.Array | None:
     values = []
     for cell in cells:
-        source = source_of(cell)
+        source = constant_or_parameter(cell)
         if isinstance(source, Parameter):
             values.append(parameters[source.number - 1])
         elif isinstance(source, Constant):

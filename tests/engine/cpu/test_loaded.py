@@ -53,7 +53,7 @@ def test_a_small_table_is_loaded_at_its_first_use(cpu: CpuEngine, lab: Lab, tabl
 def test_a_large_table_is_loaded_at_its_second_use(
     cpu: CpuEngine, lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loaded_tables, "SMALL", 0)
+    monkeypatch.setattr(loaded_tables, "SMALL_TABLE_BYTES", 0)
     answer(cpu, lab.request("SELECT count(*) FROM kept"))
     assert _names(cpu) == []
     answer(cpu, lab.request("SELECT count(*) FROM kept"))
@@ -73,11 +73,11 @@ def test_an_append_loads_only_its_own_files(cpu: CpuEngine, lab: Lab, table: str
 
 
 def test_many_segments_are_loaded_together_again(cpu: CpuEngine, lab: Lab, table: str) -> None:
-    for number in range(loaded_tables.MANY_SEGMENTS + 3):
+    for number in range(loaded_tables.MAX_SEGMENTS + 3):
         lab.run(f"INSERT INTO kept VALUES ({number}, 'x')")
         answer(cpu, lab.request("SELECT count(*) FROM kept"))
-    assert len(_names(cpu)) <= loaded_tables.MANY_SEGMENTS
-    assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1000 + loaded_tables.MANY_SEGMENTS + 3,)]
+    assert len(_names(cpu)) <= loaded_tables.MAX_SEGMENTS
+    assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1000 + loaded_tables.MAX_SEGMENTS + 3,)]
 
 
 def test_an_older_snapshot_is_not_read_from_a_newer_segment(cpu: CpuEngine, lab: Lab, table: str) -> None:
@@ -104,7 +104,7 @@ def test_the_least_recently_used_goes_first(cpu: CpuEngine, lab: Lab) -> None:
     for name in ("one", "two", "three"):
         lab.run(f"CREATE TABLE lru_{name} AS SELECT i AS a, sin(i) AS b FROM generate_series(1, 3000) i")
         found = lab.database.store.catalog().relation("public", f"lru_{name}")
-        sizes[name] = sum(file.bytes for file in found.files) * loaded_tables.EXPANSION  # type: ignore[union-attr]
+        sizes[name] = sum(file.bytes for file in found.files) * loaded_tables.EXPANSION_FACTOR  # type: ignore[union-attr]
     _budget(cpu, sizes["one"] + sizes["two"] + sizes["three"] // 2)
     tables = {}
     for name in ("one", "two", "one", "three"):
@@ -122,7 +122,7 @@ def test_a_segment_that_is_read_outlives_its_eviction(cpu: CpuEngine, lab: Lab) 
     lab.run("CREATE TABLE busy AS SELECT i AS a FROM generate_series(1, 300000) i")
     lab.run("CREATE TABLE rival AS SELECT i AS a FROM generate_series(1, 300000) i")
     size = sum(f.bytes for f in lab.database.store.catalog().relation("public", "busy").files)  # type: ignore[union-attr]
-    _budget(cpu, size * loaded_tables.EXPANSION + 1000)
+    _budget(cpu, size * loaded_tables.EXPANSION_FACTOR + 1000)
     stream = cpu.run(lab.request("SELECT a FROM busy"))
     batches = iter(stream)
     rows = next(batches).num_rows

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.engine.cpu.values_tables import MANY_ROWS
+from gpudb.engine.cpu.values_tables import MIN_ROWS
 from gpudb.session.session import Session
 from tests.support.session_fixtures import database, session
 from tests.support.sessions import run
 
 __all__ = ["database", "session"]
 
-COUNT = MANY_ROWS + 1
+COUNT = MIN_ROWS + 1
 ROWS = {
     "plain": lambda n: f"({n}, 'é{n}', {n}::bigint, {n % 3 == 0}, {n} / 4.0::float8, '\\x0{n % 10}'::bytea)",
     "NULL": lambda n: f"({n}, NULL, {'NULL' if n % 2 else n})",

@@ -43,7 +43,7 @@ def _read(cpu: CpuEngine, lab: Lab, where: str, parameters: tuple[object, ...] =
     assert isinstance(table, Table)
     order = {file.path: int(str(file.minimums[1])) // 10 for file in table.files}
     request = lab.request(f"SELECT count(*) FROM parts WHERE {where}", parameters)
-    with cpu.instance.loaded.reading() as reading:
+    with cpu.instance.loaded.open_reader() as reading:
         text = statement_sql(cpu.instance, request, reading)
     return {order[path] for path in re.findall(r"'([^']*\.parquet)'", text)}
 

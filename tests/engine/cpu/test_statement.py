@@ -31,7 +31,7 @@ def _is_kept(cpu: CpuEngine, request: Request, monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: object, **__: object) -> None:
         raise Rendered
 
-    with cpu.instance.loaded.reading() as reading:
+    with cpu.instance.loaded.open_reader() as reading:
         first = statement.statement_sql(cpu.instance, request, reading)
         with monkeypatch.context() as patched:
             patched.setattr(statement, "QueryRenderer", refuse)

@@ -29,7 +29,7 @@ from gpudb.engine.gpu.fastpath.pool import FastPathPool
 from gpudb.engine.gpu.rpc.calls import Connections
 from gpudb.engine.gpu.worker.batching import MemorySpace
 from gpudb.engine.gpu.worker.worker import StageWorker
-from gpudb.engine.startup_log import reached
+from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
 
 _LOG = logging.getLogger(__name__)
@@ -79,18 +79,18 @@ class Cluster:
         self._closing = threading.Lock()
         self._closed = False
         self.run(self._start()).result(START_SECONDS)
-        reached("the workers answer")
+        log_step("the workers answer")
 
     def _launch(self) -> Launcher:
         """Starts the processes and installs the plugins of nannies and workers."""
         processes = self.processes
         fleet = processes.start(processes.count)
-        reached("the workers' processes are there")
+        log_step("the workers' processes are there")
         given = (processes.memory, processes.resident, processes.results, processes.fuse)
         peers = processes.gpu and processes.count > 1
         fleet.client.register_plugin(NannyHandlers())
         fleet.client.register_plugin(StageWorker(*given, gpu=processes.gpu, peers=peers, device=processes.device))
-        reached("the workers are ready")
+        log_step("the workers are ready")
         return fleet
 
     @property

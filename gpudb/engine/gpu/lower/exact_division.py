@@ -19,8 +19,8 @@ def exact_quotients(parts: pl.LazyFrame, a_scale: int, b_scale: int) -> pl.LazyF
     """Returns the quotients a / b of a frame's columns of unscaled digits; `s` is the operands' display scale.
 
     Columns: `v` (Int128 with CARRIED_SCALE decimals) and `t` (Int8, the display scale), as
-    `duckdb.udf.quotient.divide_numeric` computes them. NULL and 0 if an operand is NULL or the divisor 0; NULL and LEFT if
-    the value needs more than 128 bits.
+    `duckdb.udf.quotient.divide_numeric` computes them. NULL and 0 if an operand is NULL or the divisor 0; NULL and
+    NOT_COMPUTED if the value needs more than 128 bits.
     """
     a, b = pl.col("a"), pl.col("b")
     limit = 10**_MAX_DIGITS

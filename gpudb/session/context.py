@@ -19,7 +19,7 @@ from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
-from gpudb.sql.bind.base import MOST_PARAMETERS, Arguments
+from gpudb.sql.bind.base import MAX_PARAMETERS, Arguments
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bound import OutputColumn, Statement
 from gpudb.sql.parse.parser import RawStatement
@@ -110,13 +110,13 @@ class SessionState(Protocol):
     def plan(self, context: Context) -> Plan:
         """Binds the statement of a context as `bind` does, and returns its result columns too."""
 
-    def save(self, name: str, prepared: Prepared) -> None:
+    def add_prepared(self, name: str, prepared: Prepared) -> None:
         """Adds a named prepared statement; 42P05."""
 
-    def saved(self, name: str) -> Prepared:
+    def get_prepared(self, name: str) -> Prepared:
         """The prepared statement of that name; 26000."""
 
-    def forget(self, name: str) -> None:
+    def remove_prepared(self, name: str) -> None:
         """Removes a named prepared statement."""
 
     def end_transaction(self, *, commit: bool) -> None:
@@ -157,9 +157,9 @@ class Context:
             session.frame_columns,
             session.database.cpu.system_columns,
             arguments=self.arguments,
-            most_parameters=MOST_PARAMETERS if describing else len(self.parameters),
+            max_parameters=MAX_PARAMETERS if describing else len(self.parameters),
             fresh_labels=_uncommitted_labels(transaction.base, transaction.catalog),
-            check=self.cancel.check,
+            check_canceled=self.cancel.check,
         )
 
     def check_writable(self, command: str) -> None:

@@ -123,7 +123,7 @@ class StatementDispatcher:
             case "ExplainStmt":
                 return explain.plan_columns(node)
             case "ExecuteStmt":
-                return session.saved(node.name).columns
+                return session.get_prepared(node.name).columns
             case "FetchStmt":
                 return cursors.fetch_columns(session, node)
             case _:

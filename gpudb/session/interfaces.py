@@ -38,13 +38,13 @@ class SessionInterface(Protocol):
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement with parameter values as `gpudb.values.parse_text` returns them."""
 
-    def save(self, name: str, prepared: Prepared) -> None:
+    def add_prepared(self, name: str, prepared: Prepared) -> None:
         """Adds a named prepared statement (42P05 if the name is in use), visible to EXECUTE and DEALLOCATE."""
 
-    def saved(self, name: str) -> Prepared:
+    def get_prepared(self, name: str) -> Prepared:
         """The prepared statement of that name; 26000."""
 
-    def forget(self, name: str) -> None:
+    def remove_prepared(self, name: str) -> None:
         """Removes a named prepared statement; no error if there is none."""
 
     def fail(self) -> None:

@@ -88,7 +88,7 @@ class Prepared:
     sql: str
     parameters: tuple[SqlType, ...]
     columns: tuple[ResultColumn, ...] | None
-    bound: object
+    statement: object
     from_sql: bool = False
     oids: tuple[int, ...] = field(init=False)
     """The OIDs of the parameters' types."""

@@ -26,15 +26,15 @@ from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.execution.wide_parameters import wide_parameters
 from gpudb.session.plan_cache import Key, Plan, PlanCache
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, ResultColumn, check_columns, statement_columns
-from gpudb.session.settings.catalog import SettingValues, milliseconds
+from gpudb.session.settings.catalog import SettingValues, parse_milliseconds
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.sql.bound import OutputColumn, Statement
-from gpudb.sql.parse.nesting import too_deep
+from gpudb.sql.parse.nesting import nesting_error
 from gpudb.sql.parse.parser import RawStatement, parameter_position
-from gpudb.sql.traverse import queries
+from gpudb.sql.traverse import iter_queries
 from gpudb.storage.transaction import Transaction
 from gpudb.types import SqlType
 
@@ -120,7 +120,7 @@ class Session:
         self._cancel: Cancel | None = None
         self._timer: threading.Timer | None = None
         self._closed = False
-        self._path: tuple[int, tuple[str, ...]] = -1, ()
+        self._search_path: tuple[int, tuple[str, ...]] = -1, ()
         self._latest: tuple[tuple[object, ...], Plan | None] = (), None
 
     # -------------------------------------------------------------------------------------------- state
@@ -134,7 +134,7 @@ class Session:
 
     def search_path(self) -> tuple[str, ...]:
         """The schemas that resolve unqualified names; the session's temporary schema first unless the path names it."""
-        if self._path[0] != self.settings.version:
+        if self._search_path[0] != self.settings.version:
             names = []
             for part in self.settings["search_path"].split(","):
                 name = part.strip()
@@ -142,8 +142,8 @@ class Session:
                 names.append({"$user": self.user, "pg_temp": self.temporary_schema}.get(name, name))
             if self.temporary_schema not in names:
                 names.insert(0, self.temporary_schema)
-            self._path = self.settings.version, tuple(names)
-        return self._path[1]
+            self._search_path = self.settings.version, tuple(names)
+        return self._search_path[1]
 
     @property
     def temporary_schema(self) -> str:
@@ -152,7 +152,7 @@ class Session:
 
     def milliseconds(self, name: str) -> int:
         """A time setting in milliseconds; 0 is none."""
-        return milliseconds(self.settings[name])
+        return parse_milliseconds(self.settings[name])
 
     # -------------------------------------------------------------------------------------------- statements
 
@@ -160,17 +160,17 @@ class Session:
         """Simple protocol (see `interfaces.SessionInterface.run`)."""
         finished = False
         try:
-            statements = self._parsed(sql)
+            statements = self._parse(sql)
             if not statements:
                 yield Result("")
             for index, statement in enumerate(statements):
                 last = index == len(statements) - 1
-                result = self._started(statement, ())
+                result = self._start(statement, ())
                 if last and result.columns is None and not isinstance(result, CopyIn):
                     # Commits first: a client that reads the tag relies on the commit.
                     self.sync()
                 elif isinstance(result, CopyIn) and last:
-                    result.finish = self._then_sync(result.finish)
+                    result.finish = self._sync_after(result.finish)
                 try:
                     yield result
                 finally:
@@ -185,7 +185,7 @@ class Session:
                 self.fail()
                 self.sync()
 
-    def _then_sync(self, finish: Callable[[], str]) -> Callable[[], str]:
+    def _sync_after(self, finish: Callable[[], str]) -> Callable[[], str]:
         def finished() -> str:
             tag = finish()
             self.sync()
@@ -193,12 +193,12 @@ class Session:
 
         return finished
 
-    def _parsed(self, sql: str) -> list[RawStatement]:
+    def _parse(self, sql: str) -> list[RawStatement]:
         self.query = sql
-        cached = self._kept(sql, ())
-        return [cached.statement] if cached is not None else self._statements_of(sql)
+        cached = self._cached_plan(sql, ())
+        return [cached.statement] if cached is not None else self._parse_text(sql)
 
-    def _statements_of(self, sql: str) -> list[RawStatement]:
+    def _parse_text(self, sql: str) -> list[RawStatement]:
         """Parses a text; a cancel request during a long parse ends it afterwards."""
         self._cancel = cancel = Cancel()
         try:
@@ -213,91 +213,91 @@ class Session:
         self.query = sql
         oids = tuple(parameter_oids)
         try:
-            known = None if self.frames else self._kept(sql, oids)
+            known = None if self.frames else self._cached_plan(sql, oids)
             if known is not None:
-                self._check_failed(known.statement)
-                self._begin()
+                self._check_not_failed(known.statement)
+                self._begin_transaction()
                 return Prepared(sql, known.parameters, known.columns, known.statement)
-            statements = self._statements_of(sql)
+            statements = self._parse_text(sql)
             if len(statements) > 1:
                 message = "cannot insert multiple commands into a prepared statement"
                 raise SqlError.of("syntax_error", message)
             if not statements:
                 return Prepared(sql, (), None, None)
             statement = statements[0]
-            self._check_failed(statement)
+            self._check_not_failed(statement)
             describe = self._dispatcher.describer(statement)
             if describe is not None:
-                parameters, columns = describe(Context(self, statement, self._begin(), Cancel(), (), oids))
+                parameters, columns = describe(Context(self, statement, self._begin_transaction(), Cancel(), (), oids))
                 return Prepared(sql, parameters, columns, statement)
             if not self._dispatcher.has_bound_form(statement):
                 return Prepared(sql, (), self._dispatcher.columns(self, statement), statement)
-            cancel, started = self._watched()
+            cancel, started = self._begin_statement()
             try:
-                context = Context(self, statement, self._begin(started), cancel)
+                context = Context(self, statement, self._begin_transaction(started), cancel)
                 plan = self._plan(context, sql, oids, describing=True)
             finally:
-                self._finished()
+                self._end_statement()
             return Prepared(sql, plan.parameters, plan.columns, plan.statement)
         except GpudbError:
             self.fail()
             raise
         except RecursionError:
             self.fail()
-            raise too_deep() from None
+            raise nesting_error() from None
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement (see `interfaces.SessionInterface.execute`)."""
         self.query = prepared.sql
-        if prepared.bound is None:
+        if prepared.statement is None:
             return Result("")
-        assert isinstance(prepared.bound, RawStatement)
+        assert isinstance(prepared.statement, RawStatement)
         try:
-            return check_columns(prepared, self._started(prepared.bound, tuple(parameters), oids=prepared.oids))
+            return check_columns(prepared, self._start(prepared.statement, tuple(parameters), oids=prepared.oids))
         except GpudbError:
             self.fail()
             raise
 
-    def _check_failed(self, statement: RawStatement) -> None:
+    def _check_not_failed(self, statement: RawStatement) -> None:
         if self.failed and not _ends_transaction(statement):
             message = "current transaction is aborted, commands ignored until end of transaction block"
             raise InFailedTransaction(message)
 
-    def _started(
+    def _start(
         self,
         statement: RawStatement,
         parameters: tuple[object, ...],
         *,
         oids: tuple[int, ...] = (),
     ) -> Result:
-        self._check_failed(statement)
+        self._check_not_failed(statement)
         handler = self.handlers.get(statement.kind)
         if handler is None:
             raise FeatureNotSupported(f"{_leading_keywords(statement)} is not supported")
-        cancel, started = self._watched()
-        context = Context(self, statement, self._begin(started), cancel, parameters, oids, started)
+        cancel, started = self._begin_statement()
+        context = Context(self, statement, self._begin_transaction(started), cancel, parameters, oids, started)
         try:
             result = handler(context)
         except BaseException as error:
-            self._finished()
+            self._end_statement()
             if isinstance(error, GpudbError) and statement.start and error.position:
                 error.position += statement.start
             if isinstance(error, RecursionError):
-                raise too_deep() from None
+                raise nesting_error() from None
             raise
         if result.columns is None and not isinstance(result, CopyIn) and not hasattr(result, "chunks"):
-            self._finished()
+            self._end_statement()
         else:
             close = result.close
 
             def closed() -> None:
                 close()
-                self._finished()
+                self._end_statement()
 
             result.close = closed
         return result
 
-    def _begin(self, now: dt.datetime | None = None) -> Transaction:
+    def _begin_transaction(self, now: dt.datetime | None = None) -> Transaction:
         """Returns the transaction; begins one if there is none."""
         if self.transaction is None:
             self.transaction = self.database.store.begin()
@@ -328,7 +328,7 @@ class Session:
     def _catalog(self) -> Catalog:
         return self.transaction.catalog if self.transaction else self.database.store.catalog()
 
-    def _kept(self, text: str, oids: tuple[int, ...]) -> Plan | None:
+    def _cached_plan(self, text: str, oids: tuple[int, ...]) -> Plan | None:
         """Returns the cached plan of a statement, or None."""
         latest = self._catalog().version, self.settings.version, oids, text
         if self._latest[0] == latest:
@@ -356,34 +356,34 @@ class Session:
         describing: bool = False,
     ) -> Plan:
         cacheable = not self.frames and context.arguments is None and not context.statement.part and not wide
-        if cacheable and (plan := self._kept(text, oids)) is not None:
+        if cacheable and (plan := self._cached_plan(text, oids)) is not None:
             return plan
         binder = context.binder(describing=describing)
         binder.declare_parameters(oids, wide)
         bound = bind_statement(binder, context.statement)
-        drawing = any(has_session_calls(query) for query in queries(bound))
-        plan = Plan(context.statement, bound, binder.parameter_types(), statement_columns(bound), drawing)
-        if cacheable and binder.stable:
+        drawing = any(has_session_calls(query) for query in iter_queries(bound))
+        plan = Plan(context.statement, bound, binder.get_parameter_types(), statement_columns(bound), drawing)
+        if cacheable and binder.cacheable:
             self.database.plans.put(self._key(text, oids), plan)
         return plan
 
     # -------------------------------------------------------------------------------------------- prepared statements
 
-    def save(self, name: str, prepared: Prepared) -> None:
+    def add_prepared(self, name: str, prepared: Prepared) -> None:
         """Adds a named prepared statement; 42P05."""
         if name in self.prepared:
             message = f'prepared statement "{name}" already exists'
             raise SqlError.of("duplicate_prepared_statement", message)
         self.prepared[name] = prepared
 
-    def saved(self, name: str) -> Prepared:
+    def get_prepared(self, name: str) -> Prepared:
         """The prepared statement of that name; 26000."""
         if name not in self.prepared:
             message = f'prepared statement "{name}" does not exist'
             raise SqlError.of("invalid_sql_statement_name", message)
         return self.prepared[name]
 
-    def forget(self, name: str) -> None:
+    def remove_prepared(self, name: str) -> None:
         """Removes a named prepared statement."""
         self.prepared.pop(name, None)
 
@@ -432,9 +432,9 @@ class Session:
         cancel = self._cancel
         return cancel.waits_for if cancel is not None else None
 
-    def _watched(self) -> tuple[Cancel, dt.datetime]:
+    def _begin_statement(self) -> tuple[Cancel, dt.datetime]:
         """Starts a statement: returns its cancel flag, which statement_timeout sets too, and the current time."""
-        self._finished()
+        self._end_statement()
         cancel = Cancel()
         self._cancel = cancel
         self.active = True
@@ -448,7 +448,7 @@ class Session:
             self._timer.start()
         return cancel, now
 
-    def _finished(self) -> None:
+    def _end_statement(self) -> None:
         self._cancel = None
         self.active = False
         if self._timer is not None:

@@ -22,7 +22,7 @@ def test_few_rows_are_kept_without_a_word_and_many_are_not(monkeypatch: pytest.M
     rows = _rows(None)
     assert _values(rows.forward(5)) == [0, 1, 2, 3, 4]
     assert _values(rows.backward(2)) == [3, 2]
-    monkeypatch.setattr(scrolling, "MOST_KEPT", 40)
+    monkeypatch.setattr(scrolling, "MAX_BUFFERED", 40)
     rows = _rows(None)
     assert _values(rows.forward(20)) == list(range(10))
     with pytest.raises(SqlError) as caught:
@@ -31,11 +31,11 @@ def test_few_rows_are_kept_without_a_word_and_many_are_not(monkeypatch: pytest.M
 
 
 def test_scroll_keeps_all_and_no_scroll_what_lies_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scrolling, "MOST_KEPT", 0)
+    monkeypatch.setattr(scrolling, "MAX_BUFFERED", 0)
     rows = _rows(True)
     assert _values(rows.absolute(-3)) == [7]
     assert _values(rows.relative(-7)) == [0]
     ahead = _rows(False)
     assert _values(ahead.absolute(4)) == [3]
     assert _values(ahead.relative(2)) == [5]
-    assert not ahead.goes_back
+    assert not ahead.is_scrollable

@@ -139,19 +139,19 @@ class FakeSession:
         return Prepared(sql, types, columns, text)
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
-        return self._start(str(prepared.bound), tuple(parameters), prepared.parameters)
+        return self._start(str(prepared.statement), tuple(parameters), prepared.parameters)
 
-    def save(self, name: str, prepared: Prepared) -> None:
+    def add_prepared(self, name: str, prepared: Prepared) -> None:
         if name in self._prepared:
             raise SqlError.of("duplicate_prepared_statement", f'prepared statement "{name}" already exists')
         self._prepared[name] = prepared
 
-    def saved(self, name: str) -> Prepared:
+    def get_prepared(self, name: str) -> Prepared:
         if name not in self._prepared:
             raise SqlError.of("invalid_sql_statement_name", f'prepared statement "{name}" does not exist')
         return self._prepared[name]
 
-    def forget(self, name: str) -> None:
+    def remove_prepared(self, name: str) -> None:
         self._prepared.pop(name, None)
 
     def fail(self) -> None:

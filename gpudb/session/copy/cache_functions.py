@@ -16,7 +16,7 @@ from gpudb.catalog.model import Table
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
 from gpudb.sql.bind.query.sources import find_relation
-from gpudb.sql.parse.distribute_by import identifier
+from gpudb.sql.parse.distribute_by import fold_identifier
 
 BLOCK = 8192
 FUNCTIONS: Mapping[str, str] = {
@@ -28,7 +28,7 @@ FUNCTIONS: Mapping[str, str] = {
 _MODES = {"prefetch", "read", "buffer"}
 
 
-def held(context: Context, function: str, arguments: list[str | None]) -> int:
+def call_cache_function(context: Context, function: str, arguments: list[str | None]) -> int:
     """Runs such a call. 42883 for other arguments, 42P01 and 42809 for no table, 55000 without workers."""
     if not arguments or len(arguments) > (2 if function == "pg_prewarm" else 1):
         raise UndefinedFunction(f"function {function} of {len(arguments)} arguments does not exist")
@@ -37,7 +37,7 @@ def held(context: Context, function: str, arguments: list[str | None]) -> int:
         raise SqlError.of("invalid_parameter_value", "invalid prewarm type", hint=hint)
     if arguments[0] is None:
         raise SqlError.of("null_value_not_allowed", "relation cannot be null")
-    table = _table(context, arguments[0])
+    table = _find_table(context, arguments[0])
     members = context.session.database.members
     if members is None:
         message = f"{function} needs workers: the embedded engine reads tables from their files"
@@ -47,11 +47,11 @@ def held(context: Context, function: str, arguments: list[str | None]) -> int:
     return -(-size // BLOCK) if function == "pg_prewarm" else size
 
 
-def _table(context: Context, name: str) -> Table:
+def _find_table(context: Context, name: str) -> Table:
     if name.isdigit():
         relation = context.transaction.catalog.by_oid(int(name))
     else:
-        parts = [identifier(part) for part in name.split(".")]
+        parts = [fold_identifier(part) for part in name.split(".")]
         if not 1 <= len(parts) <= 2:
             raise SqlError.of("invalid_name", f'invalid name syntax: "{name}"')
         relation = find_relation(context.binder(), parts[0] if parts[1:] else "", parts[-1])

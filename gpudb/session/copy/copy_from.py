@@ -16,12 +16,12 @@ from gpudb.session.copy.server_files import file_error
 from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.execution.queries import run_query
 from gpudb.session.results import CopyIn, Result
-from gpudb.sql.bind.dml.generated_columns import computed
-from gpudb.sql.bind.dml.targets import default_of, default_text
+from gpudb.sql.bind.dml.generated_columns import compute_columns
+from gpudb.sql.bind.dml.targets import bind_column_default, get_default_text
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.query.sources import find_relation, named, table_columns
+from gpudb.sql.bind.query.sources import build_source, find_relation, table_columns
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import Column as BoundColumn
 from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.parse.parser import present, strings
@@ -40,7 +40,7 @@ _READ_BYTES = 1 << 20
 NOT_IN_COPY = "Generated columns cannot be used in COPY."
 
 
-def target(context: Context, node: Any) -> tuple[Table, tuple[Column, ...]]:
+def resolve_target(context: Context, node: Any) -> tuple[Table, tuple[Column, ...]]:
     """The target table, and the columns of the data in order."""
     if node.relation.schemaname in {"pg_catalog", "information_schema"}:
         message = f"permission denied for table {node.relation.relname}"
@@ -54,10 +54,10 @@ def target(context: Context, node: Any) -> tuple[Table, tuple[Column, ...]]:
     if relation.query is not None:
         raise SqlError.of("wrong_object_type", f'cannot copy to materialized view "{relation.name}"')
     table = context.transaction.table(relation.oid)
-    return table, chosen(table, strings(node.attlist))
+    return table, choose_columns(table, strings(node.attlist))
 
 
-def chosen(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
+def choose_columns(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
     """The columns of a column list, or all columns without one; 42703, 42701."""
     if not names:
         if not table.columns:
@@ -80,10 +80,10 @@ def chosen(table: Table, names: Sequence[str]) -> tuple[Column, ...]:
 
 def from_client(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> Result:
     """COPY … FROM STDIN."""
-    flow = _flow(context, node, table, columns, options)
+    flow = _open_flow(context, node, table, columns, options)
 
     def finish() -> str:
-        return _done(context, flow.finish(), options)
+        return _report(context, flow.finish(), options)
 
     return CopyIn(
         "COPY",
@@ -100,21 +100,21 @@ def from_file(
     context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions, path: Path
 ) -> Result:
     """COPY … FROM 'file'."""
-    flow = _flow(context, node, table, columns, options)
+    flow = _open_flow(context, node, table, columns, options)
     try:
         if path.is_dir():
             raise SqlError.of("wrong_object_type", f'"{path}" is a directory')
         with path.open("rb") as file:
             while data := file.read(_READ_BYTES):
                 flow.feed(data)
-        return Result(_done(context, flow.finish(), options))
+        return Result(_report(context, flow.finish(), options))
     except OSError as error:
         raise file_error(error, path, reading=True) from None
     finally:
         flow.abort()
 
 
-def _done(context: Context, copied: Copied, options: CopyOptions) -> str:
+def _report(context: Context, copied: Copied, options: CopyOptions) -> str:
     if options.verbose:
         for line, column, text in copied.notes:
             shown = "null input" if text is None else f'"{text}"'
@@ -127,11 +127,13 @@ def _done(context: Context, copied: Copied, options: CopyOptions) -> str:
     return f"COPY {copied.rows}"
 
 
-def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions) -> CopyFlow:
-    where = _where(context, node, table) if present(node.where_clause) else None
-    where = generating(context, table, where)
+def _open_flow(
+    context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions
+) -> CopyFlow:
+    where = _where_filter(context, node, table) if present(node.where_clause) else None
+    where = with_generated_columns(context, table, where)
     with_marker = options.default is not None
-    defaults = table_defaults(context, table, () if with_marker else columns)
+    defaults = column_defaults(context, table, () if with_marker else columns)
     clock = Clock(context.session.settings["TimeZone"], context.started)
     cutter: Cutter
     reader: Reader
@@ -152,71 +154,71 @@ def _flow(context: Context, node: Any, table: Table, columns: tuple[Column, ...]
 # ---- computed by the engine: defaults other than constants, generated columns, and WHERE
 
 
-def table_defaults(context: Context, table: Table, listed: Sequence[Column]) -> dict[str, Callable[[int], pa.Array]]:
+def column_defaults(context: Context, table: Table, listed: Sequence[Column]) -> dict[str, Callable[[int], pa.Array]]:
     """Functions that compute the defaults of the columns that are not `listed`, by name."""
-    made: dict[str, Callable[[int], pa.Array]] = {}
+    functions: dict[str, Callable[[int], pa.Array]] = {}
     binder = context.binder()
     for column in table.columns:
-        if default_text(binder, column) is None or column in listed:
+        if get_default_text(binder, column) is None or column in listed:
             continue
-        expr = default_of(binder, column)
+        expr = bind_column_default(binder, column)
         if isinstance(expr, Constant) and expr.type == column.type:
-            made[column.name] = repeated(held_scalar(column.type, expr.value))
+            functions[column.name] = repeated(held_scalar(column.type, expr.value))
         else:
-            made[column.name] = _computed(context, column, expr)
-    return made
+            functions[column.name] = _default_function(context, column, expr)
+    return functions
 
 
-def _computed(context: Context, column: Column, expr: Expr) -> Callable[[int], pa.Array]:
+def _default_function(context: Context, column: Column, expr: Expr) -> Callable[[int], pa.Array]:
     counted = (OutputColumn("n", INT8),)
     query = Select((OutputColumn(column.name, column.type),), (expr,), FrameScan(1, _FRAME, counted))
 
     def values(count: int) -> pa.Array:
         frame = pa.table({"n": pa.array(np.arange(count, dtype=np.int64))})
-        (array,) = _run(context, query, frame).columns
+        (array,) = _select_from(context, query, frame).columns
         return array
 
     return values
 
 
-def _where(context: Context, node: Any, table: Table) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+def _where_filter(context: Context, node: Any, table: Table) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     if _has_subquery(node.where_clause):
         raise FeatureNotSupported("cannot use subquery in COPY FROM WHERE condition")
     binder = context.binder()
     columns = table_columns(table)
-    rel = binder.rel()
+    rel = binder.new_rel()
     scan = FrameScan(rel, _FRAME, columns)
-    source = named(binder, rel, scan, columns, table.name, None, table.schema)
+    source = build_source(binder, rel, scan, columns, table.name, None, table.schema)
     scope = Scope(clause="WHERE")
     scope.add(source.items, source.columns)
     scope.rels.add(rel)
-    test = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
-    kept = tuple(BoundColumn(rel, index, column.type, column.name) for index, column in enumerate(columns))
-    query = Select(columns, kept, scan, test)
+    test = coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+    targets = tuple(BoundColumn(rel, index, column.type, column.name) for index, column in enumerate(columns))
+    query = Select(columns, targets, scan, test)
     names = [column.name for column in table.columns]
-    return lambda batch: _run(context, query, pa.Table.from_batches([batch])).rename_columns(names)
+    return lambda batch: _select_from(context, query, pa.Table.from_batches([batch])).rename_columns(names)
 
 
 Change = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
-def generating(context: Context, table: Table, before: Change | None) -> Change | None:
-    """Adds the computation of generated columns after `before`, which selects rows."""
+def with_generated_columns(context: Context, table: Table, row_filter: Change | None) -> Change | None:
+    """Adds the computation of generated columns after `row_filter`, which selects rows."""
     if all(column.generated is None for column in table.columns):
-        return before
+        return row_filter
     binder = context.binder()
-    columns, rel = table_columns(table), binder.rel()
-    query = Select(columns, computed(binder, table.name, table.columns, rel), FrameScan(rel, _FRAME, columns))
+    columns, rel = table_columns(table), binder.new_rel()
+    query = Select(columns, compute_columns(binder, table.name, table.columns, rel), FrameScan(rel, _FRAME, columns))
     names = [column.name for column in table.columns]
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
-        kept = batch if before is None else before(batch)
-        return _run(context, query, pa.Table.from_batches([kept])).rename_columns(names)
+        rows = batch if row_filter is None else row_filter(batch)
+        return _select_from(context, query, pa.Table.from_batches([rows])).rename_columns(names)
 
     return change
 
 
-def _run(context: Context, query: Select, frame: pa.Table) -> pa.RecordBatch:
+def _select_from(context: Context, query: Select, frame: pa.Table) -> pa.RecordBatch:
     stream = run_query(context, query, {_FRAME: frame})
     try:
         found = pa.Table.from_batches(list(stream), schema=stream.schema).combine_chunks()

@@ -31,14 +31,14 @@ def copy(context: Context) -> Result:
         check_file_access(context, reading)
     options = _options(context, node, reading)
     if reading:
-        table, columns = copy_from.target(context, node)
+        table, columns = copy_from.resolve_target(context, node)
         if not table.temporary:
             context.check_writable("COPY FROM")
         _check_forced(options, tuple(c.name for c in columns), table.name, tuple(c.name for c in table.columns))
         if node.filename:
             return copy_from.from_file(context, node, table, columns, options, Path(node.filename))
         return copy_from.from_client(context, node, table, columns, options)
-    source = copy_to.source(context, node)
+    source = copy_to.resolve_source(context, node)
     names = tuple(column.name for column in source.columns)
     _check_forced(options, names, source.relation, source.all_names)
     if node.filename:
@@ -47,15 +47,17 @@ def copy(context: Context) -> Result:
 
 
 def _options(context: Context, node: Any, reading: bool) -> CopyOptions:
-    given = [GivenOption(option.defname, _value(option), option.location) for option in map(inner, node.options)]
+    options = [
+        GivenOption(option.defname, _option_value(option), option.location) for option in map(inner, node.options)
+    ]
     encoding = context.session.settings["client_encoding"]
     try:
-        return copy_options(given, reading=reading, encoding=encoding)
+        return copy_options(options, reading=reading, encoding=encoding)
     except OptionError as error:
         raise error.error.at(position(context.statement.text, error.location)) from None
 
 
-def _value(option: Any) -> OptionValue:
+def _option_value(option: Any) -> OptionValue:
     if not present(option.arg):
         return None
     arg = inner(option.arg)

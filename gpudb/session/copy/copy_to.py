@@ -38,10 +38,10 @@ class Source:
     start: Callable[[], Result]
 
 
-def source(context: Context, node: Any) -> Source:
+def resolve_source(context: Context, node: Any) -> Source:
     """The source of a table, a query, or a change with RETURNING."""
     if present(node.query):
-        return _query(context, node.query)
+        return _query_source(context, node.query)
     name = node.relation
     all_names: tuple[str, ...]
     try:
@@ -49,7 +49,7 @@ def source(context: Context, node: Any) -> Source:
     except UndefinedTable as missing:
         # It may be a system catalog.
         try:
-            sample = _bound(context, parse(f"SELECT * FROM {_name(name.schemaname, name.relname)}")[0])
+            sample = _bind_source(context, parse(f"SELECT * FROM {_quote_name(name.schemaname, name.relname)}")[0])
         except UndefinedTable:
             raise missing from None
         all_names = tuple(column.name for column in sample.columns)
@@ -68,46 +68,46 @@ def source(context: Context, node: Any) -> Source:
                 raise SqlError.of("invalid_column_reference", message, detail=detail)
         all_names = tuple(column.name for column in relation.columns if column.generated is None)
         schema = relation.schema
-    wanted = strings(node.attlist) or all_names
-    for number, each in enumerate(wanted):
+    names = strings(node.attlist) or all_names
+    for number, each in enumerate(names):
         if each not in all_names:
             message = f'column "{each}" of relation "{name.relname}" does not exist'
             raise SqlError.of("undefined_column", message)
-        if each in wanted[:number]:
+        if each in names[:number]:
             raise SqlError.of("duplicate_column", f'column "{each}" specified more than once')
-    if not wanted:
+    if not names:
         raise FeatureNotSupported("COPY of a table without columns is not supported")
-    listed = ", ".join(_name("", each) for each in wanted)
-    found = _bound(context, parse(f"SELECT {listed} FROM {_name(schema, name.relname)}")[0])
+    listed = ", ".join(_quote_name("", each) for each in names)
+    found = _bind_source(context, parse(f"SELECT {listed} FROM {_quote_name(schema, name.relname)}")[0])
     return Source(found.columns, all_names, name.relname, found.start)
 
 
-def _name(schema: str, name: str) -> str:
+def _quote_name(schema: str, name: str) -> str:
     def quoted(part: str) -> str:
         return '"' + part.replace('"', '""') + '"'
 
     return f"{quoted(schema)}.{quoted(name)}" if schema else quoted(name)
 
 
-def _query(context: Context, node: Any) -> Source:
+def _query_source(context: Context, node: Any) -> Source:
     statement = inner(node)
     if kind(node) == "select_stmt":
         if statement.HasField("into_clause"):
             raise FeatureNotSupported("COPY (SELECT INTO) is not supported")
         if not changes_data(statement):
-            return _bound(context, RawStatement(statement, context.statement.text, context.statement.start))
+            return _bind_source(context, RawStatement(statement, context.statement.text, context.statement.start))
     elif not statement.HasField("returning_clause"):
         raise FeatureNotSupported("COPY query must have a RETURNING clause")
-    inside = RawStatement(statement, deparse(statement), context.statement.start)
-    handler = context.session.handlers.get(inside.kind)
+    query_statement = RawStatement(statement, deparse(statement), context.statement.start)
+    handler = context.session.handlers.get(query_statement.kind)
     if handler is None:
-        raise FeatureNotSupported(f"COPY of {inside.kind} is not supported")
-    result = handler(replace(context, statement=inside))
+        raise FeatureNotSupported(f"COPY of {query_statement.kind} is not supported")
+    result = handler(replace(context, statement=query_statement))
     columns = result.columns or ()
     return Source(columns, tuple(column.name for column in columns), None, lambda: result)
 
 
-def _bound(context: Context, statement: RawStatement) -> Source:
+def _bind_source(context: Context, statement: RawStatement) -> Source:
     # Not by Session.bind: its plans are cached by the statement's text, which is COPY's.
     binder = context.binder()
     binder.text = statement.text
@@ -129,7 +129,7 @@ def to_client(context: Context, source: Source, options: CopyOptions) -> Result:
     copy = CopyOut("COPY", close=result.close, binary=options.format == "binary", width=len(source.columns))
 
     def chunks() -> Iterator[bytes | pa.BinaryArray]:
-        yield from writer.messages(_checked(context, result.batches))
+        yield from writer.messages(_check_cancelled(context, result.batches))
         copy.tag = f"COPY {writer.rows}"
 
     copy.chunks = chunks()
@@ -145,9 +145,9 @@ def to_file(context: Context, source: Source, options: CopyOptions, path: Path) 
             raise IsADirectoryError(errno.EISDIR, "Is a directory")
         if path.exists() and not path.is_file():  # a device or a pipe
             with path.open("wb") as device:
-                device.writelines(writer.blocks(_checked(context, result.batches)))
+                device.writelines(writer.blocks(_check_cancelled(context, result.batches)))
         else:
-            _replace(path, writer.blocks(_checked(context, result.batches)))
+            _write_file(path, writer.blocks(_check_cancelled(context, result.batches)))
     except OSError as error:
         raise file_error(error, path, reading=False) from None
     finally:
@@ -155,16 +155,16 @@ def to_file(context: Context, source: Source, options: CopyOptions, path: Path) 
     return Result(f"COPY {writer.rows}")
 
 
-def _replace(path: Path, blocks: Iterator[bytes]) -> None:
+def _write_file(path: Path, blocks: Iterator[bytes]) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        made = Path(file.name)
+        temporary = Path(file.name)
         try:
             file.writelines(blocks)
             file.flush()
-            made.chmod(_FILE_MODE)
-            made.replace(path)
+            temporary.chmod(_FILE_MODE)
+            temporary.replace(path)
         except BaseException:
-            made.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
 
@@ -174,7 +174,7 @@ def _writer(context: Context, source: Source, options: CopyOptions) -> RowWriter
     return RowWriter(names, types, options, context.session.settings["TimeZone"])
 
 
-def _checked(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _check_cancelled(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         context.cancel.check()
         yield batch

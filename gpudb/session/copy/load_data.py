@@ -19,7 +19,7 @@ from gpudb.session.dml.domain_checks import append_checked
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.query.sources import find_relation
-from gpudb.sql.parse.distribute_by import identifier
+from gpudb.sql.parse.distribute_by import fold_identifier
 from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.options import CopyOptions
@@ -33,15 +33,15 @@ _ARGUMENTS = ("table", "pattern", "delimiter", "quote", "batch_rows", "header", 
 
 def is_load_call(statement: RawStatement) -> bool:
     """Whether a statement is a SELECT of one call of load_data, add_files or a cache function, and nothing else."""
-    return statement.kind == "SelectStmt" and _call(statement) is not None
+    return statement.kind == "SelectStmt" and _find_call(statement) is not None
 
 
 def load_columns(statement: RawStatement) -> tuple[ResultColumn, ...]:
     """The result column of such a statement."""
-    return (ResultColumn(strings(_call(statement).funcname)[0], INT8),)
+    return (ResultColumn(strings(_find_call(statement).funcname)[0], INT8),)
 
 
-def load_call(context: Context) -> Result | None:
+def run_load_call(context: Context) -> Result | None:
     """Runs `SELECT load_data(…)`, `SELECT add_files(…)` or a cache function; None for any other SELECT.
 
     add_files(table, pattern) → bigint adds Parquet files unchanged (see `storage.load.adopt`); load_data converts:
@@ -63,36 +63,42 @@ def load_call(context: Context) -> Result | None:
     """
     text = context.statement.text.lower()
     named = any(each in text for each in _FUNCTIONS)
-    call = _call(context.statement) if named and context.statement.kind == "SelectStmt" else None
+    call = _find_call(context.statement) if named and context.statement.kind == "SelectStmt" else None
     if call is None:
         return None
-    given = [_argument(context, each) for each in call.args]
+    arguments = [_argument_text(context, each) for each in call.args]
     function = strings(call.funcname)[0]
     if function == "add_files":
-        return _added(context, given)
+        return _add_files(context, arguments)
     if function in cache_functions.FUNCTIONS:
-        return Result("SELECT", load_columns(context.statement), _row(cache_functions.held(context, function, given)))
-    if not 2 <= len(given) <= len(_ARGUMENTS):
-        message = f"function load_data takes 2 to {len(_ARGUMENTS)} arguments, not {len(given)}"
+        return Result(
+            "SELECT",
+            load_columns(context.statement),
+            _count_row(cache_functions.call_cache_function(context, function, arguments)),
+        )
+    if not 2 <= len(arguments) <= len(_ARGUMENTS):
+        message = f"function load_data takes 2 to {len(_ARGUMENTS)} arguments, not {len(arguments)}"
         raise UndefinedFunction(message, hint=f"They are {', '.join(_ARGUMENTS)}.")
-    values = dict(zip(_ARGUMENTS, given))
+    values = dict(zip(_ARGUMENTS, arguments))
     context.check_writable("load_data()")
     check_file_access(context, reading=True)
-    return _loaded(context, values)
+    return _load_data(context, values)
 
 
-def _added(context: Context, given: list[str | None]) -> Result:
-    if len(given) != 2:
-        message = f"function add_files takes 2 arguments, not {len(given)}"
+def _add_files(context: Context, arguments: list[str | None]) -> Result:
+    if len(arguments) != 2:
+        message = f"function add_files takes 2 arguments, not {len(arguments)}"
         raise UndefinedFunction(message, hint="They are table, pattern.")
     context.check_writable("add_files()")
     check_file_access(context, reading=True)
-    table = _table(context, given[0] or "")
-    return Result("SELECT", load_columns(context.statement), _row(context.transaction.adopt(table.oid, given[1] or "")))
+    table = _find_table(context, arguments[0] or "")
+    return Result(
+        "SELECT", load_columns(context.statement), _count_row(context.transaction.adopt(table.oid, arguments[1] or ""))
+    )
 
 
-def _loaded(context: Context, values: dict[str, str | None]) -> Result:
-    table = _table(context, values["table"] or "")
+def _load_data(context: Context, values: dict[str, str | None]) -> Result:
+    table = _find_table(context, values["table"] or "")
     mode = (values.get("mode") or "append").lower()
     if mode not in {"append", "replace"}:
         raise _invalid(f'load_data mode "{mode}" is neither "append" nor "replace"')
@@ -102,11 +108,11 @@ def _loaded(context: Context, values: dict[str, str | None]) -> Result:
     table = context.transaction.table(table.oid)
     loading = Loading(
         table,
-        copy_from.table_defaults(context, table, ()),
+        copy_from.column_defaults(context, table, ()),
         Clock(context.session.settings["TimeZone"], context.started),
         _csv_options(values),
         _number("batch_rows", values.get("batch_rows"), BATCH_ROWS, 1),
-        copy_from.generating(context, table, None),
+        copy_from.with_generated_columns(context, table, None),
     )
     count = load_files(
         values["pattern"] or "",
@@ -114,10 +120,10 @@ def _loaded(context: Context, values: dict[str, str | None]) -> Result:
         lambda batches: append_checked(context, table, batches),
         check=context.cancel.check,
     )
-    return Result("SELECT", load_columns(context.statement), _row(count))
+    return Result("SELECT", load_columns(context.statement), _count_row(count))
 
 
-def _row(count: int) -> Iterator[pa.RecordBatch]:
+def _count_row(count: int) -> Iterator[pa.RecordBatch]:
     yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], names=["c1"])
 
 
@@ -145,24 +151,24 @@ def _invalid(message: str) -> SqlError:
     return SqlError.of("invalid_parameter_value", message)
 
 
-def _character(name: str, given: str | None, default: str) -> str:
-    found = {"\\t": "\t"}.get(given or default, given or default)
+def _character(name: str, argument: str | None, default: str) -> str:
+    found = {"\\t": "\t"}.get(argument or default, argument or default)
     if len(found.encode()) != 1:
         raise _invalid(f"load_data {name} must be a single one-byte character")
     return found
 
 
-def _number(name: str, given: str | None, default: int, least: int) -> int:
-    text = {"true": "1", "false": "0", "t": "1", "f": "0"}.get((given or "").lower(), given or "")
+def _number(name: str, argument: str | None, default: int, least: int) -> int:
+    text = {"true": "1", "false": "0", "t": "1", "f": "0"}.get((argument or "").lower(), argument or "")
     if not text:
         return default
     if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise _invalid(f'load_data {name} must be a number from {least}, not "{given}"')
+        raise _invalid(f'load_data {name} must be a number from {least}, not "{argument}"')
     return int(text)
 
 
-def _table(context: Context, name: str) -> Table:
-    parts = [identifier(part.strip()) for part in name.split(".")]
+def _find_table(context: Context, name: str) -> Table:
+    parts = [fold_identifier(part.strip()) for part in name.split(".")]
     if len(parts) > 2 or not all(parts):
         raise SqlError.of("invalid_name", f'invalid table name "{name}"')
     binder = context.binder()
@@ -175,7 +181,7 @@ def _table(context: Context, name: str) -> Table:
 # ---- the parse tree
 
 
-def _call(statement: RawStatement) -> Any:
+def _find_call(statement: RawStatement) -> Any:
     """The parse tree of the call, if the statement is a SELECT of it alone."""
     node: Any = statement.node
     if len(node.target_list) != 1 or any(
@@ -189,7 +195,7 @@ def _call(statement: RawStatement) -> Any:
     return call if len(call.funcname) == 1 and strings(call.funcname)[0] in _FUNCTIONS else None
 
 
-def _argument(context: Context, node: Any) -> str | None:
+def _argument_text(context: Context, node: Any) -> str | None:
     """The text of a constant or a parameter; 0A000 for any other expression."""
     while kind(node) == "type_cast":
         node = inner(node).arg

@@ -15,15 +15,15 @@ def check_file_access(context: Context, reading: bool, *, program: bool = False)
     role = context.transaction.catalog.roles.get(context.session.user)
     if role is not None and role.superuser:
         return
-    way = "from" if reading else "to"
+    direction = "from" if reading else "to"
     if program:
-        doing, needed = f"COPY {way} an external program", "pg_execute_server_program"
+        action, needed = f"COPY {direction} an external program", "pg_execute_server_program"
     else:
-        doing, needed = f"COPY {way} a file", f"pg_{'read' if reading else 'write'}_server_files"
+        action, needed = f"COPY {direction} a file", f"pg_{'read' if reading else 'write'}_server_files"
     raise SqlError.of(
         "insufficient_privilege",
-        f"permission denied to {doing}",
-        detail=f'Only roles with privileges of the "{needed}" role may {doing}.',
+        f"permission denied to {action}",
+        detail=f'Only roles with privileges of the "{needed}" role may {action}.',
         hint="Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.",
     )
 
@@ -48,12 +48,12 @@ _CONDITIONS = {
 def file_error(error: OSError, path: Path, reading: bool) -> GpudbError:
     """Converts an operating system error to PostgreSQL's error."""
     condition = _CONDITIONS.get(error.errno or 0, "io_error")
-    way, verb = ("FROM", "read") if reading else ("TO", "write")
+    direction, verb = ("FROM", "read") if reading else ("TO", "write")
     hint = (
-        f"COPY {way} instructs the PostgreSQL server process to {verb} a file. "
+        f"COPY {direction} instructs the PostgreSQL server process to {verb} a file. "
         "You may want a client-side facility such as psql's \\copy."
     )
-    doing = "reading" if reading else "writing"
-    message = f'could not open file "{path}" for {doing}: {os.strerror(error.errno or errno.EIO)}'
+    action = "reading" if reading else "writing"
+    message = f'could not open file "{path}" for {action}: {os.strerror(error.errno or errno.EIO)}'
     helpful = condition in {"undefined_file", "insufficient_privilege"}
     return SqlError.of(condition, message, hint=hint if helpful else None)

@@ -52,7 +52,7 @@ def declare(context: Context) -> Result:
     return Result("DECLARE CURSOR")
 
 
-def _cursor(session: SessionState, name: str) -> Cursor:
+def _find_cursor(session: SessionState, name: str) -> Cursor:
     if name not in session.cursors:
         raise SqlError.of("invalid_cursor_name", f'cursor "{name}" does not exist')
     return session.cursors[name]
@@ -60,20 +60,20 @@ def _cursor(session: SessionState, name: str) -> Cursor:
 
 def fetch_columns(session: SessionState, node: Any) -> tuple[ResultColumn, ...] | None:
     """The columns of a FETCH; None for MOVE."""
-    return None if node.ismove else _cursor(session, node.portalname).columns
+    return None if node.ismove else _find_cursor(session, node.portalname).columns
 
 
 def fetch(context: Context) -> Result:
     """FETCH and MOVE, in every direction."""
     node: Any = context.statement.node
-    cursor = _cursor(context.session, node.portalname)
-    batches = _taken(cursor.rows, pg.FetchDirection.Name(node.direction), node.how_many)
+    cursor = _find_cursor(context.session, node.portalname)
+    batches = _fetch_rows(cursor.rows, pg.FetchDirection.Name(node.direction), node.how_many)
     if node.ismove:
         return Result(f"MOVE {sum(batch.num_rows for batch in batches)}")
     return Result("FETCH", cursor.columns, batches)
 
 
-def _taken(rows: ScrolledRows, direction: str, count: int) -> Iterator[pa.RecordBatch]:
+def _fetch_rows(rows: ScrolledRows, direction: str, count: int) -> Iterator[pa.RecordBatch]:
     match direction:
         case "FETCH_ABSOLUTE":
             return rows.absolute(count)
@@ -91,6 +91,6 @@ def close(context: Context) -> Result:
     if not node.portalname:
         close_all(context.session)
         return Result("CLOSE CURSOR ALL")
-    _cursor(context.session, node.portalname).result.close()
+    _find_cursor(context.session, node.portalname).result.close()
     del cursors[node.portalname]
     return Result("CLOSE CURSOR")

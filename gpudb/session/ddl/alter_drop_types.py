@@ -12,9 +12,10 @@ from gpudb.catalog.type_replacement import mentions, with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_constraints import without_columns
-from gpudb.session.ddl.types import check_type_free, named_type
-from gpudb.session.objects.dependents import named, views_of_column
-from gpudb.session.objects.names import identifier, lasting_schema
+from gpudb.session.ddl.types import check_type_name_free, find_type
+from gpudb.session.objects.dependents import describe_relation, views_of_column
+from gpudb.session.objects.names import permanent_schema, truncate_identifier
+from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routine
@@ -24,7 +25,7 @@ from gpudb.types import exists
 
 def drop_types(context: Context, node: Any, what: str) -> Result:
     """DROP TYPE | DOMAIN [IF EXISTS] name, … [CASCADE]."""
-    doomed: list[TypeDefinition] = []
+    types: list[TypeDefinition] = []
     for each in node.objects:
         names = strings(inner(each).names)
         catalog = context.transaction.catalog
@@ -33,16 +34,16 @@ def drop_types(context: Context, node: Any, what: str) -> Result:
             continue
         found = catalog.find_type(names[-1], names[-2:-1] or context.session.search_path())
         if found is None:
-            _not_there(context, names, node.missing_ok)
+            _report_missing(context, names, node.missing_ok)
         elif what == "DOMAIN" and found.user.kind != "d":
             raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a domain')
         else:
-            doomed.append(found)
-    drop_with_users(context, doomed, node.behavior == pg.DROP_CASCADE)
+            types.append(found)
+    drop_with_users(context, types, node.behavior == pg.DROP_CASCADE)
     return Result(f"DROP {what}")
 
 
-def _not_there(context: Context, names: tuple[str, ...], missing_ok: bool) -> None:
+def _report_missing(context: Context, names: tuple[str, ...], missing_ok: bool) -> None:
     shown = ".".join(names)
     relation = context.transaction.catalog.find(names[-1], names[-2:-1] or context.session.search_path())
     if relation is not None:
@@ -57,16 +58,16 @@ def _not_there(context: Context, names: tuple[str, ...], missing_ok: bool) -> No
     context.notice(f'type "{shown}" does not exist, skipping')
 
 
-def drop_with_users(context: Context, doomed: list[TypeDefinition], cascade: bool) -> None:
+def drop_with_users(context: Context, types: list[TypeDefinition], cascade: bool) -> None:
     """Drops types and, with CASCADE, the columns, views and types that use them; 2BP01 without."""
-    gone = {each.oid for each in doomed}
-    queue = list(doomed)
+    removed = {each.oid for each in types}
+    queue = list(types)
     while queue:
-        made = queue.pop(0)
-        found = _users(context, made, gone)
+        definition = queue.pop(0)
+        found = _find_users(context, definition, removed)
         if found and not cascade:
-            message = f"cannot drop type {made.user} because other objects depend on it"
-            detail = "\n".join(f"{each} depends on type {made.user}" for each, _ in found)
+            message = f"cannot drop type {definition.user} because other objects depend on it"
+            detail = "\n".join(f"{each} depends on type {definition.user}" for each, _ in found)
             hint = "Use DROP ... CASCADE to drop the dependent objects too."
             raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
         if len(found) > 1:
@@ -76,9 +77,9 @@ def drop_with_users(context: Context, doomed: list[TypeDefinition], cascade: boo
             context.notice(f"drop cascades to {found[0][0]}")
         for _, user in found:
             if isinstance(user, TypeDefinition) and user.user.kind == "c":
-                _drop_fields(context, user, made)
+                _drop_fields(context, user, definition)
             elif isinstance(user, TypeDefinition):
-                gone.add(user.oid)
+                removed.add(user.oid)
                 queue.append(user)
             elif isinstance(user, Routine):
                 if user.key in context.transaction.catalog.routines:
@@ -87,122 +88,132 @@ def drop_with_users(context: Context, doomed: list[TypeDefinition], cascade: boo
                 if context.transaction.catalog.by_oid(user.oid) is not None:
                     drop_with_dependents(context, [user], True)
             else:
-                _drop_columns(context, user, made)
-        context.transaction.set_catalog(context.transaction.catalog.without_type(made.key))
+                _drop_columns(context, user, definition)
+        context.transaction.set_catalog(context.transaction.catalog.without_type(definition.key))
 
 
 User = Table | View | TypeDefinition | Routine
 
 
-def _users(context: Context, made: TypeDefinition, gone: set[int]) -> list[tuple[str, User]]:
+def _find_users(context: Context, definition: TypeDefinition, removed: set[int]) -> list[tuple[str, User]]:
     """The objects that use a type, each as messages name it."""
     catalog = context.transaction.catalog
     found: list[tuple[str, User]] = []
     for other in catalog.types.values():
-        if other.oid in gone:
+        if other.oid in removed:
             continue
-        over = other.type.domain is not None and mentions(replace(other.type, domain=None), made.user)
-        if over or other.parent == made.oid:
+        over = other.type.domain is not None and mentions(replace(other.type, domain=None), definition.user)
+        if over or other.parent == definition.oid:
             found.append((f"type {other.user}", other))
         for name, item in other.type.fields if other.type.user is not None else ():
-            if mentions(item, made.user):
+            if mentions(item, definition.user):
                 found.append((f"column {name} of composite type {other.user}", other))
     for routine in catalog.routines.values():
         state = (routine.aggregate.state,) if routine.aggregate is not None else ()
-        if any(mentions(item, made.user) for item in (routine.result, *(a.type for a in routine.arguments), *state)):
+        if any(
+            mentions(item, definition.user) for item in (routine.result, *(a.type for a in routine.arguments), *state)
+        ):
             found.append((f"{'function' if routine.kind == 'a' else routine.noun} {routine.identity}", routine))
     for relation in sorted(catalog.relations.values(), key=lambda each: each.oid):
         if isinstance(relation, View):
-            if any(mentions(c.type, made.user) for c in relation.columns) or made.name in _types_named(relation):
-                found.append((named(context, relation), relation))
+            if any(mentions(c.type, definition.user) for c in relation.columns) or definition.name in _type_names(
+                relation
+            ):
+                found.append((describe_relation(context, relation), relation))
             continue
         if isinstance(relation, Sequence):
             continue
         for column in relation.columns:
-            if mentions(column.type, made.user):
-                found.append((f"column {column.name} of {named(context, relation)}", relation))
+            if mentions(column.type, definition.user):
+                found.append((f"column {column.name} of {describe_relation(context, relation)}", relation))
     return found
 
 
-def _types_named(view: View) -> set[str]:
+def _type_names(view: View) -> set[str]:
     """The last part of every type name in a view's query."""
     found: set[str] = set()
-    waiting: list[Any] = [parse(view.query)[0].node]
-    while waiting:
-        node = waiting.pop()
+    nodes: list[Any] = [parse(view.query)[0].node]
+    while nodes:
+        node = nodes.pop()
         if node.DESCRIPTOR.name == "TypeName":
             found.add(strings(node.names)[-1])
         for field, value in node.ListFields():
             if field.message_type is not None:
-                waiting += value if field.is_repeated else (value,)
+                nodes += value if field.is_repeated else (value,)
     return found
 
 
-def _drop_fields(context: Context, composite: TypeDefinition, made: TypeDefinition) -> None:
+def _drop_fields(context: Context, composite: TypeDefinition, definition: TypeDefinition) -> None:
     catalog = context.transaction.catalog
-    kept = tuple((name, item) for name, item in composite.type.fields if not mentions(item, made.user))
+    remaining = tuple((name, item) for name, item in composite.type.fields if not mentions(item, definition.user))
     used = any(mentions(c.type, composite.user) for relation in catalog.relations.values() for c in relation.columns)
-    if used or not kept:
+    if used or not remaining:
         raise FeatureNotSupported(f"dropping fields of composite type {composite.user} is not supported")
-    changed = replace(composite, type=replace(composite.type, fields=kept))
+    changed = replace(composite, type=replace(composite.type, fields=remaining))
     context.transaction.set_catalog(with_changed_type(catalog, changed))
 
 
-def _drop_columns(context: Context, table: Table, made: TypeDefinition) -> None:
+def _drop_columns(context: Context, table: Table, definition: TypeDefinition) -> None:
     current = context.transaction.table(table.oid)
-    gone = {column.name for column in current.columns if mentions(column.type, made.user)}
-    if not gone:
+    dropped = {column.name for column in current.columns if mentions(column.type, definition.user)}
+    if not dropped:
         return
-    kept = tuple(column for column in current.columns if column.name not in gone)
-    if not kept:
+    remaining = tuple(column for column in current.columns if column.name not in dropped)
+    if not remaining:
         raise FeatureNotSupported("a table without columns is not supported")
-    views = {view.oid: view for name in gone for view in views_of_column(context, current, name)}
+    views = {view.oid: view for name in dropped for view in views_of_column(context, current, name)}
     if views:
         drop_with_dependents(context, list(views.values()), True)
-    changed = replace(without_columns(current, gone), columns=kept)
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(changed))
+    changed = replace(without_columns(current, dropped), columns=remaining)
+    put_relation(context, changed)
 
 
 def rename_type(context: Context, node: Any, what: str) -> Result:
     """ALTER TYPE | DOMAIN … RENAME TO."""
-    made = named_type(context, strings(inner(node.object).items))
-    new = identifier(node.newname)
-    check_type_free(context.transaction.catalog, made.schema, new)
-    return _put(context, renamed_type(made, made.schema, new), what)
+    definition = find_type(context, strings(inner(node.object).items))
+    new = truncate_identifier(node.newname)
+    check_type_name_free(context.transaction.catalog, definition.schema, new)
+    return _store(context, rename_definition(definition, definition.schema, new), what)
 
 
 def move_type(context: Context, node: Any, what: str) -> Result:
     """ALTER TYPE | DOMAIN … SET SCHEMA."""
-    made = named_type(context, strings(inner(node.object).items))
-    schema = lasting_schema(context, node.newschema, "types")
-    if schema != made.schema:
-        check_type_free(context.transaction.catalog, schema, made.name)
-    return _put(context, renamed_type(made, schema, made.name), what)
+    definition = find_type(context, strings(inner(node.object).items))
+    schema = permanent_schema(context, node.newschema, "types")
+    if schema != definition.schema:
+        check_type_name_free(context.transaction.catalog, schema, definition.name)
+    return _store(context, rename_definition(definition, schema, definition.name), what)
 
 
 def comment_on_type(context: Context, node: Any) -> Result:
     """COMMENT ON TYPE | DOMAIN."""
-    made = named_type(context, strings(inner(node.object).names))
-    context.transaction.set_catalog(context.transaction.catalog.with_type(replace(made, comment=node.comment or None)))
+    definition = find_type(context, strings(inner(node.object).names))
+    context.transaction.set_catalog(
+        context.transaction.catalog.with_type(replace(definition, comment=node.comment or None))
+    )
     return Result("COMMENT")
 
 
-def own_type(context: Context, names: tuple[str, ...], owner: str, what: str) -> Result:
+def set_type_owner(context: Context, names: tuple[str, ...], owner: str, what: str) -> Result:
     """ALTER TYPE | DOMAIN … OWNER TO."""
-    made = named_type(context, names)
+    definition = find_type(context, names)
     if owner not in context.transaction.catalog.roles:
         raise UndefinedObject(f'role "{owner}" does not exist')
-    context.transaction.set_catalog(context.transaction.catalog.with_type(replace(made, owner=owner)))
+    context.transaction.set_catalog(context.transaction.catalog.with_type(replace(definition, owner=owner)))
     return Result(f"ALTER {what}")
 
 
-def renamed_type(made: TypeDefinition, schema: str, name: str) -> TypeDefinition:
+def rename_definition(definition: TypeDefinition, schema: str, name: str) -> TypeDefinition:
     """A type with another schema and name."""
-    user = replace(made.user, schema=schema, name=name)
-    changed = replace(made.type, domain=user) if made.type.domain is not None else replace(made.type, user=user)
-    return replace(made, schema=schema, name=name, type=changed)
+    user = replace(definition.user, schema=schema, name=name)
+    changed = (
+        replace(definition.type, domain=user)
+        if definition.type.domain is not None
+        else replace(definition.type, user=user)
+    )
+    return replace(definition, schema=schema, name=name, type=changed)
 
 
-def _put(context: Context, made: TypeDefinition, what: str) -> Result:
-    context.transaction.set_catalog(with_changed_type(context.transaction.catalog, made))
+def _store(context: Context, definition: TypeDefinition, what: str) -> Result:
+    context.transaction.set_catalog(with_changed_type(context.transaction.catalog, definition))
     return Result(f"ALTER {what}")

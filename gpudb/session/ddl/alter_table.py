@@ -16,50 +16,55 @@ from gpudb.session.ddl.alter_constraints import (
     add_constraint,
     alter_constraint,
     drop_constraint,
-    put_with_constraints,
+    store_with_constraints,
     validate_constraint,
     without_columns,
 )
 from gpudb.session.ddl.constraints import add_constraints, column_constraints
 from gpudb.session.ddl.create_table import column_definition
-from gpudb.session.ddl.distribution import alter_distribution, check_stays
-from gpudb.session.ddl.foreign_keys import keys_upon, without_keys
+from gpudb.session.ddl.distribution import alter_distribution, check_not_distributed_by
+from gpudb.session.ddl.foreign_keys import dependent_keys, drop_foreign_keys
 from gpudb.session.ddl.generated_columns import (
     check_default,
-    check_generations,
-    check_retyped,
+    check_generated_columns,
+    check_type_change,
+    columns_generated_from,
     drop_expression,
-    users_of,
 )
 from gpudb.session.ddl.identity import (
     add_identity,
+    assign_sequences,
     check_identity_type,
     drop_identity,
-    own,
+    expand_serials,
     set_identity,
-    with_sequences,
 )
-from gpudb.session.ddl.query_columns import check_column_type, every_row
+from gpudb.session.ddl.query_columns import check_column_type, rewrite_query
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.view_defaults import set_view_default
 from gpudb.session.execution.queries import run_query
-from gpudb.session.objects.constraints import referencing
-from gpudb.session.objects.dependents import Dependent, settle, through_views, views_of_column
-from gpudb.session.objects.dependents import named as named_as
-from gpudb.session.objects.names import check_no_system, named_relation, spoken
+from gpudb.session.objects.constraints import referencing_keys
+from gpudb.session.objects.dependents import (
+    Dependent,
+    describe_relation,
+    refuse_or_report,
+    view_dependents,
+    views_of_column,
+)
+from gpudb.session.objects.names import check_not_system, range_text, resolve_range
 from gpudb.session.objects.relations import find_column, lock_table, put_relation
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
-from gpudb.sql.bind.dml.checks import parsed, violations
+from gpudb.sql.bind.dml.checks import build_violation_query, parse_expression
 from gpudb.sql.bind.dml.generated_columns import bind_generated
-from gpudb.sql.bind.dml.targets import bind_default, declared_default
+from gpudb.sql.bind.dml.targets import bind_declared_default, bind_default
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.query.sources import named, table_columns
+from gpudb.sql.bind.query.sources import build_source, table_columns
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import stored
-from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.bind.types.coercion import coerce_to_column
+from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Expr, Scan
 from gpudb.sql.parse.parser import inner, kind, present
@@ -74,13 +79,13 @@ def alter_table(context: Context) -> Result:
     context.check_writable("ALTER TABLE")
     if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW, pg.OBJECT_SEQUENCE, pg.OBJECT_MATVIEW):
         raise FeatureNotSupported(f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')} is not supported")
-    relation = named_relation(context, node.relation)
+    relation = resolve_range(context, node.relation)
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
-            return Result(f"ALTER {spoken_kind(node.objtype)}")
-        check_no_system(context, node.relation.schemaname, node.relation.relname)
-        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+            return Result(f"ALTER {kind_name(node.objtype)}")
+        check_not_system(context, node.relation.schemaname, node.relation.relname)
+        raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
     for step in sorted(map(inner, node.cmds), key=_pass):
         action = _action(step)
         current = context.transaction.catalog.by_oid(relation.oid)
@@ -88,8 +93,8 @@ def alter_table(context: Context) -> Result:
             _change_owner(context, current, step)
             continue
         if isinstance(current, View) and action == "ColumnDefault":
-            given = definition_of(step)
-            set_view_default(context, current, step.name, given if present(given) else None)
+            default = step_definition(step)
+            set_view_default(context, current, step.name, default if present(default) else None)
             continue
         if not isinstance(current, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
@@ -102,7 +107,7 @@ def alter_table(context: Context) -> Result:
         if act is None:
             raise FeatureNotSupported(f"ALTER TABLE action {action} is not supported")
         act(context, context.transaction.table(relation.oid), step)
-    return Result(f"ALTER {spoken_kind(node.objtype)}")
+    return Result(f"ALTER {kind_name(node.objtype)}")
 
 
 def _action(step: Any) -> str:
@@ -121,17 +126,17 @@ _PASSES = (
 def _pass(step: Any) -> int:
     """The pass of an action: PostgreSQL runs the actions of one ALTER TABLE in this order, not as written."""
     action = _action(step)
-    if action == "ColumnDefault" and not present(definition_of(step)):
+    if action == "ColumnDefault" and not present(step_definition(step)):
         return 0  # DROP DEFAULT
     return next((number for number, actions in enumerate(_PASSES) if action in actions), len(_PASSES))
 
 
-def spoken_kind(object_type: int) -> str:
+def kind_name(object_type: int) -> str:
     """A kind of object as command tags name it."""
     return str(pg.ObjectType.Name(object_type)).removeprefix("OBJECT_").replace("MATVIEW", "MATERIALIZED VIEW")
 
 
-def definition_of(step: Any) -> Any:
+def step_definition(step: Any) -> Any:
     """The `def` field of an AlterTableCmd message, a keyword in Python."""
     return getattr(step, "def")
 
@@ -141,8 +146,8 @@ def _with_column(table: Table, column: Column, name: str) -> Table:
 
 
 def _add_column(context: Context, table: Table, step: Any) -> None:
-    elements, sequences = with_sequences(
-        context, table.schema, table.name, [definition_of(step)], temporary=table.temporary
+    elements, sequences = expand_serials(
+        context, table.schema, table.name, [step_definition(step)], temporary=table.temporary
     )
     definition = inner(elements[0])
     column = column_definition(context, definition)
@@ -153,34 +158,34 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
             return
         message = f'column "{column.name}" of relation "{table.name}" already exists'
         raise SqlError.of("duplicate_column", message)
-    made = replace(table, columns=(*table.columns, column))
+    altered = replace(table, columns=(*table.columns, column))
     constraints = column_constraints(definition.constraints, column.name)
-    check_generations(context, table.name, made.columns, elements)
-    own(context, table.oid, sequences)
+    check_generated_columns(context, table.name, altered.columns, elements)
+    assign_sequences(context, table.oid, sequences)
     if column.generated is not None and table.files:
         binder = context.binder()
-        rel = binder.rel()
+        rel = binder.new_rel()
         value = bind_generated(binder, column.generated, column, table.columns, table.name, rel)
-        _rewritten(context, table, made, {column.name: value}, rel)
+        _rewrite_table(context, table, altered, {column.name: value}, rel)
         return
     if not table.files or column.default is None:
         if column.not_null and table.files:
             message = f'column "{column.name}" of relation "{table.name}" contains null values'
             raise SqlError.of("not_null_violation", message)
-        put_relation(context, made)
+        put_relation(context, altered)
     else:
         default = bind_default(context.binder(), column.default, column)
-        _rewritten(context, table, made, {column.name: default})
+        _rewrite_table(context, table, altered, {column.name: default})
     if constraints:
         settled = context.transaction.table(table.oid)
-        put_with_constraints(context, add_constraints(context, settled, constraints, new=False))
+        store_with_constraints(context, add_constraints(context, settled, constraints, new=False))
 
 
-def _rewritten(context: Context, old: Table, made: Table, changed: dict[str, Expr], rel: int = 1) -> None:
-    """Replaces table `old` by `made` and rewrites every row; `changed` computes columns over relation `rel`."""
-    batches = list(run_query(context, every_row(old, made.columns, changed, rel)))
-    fresh = tuple(replace(c, field_id=0) if c.name in changed else c for c in made.columns)
-    put_relation(context, replace(made, columns=fresh))
+def _rewrite_table(context: Context, old: Table, new: Table, changed: dict[str, Expr], rel: int = 1) -> None:
+    """Replaces table `old` by `new` and rewrites every row; `changed` computes columns over relation `rel`."""
+    batches = list(run_query(context, rewrite_query(old, new.columns, changed, rel)))
+    fresh = tuple(replace(c, field_id=0) if c.name in changed else c for c in new.columns)
+    put_relation(context, replace(new, columns=fresh))
     context.transaction.replace(old.oid, old.files, batches)
 
 
@@ -191,46 +196,48 @@ def _drop_column(context: Context, table: Table, step: Any) -> None:
         return
     column = find_column(table, step.name)
     cascade = step.behavior == pg.DROP_CASCADE
-    catalog, place = context.transaction.catalog, named_as(context, table)
-    what = f"column {column.name} of {place}"
-    users = users_of(table, column.name)
-    found = [Dependent(f"column {each.name} of {place}", what) for each in users]
-    lost = {column.name, *(each.name for each in users)}
-    for each in lost:
-        check_stays(table, each)
+    catalog, description = context.transaction.catalog, describe_relation(context, table)
+    what = f"column {column.name} of {description}"
+    users = columns_generated_from(table, column.name)
+    found = [Dependent(f"column {each.name} of {description}", what) for each in users]
+    dropped = {column.name, *(each.name for each in users)}
+    for each in dropped:
+        check_not_distributed_by(table, each)
     keys = [
         each
         for key in table.keys
-        if not lost.isdisjoint(key.columns)
-        for each in keys_upon(catalog, table, key.columns, key.name)
+        if not dropped.isdisjoint(key.columns)
+        for each in dependent_keys(catalog, table, key.columns, key.name)
     ]
-    found += [Dependent(f"constraint {foreign.name} on {named_as(context, owner)}", what) for owner, foreign in keys]
-    gone: dict[int, Relation] = {}
-    found += through_views(context, views_of_column(context, table, column.name), what, gone)
-    settle(context, what, found, cascade=cascade)
-    without_keys(context, [each for each in keys if each[0].oid != table.oid])
-    if gone:
-        drop_with_dependents(context, list(gone.values()), True)
+    found += [
+        Dependent(f"constraint {foreign.name} on {describe_relation(context, owner)}", what) for owner, foreign in keys
+    ]
+    views: dict[int, Relation] = {}
+    found += view_dependents(context, views_of_column(context, table, column.name), what, views)
+    refuse_or_report(context, what, found, cascade=cascade)
+    drop_foreign_keys(context, [each for each in keys if each[0].oid != table.oid])
+    if views:
+        drop_with_dependents(context, list(views.values()), True)
     table = context.transaction.table(table.oid)
     owned = owned_sequences(context, table.oid, column.name)
     if owned:
-        doomed = replace(column, default=None)
-        put_relation(context, _with_column(table, doomed, column.name))
+        without_default = replace(column, default=None)
+        put_relation(context, _with_column(table, without_default, column.name))
         drop_with_dependents(context, list(owned), step.behavior == pg.DROP_CASCADE)
-        table, column = context.transaction.table(table.oid), doomed
-    kept = tuple(each for each in table.columns if each.name not in lost)
-    if not kept:
+        table, column = context.transaction.table(table.oid), without_default
+    remaining = tuple(each for each in table.columns if each.name not in dropped)
+    if not remaining:
         raise FeatureNotSupported("a table without columns is not supported")
-    put_relation(context, replace(without_columns(table, lost), columns=kept))
+    put_relation(context, replace(without_columns(table, dropped), columns=remaining))
 
 
 def _column_default(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
     check_default(table, column)
     text = None
-    if present(definition_of(step)):
-        written = default_expression(context, definition_of(step))
-        text = declared_default(context.binder(), written, column)
+    if present(step_definition(step)):
+        written = default_expression(context, step_definition(step))
+        text = bind_declared_default(context.binder(), written, column)
     put_relation(context, _with_column(table, replace(column, default=text), column.name))
 
 
@@ -251,15 +258,15 @@ def _drop_not_null(context: Context, table: Table, step: Any) -> None:
 
 def _alter_type(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
-    definition = inner(definition_of(step))
-    target = type_name(definition.type_name, context.binder())
+    definition = inner(step_definition(step))
+    target = resolve_type_name(definition.type_name, context.binder())
     check_column_type(column.name, target)
-    check_retyped(table, column)
+    check_type_change(table, column)
     if column.generated is not None and present(definition.raw_default):
         message = "cannot specify USING when altering type of generated column"
         detail = f'Column "{column.name}" is a generated column.'
         raise SqlError.of("invalid_column_definition", message, detail=detail)
-    value, rel = _retyped(context, table, column, target, definition.raw_default)
+    value, rel = _convert_column(context, table, column, target, definition.raw_default)
     if table.hashed_by == column:
         check_hashable(target, column.name)
     if column.identity:
@@ -269,35 +276,35 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
         _check_default(context, column, target)
     views = views_of_column(context, table, column.name)
     if views:
-        detail = f'rule _RETURN on {named_as(context, views[0])} depends on column "{column.name}"'
+        detail = f'rule _RETURN on {describe_relation(context, views[0])} depends on column "{column.name}"'
         raise FeatureNotSupported("cannot alter type of a column used by a view or rule", detail=detail)
     refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
-    if refers or any(column.name in f.referenced for _, f in referencing(context.transaction.catalog, table.oid)):
+    if refers or any(column.name in f.referenced for _, f in referencing_keys(context.transaction.catalog, table.oid)):
         raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")
-    made = _with_column(table, made_column, column.name)
-    if made.checks:
-        violations(context.binder(), made)  # 42804 and the like if a check no longer binds
+    altered = _with_column(table, made_column, column.name)
+    if altered.checks:
+        build_violation_query(context.binder(), altered)  # raises if a check no longer binds
     if not present(definition.raw_default) and (
         not table.files or (target.domain is None and widens(column.type, target))
     ):
-        put_relation(context, made)
+        put_relation(context, altered)
         return
-    _rewritten(context, table, made, {column.name: value}, rel)
+    _rewrite_table(context, table, altered, {column.name: value}, rel)
 
 
-def _retyped(context: Context, table: Table, column: Column, target: SqlType, using: Any) -> tuple[Expr, int]:
+def _convert_column(context: Context, table: Table, column: Column, target: SqlType, using: Any) -> tuple[Expr, int]:
     """A column's value converted to another type, or its USING expression, and the table's relation number; 42804."""
     binder = context.binder()
-    rel = binder.rel()
+    rel = binder.new_rel()
     scope = Scope()
-    source = named(binder, rel, Scan(rel, table), table_columns(table), table.name, None, table.schema)
+    source = build_source(binder, rel, Scan(rel, table), table_columns(table), table.name, None, table.schema)
     scope.add(source.items, source.columns)
     value: Expr = Reference(rel, table.columns.index(column), column.type, column.name)
     written = present(using)
     if written:
         value = bind_expression(binder, scope, using)
     try:
-        return stored(binder, value, column.name, target), rel
+        return coerce_to_column(binder, value, column.name, target), rel
     except SqlError as error:
         if error.sqlstate not in {"42804", "42846"}:
             raise
@@ -312,7 +319,7 @@ def _check_default(context: Context, column: Column, target: SqlType) -> None:
     """42804 for a default that does not convert to the new type: a literal has the column's old type."""
     binder = context.binder()
     assert column.default is not None
-    node = parsed(column.default)
+    node = parse_expression(column.default)
     untyped = kind(node) == "a_const" and inner(node).WhichOneof("val") == "sval"
     try:
         if untyped and not can_coerce(column.type.plain, target.plain, "a"):
@@ -329,7 +336,7 @@ def _set_logged(context: Context, table: Table, step: Any) -> None:
 
 def _set_parameters(context: Context, table: Table, step: Any) -> None:
     """SET (fillfactor = 70) and RESET (…)."""
-    check_storage_parameters(inner(definition_of(step)).items)
+    check_storage_parameters(inner(step_definition(step)).items)
 
 
 def _set_storage(context: Context, table: Table, step: Any) -> None:
@@ -346,26 +353,26 @@ def _change_owner(context: Context, relation: Any, step: Any) -> None:
 
 def _add_identity(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
-    made = add_identity(context, table, column, inner(definition_of(step)))
-    put_relation(context, _with_column(table, made, column.name))
+    changed = add_identity(context, table, column, inner(step_definition(step)))
+    put_relation(context, _with_column(table, changed, column.name))
 
 
 def _set_identity(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
-    made = set_identity(context, table, column, inner(definition_of(step)).items)
-    put_relation(context, _with_column(table, made, column.name))
+    changed = set_identity(context, table, column, inner(step_definition(step)).items)
+    put_relation(context, _with_column(table, changed, column.name))
 
 
 def _drop_identity(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
-    made = drop_identity(context, table, column, missing_ok=step.missing_ok)
-    put_relation(context, _with_column(table, made, column.name))
+    changed = drop_identity(context, table, column, missing_ok=step.missing_ok)
+    put_relation(context, _with_column(table, changed, column.name))
 
 
 def _drop_expression(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
-    made = drop_expression(context, table, column, missing_ok=step.missing_ok)
-    put_relation(context, _with_column(table, made, column.name))
+    changed = drop_expression(context, table, column, missing_ok=step.missing_ok)
+    put_relation(context, _with_column(table, changed, column.name))
 
 
 _ACTIONS = {

@@ -11,52 +11,57 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Check, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
-from gpudb.session.ddl.foreign_keys import foreign_key
-from gpudb.session.objects.constraints import check_constraint_free, constraint_names_in, index_names_in, next_oid
-from gpudb.session.objects.names import check_free, free_name, identifier, joined_names
-from gpudb.sql.bind.dml.checks import bind_check, stored_text, used_columns
+from gpudb.session.ddl.foreign_keys import build_foreign_key
+from gpudb.session.objects.constraints import (
+    allocate_oid,
+    check_constraint_name_free,
+    constraint_names_in,
+    index_names_in,
+)
+from gpudb.session.objects.names import check_name_free, free_name, join_names, truncate_identifier
+from gpudb.sql.bind.dml.checks import bind_check, deparse_check, get_used_columns
 from gpudb.sql.parse.parser import inner, strings
 
 Definition = tuple[Any, str | None]
 """A Constraint message, and the name of its column if it is a column constraint."""
 
-_LATER = {pg.CONSTR_PRIMARY: 1, pg.CONSTR_UNIQUE: 2, pg.CONSTR_FOREIGN: 3}
+_ORDER = {pg.CONSTR_PRIMARY: 1, pg.CONSTR_UNIQUE: 2, pg.CONSTR_FOREIGN: 3}
 _ENFORCED = {pg.CONSTR_CHECK, pg.CONSTR_FOREIGN}
 _ATTRIBUTES = {
     pg.CONSTR_ATTR_DEFERRABLE: "DEFERRABLE", pg.CONSTR_ATTR_NOT_DEFERRABLE: "NOT DEFERRABLE",
     pg.CONSTR_ATTR_DEFERRED: "INITIALLY DEFERRED", pg.CONSTR_ATTR_IMMEDIATE: "INITIALLY IMMEDIATE",
 }  # fmt: skip
-CONSTRAINTS = frozenset({*_LATER, pg.CONSTR_CHECK, *_ATTRIBUTES})
+CONSTRAINTS = frozenset({*_ORDER, pg.CONSTR_CHECK, *_ATTRIBUTES})
 """Constraint types that `column_constraints` returns; the other types set properties of a column."""
 
 
 def column_constraints(nodes: Iterable[Any], column: str) -> list[Definition]:
     """The table constraints of a ColumnDef message; 42601 for attributes without a constraint."""
-    made: list[Definition] = []
-    said: set[int] = set()
+    constraints: list[Definition] = []
+    attributes: set[int] = set()
     for node in map(inner, nodes):
-        if node.contype in _LATER:
+        if node.contype in _ORDER:
             copy = pg.Constraint()
             copy.CopyFrom(node)
-            made.append((copy, column))
-            said = set()
+            constraints.append((copy, column))
+            attributes = set()
         elif node.contype in _ATTRIBUTES:
-            said.add(node.contype)
-            _attribute(made[-1][0] if made else None, node.contype, said)
+            attributes.add(node.contype)
+            _apply_attribute(constraints[-1][0] if constraints else None, node.contype, attributes)
         else:
-            made += [(node, column)] if node.contype in CONSTRAINTS else []
-    return made
+            constraints += [(node, column)] if node.contype in CONSTRAINTS else []
+    return constraints
 
 
-def _attribute(node: Any, attribute: int, said: set[int]) -> None:
+def _apply_attribute(node: Any, attribute: int, attributes: set[int]) -> None:
     """Applies DEFERRABLE and INITIALLY attributes to the column constraint before them."""
-    if node is None or node.contype not in _LATER:
+    if node is None or node.contype not in _ORDER:
         raise SqlError.of("syntax_error", f"misplaced {_ATTRIBUTES[attribute]} clause")
     if attribute == pg.CONSTR_ATTR_DEFERRED:
         node.deferrable = node.initdeferred = True
     elif attribute == pg.CONSTR_ATTR_DEFERRABLE:
         node.deferrable = True
-    if said >= {pg.CONSTR_ATTR_NOT_DEFERRABLE, pg.CONSTR_ATTR_DEFERRED}:
+    if attributes >= {pg.CONSTR_ATTR_NOT_DEFERRABLE, pg.CONSTR_ATTR_DEFERRED}:
         raise SqlError.of("syntax_error", "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
 
 
@@ -66,7 +71,7 @@ def add_constraints(context: Context, table: Table, definitions: Sequence[Defini
     `new` is whether the table is being created. Existing rows are not checked: `Transaction.set_catalog` checks keys,
     `put_with_constraints` the others. 42P16, 42710, 42P07, 42703, 42701; 0A000 for other kinds.
     """
-    ordered = sorted(definitions, key=lambda each: _LATER.get(each[0].contype, 0))
+    ordered = sorted(definitions, key=lambda each: _ORDER.get(each[0].contype, 0))
     fresh: set[str] = set()
     for node, column in ordered:
         _refuse_options(node)
@@ -74,7 +79,7 @@ def add_constraints(context: Context, table: Table, definitions: Sequence[Defini
             table = _with_check(context, table, node, fresh)
         elif node.contype == pg.CONSTR_FOREIGN:
             table = _with_foreign_key(context, table, node, (column,) if column else strings(node.fk_attrs))
-        elif node.contype in _LATER:
+        elif node.contype in _ORDER:
             table = _with_key(context, table, node, (column,) if column else strings(node.keys), new)
         else:
             what = pg.ConstrType.Name(node.contype).removeprefix("CONSTR_")
@@ -105,19 +110,19 @@ def _refuse_options(node: Any) -> None:
 
 def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> Table:
     binder = context.binder()
-    columns = used_columns(table, bind_check(binder, table, node.raw_expr, binder.rel()))
+    columns = get_used_columns(table, bind_check(binder, table, node.raw_expr, binder.new_rel()))
     if node.conname:
-        name = identifier(node.conname)
+        name = truncate_identifier(node.conname)
         if name in fresh:
             raise SqlError.of("duplicate_object", f'check constraint "{name}" already exists')
-        check_constraint_free(table, name)
+        check_constraint_name_free(table, name)
     else:
         taken = constraint_names_in(context.transaction.catalog, table)
         name = free_name(taken, table.name, columns[0] if len(columns) == 1 else "", "check")
     fresh.add(name)
-    oid = next_oid(context)
-    made = Check(oid, name, stored_text(node.raw_expr), columns, not node.skip_validation)
-    return replace(table, constraints=(*table.constraints, made))
+    oid = allocate_oid(context)
+    check = Check(oid, name, deparse_check(node.raw_expr), columns, not node.skip_validation)
+    return replace(table, constraints=(*table.constraints, check))
 
 
 # ------------------------------------------------------------------------------------------------ PRIMARY KEY, UNIQUE
@@ -134,27 +139,27 @@ def _with_key(context: Context, table: Table, node: Any, names: tuple[str, ...],
         message = f'multiple primary keys for table "{table.name}" are not allowed'
         raise binder.locate(SqlError.of("invalid_table_definition", message), node.location if new else -1)
     distinct = not node.nulls_not_distinct
-    if new and not primary and _said_before(table, names, distinct):
+    if new and not primary and _has_same_key(table, names, distinct):
         return table
     if node.conname:
-        name = identifier(node.conname)
-        check_free(context.transaction.catalog, table.schema, name)
+        name = truncate_identifier(node.conname)
+        check_name_free(context.transaction.catalog, table.schema, name)
         if name in table.index_names:
             raise SqlError.of("duplicate_table", f'relation "{name}" already exists')
-        check_constraint_free(table, name)
+        check_constraint_name_free(table, name)
     else:
         taken = index_names_in(context.transaction.catalog, table)
         taken |= constraint_names_in(context.transaction.catalog, table)
-        part, label = ("", "pkey") if primary else (joined_names(names), "key")
+        part, label = ("", "pkey") if primary else (join_names(names), "key")
         name = free_name(taken, table.name, part, label)
     if primary:
         columns = tuple(replace(c, not_null=True) if c.name in names else c for c in table.columns)
         return replace(table, columns=columns, primary_key=names, primary_key_name=name)
-    made = Unique(next_oid(context), name, names, distinct)
-    return replace(table, constraints=(*table.constraints, made))
+    key = Unique(allocate_oid(context), name, names, distinct)
+    return replace(table, constraints=(*table.constraints, key))
 
 
-def _said_before(table: Table, names: tuple[str, ...], distinct: bool) -> bool:
+def _has_same_key(table: Table, names: tuple[str, ...], distinct: bool) -> bool:
     """Whether a table that is being created has the same key already: PostgreSQL creates one of them."""
     return any(key.columns == names and key.nulls_distinct == distinct for key in table.keys)
 
@@ -178,13 +183,13 @@ def check_key_columns(table: Table, names: Sequence[str], what: str) -> None:
 
 def _with_foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...]) -> Table:
     if node.conname:
-        name = identifier(node.conname)
-        check_constraint_free(table, name)
+        name = truncate_identifier(node.conname)
+        check_constraint_name_free(table, name)
     else:
         taken = constraint_names_in(context.transaction.catalog, table)
-        name = free_name(taken, table.name, joined_names(columns), "fkey")
-    made = foreign_key(context, table, node, columns, name, next_oid(context))
-    return replace(table, constraints=(*table.constraints, made))
+        name = free_name(taken, table.name, join_names(columns), "fkey")
+    foreign = build_foreign_key(context, table, node, columns, name, allocate_oid(context))
+    return replace(table, constraints=(*table.constraints, foreign))
 
 
 # ------------------------------------------------------------------------------------------------ names

@@ -11,22 +11,23 @@ from gpudb.catalog.model import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
-from gpudb.session.ddl.distribution import declared
-from gpudb.session.ddl.generated_columns import check_generations
-from gpudb.session.ddl.identity import copy_identities, own, with_sequences
+from gpudb.session.ddl.distribution import declared_distribution
+from gpudb.session.ddl.generated_columns import check_generated_columns
+from gpudb.session.ddl.identity import assign_sequences, copy_identities, expand_serials
 from gpudb.session.ddl.materialized_views import create_materialized_view
-from gpudb.session.ddl.query_columns import as_stored, check_column_type, query_columns
+from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
-from gpudb.session.ddl.table_like import like, with_indexes
+from gpudb.session.ddl.table_like import copy_elements, copy_indexes
 from gpudb.session.ddl.temporary_tables import on_commit
 from gpudb.session.execution.queries import run_query
-from gpudb.session.objects.names import check_free, identifier, target_schema
+from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
+from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
-from gpudb.sql.bind.dml.checks import stored_text
-from gpudb.sql.bind.dml.targets import declared_default
+from gpudb.sql.bind.dml.checks import deparse_check
+from gpudb.sql.bind.dml.targets import bind_declared_default
 from gpudb.sql.bind.query.select import bind_query
-from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.parse.parser import RawStatement, inner, kind, strings
 from gpudb.types import SqlType
 
@@ -46,14 +47,14 @@ def create_table(context: Context) -> Result:
         raise FeatureNotSupported("this form of CREATE TABLE is not supported")
     temporary = node.relation.relpersistence == "t" or node.relation.schemaname == "pg_temp"
     schema = target_schema(context, node.relation.schemaname, temporary=temporary, location=node.relation.location)
-    name = identifier(node.relation.relname)
+    name = truncate_identifier(node.relation.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
         return Result("CREATE TABLE")
-    check_free(context.transaction.catalog, schema, name)
-    elements, sequences = with_sequences(context, schema, name, node.table_elts, temporary=temporary)
+    check_name_free(context.transaction.catalog, schema, name)
+    elements, sequences = expand_serials(context, schema, name, node.table_elts, temporary=temporary)
     columns, constraints = _elements(context, elements)
-    check_generations(context, name, columns, elements)
+    check_generated_columns(context, name, columns, elements)
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
     table = Table(
@@ -62,13 +63,13 @@ def create_table(context: Context) -> Result:
         name,
         tuple(columns),
         context.session.user,
-        distribution=declared(context.statement, columns),
+        distribution=declared_distribution(context.statement, columns),
         temporary=temporary,
         on_commit=on_commit(node.oncommit, temporary=temporary),
     )
-    table = with_indexes(context, add_constraints(context, table, constraints, new=True), elements)
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
-    own(context, oid, sequences)
+    table = copy_indexes(context, add_constraints(context, table, constraints, new=True), elements)
+    put_relation(context, table)
+    assign_sequences(context, oid, sequences)
     copy_identities(context, oid)
     return Result("CREATE TABLE")
 
@@ -87,9 +88,9 @@ def _elements(context: Context, elements: Any) -> tuple[list[Column], list[Defin
         elif kind(each) == "constraint":
             constraints.append((node, None))
         else:
-            copied, given = like(context, node)
+            copied, copied_constraints = copy_elements(context, node)
             columns += copied
-            constraints += given
+            constraints += copied_constraints
     if len(columns) > MAX_COLUMNS:
         raise SqlError.of("too_many_columns", f"tables can have at most {MAX_COLUMNS} columns")
     return columns, constraints
@@ -101,7 +102,7 @@ def column_definition(context: Context, node: Any) -> Column:
         message = f'column name "{node.colname}" conflicts with a system column name'
         raise SqlError.of("duplicate_column", message)
     try:
-        column_type = type_name(node.type_name, context.binder())
+        column_type = resolve_type_name(node.type_name, context.binder())
         check_column_type(node.colname, column_type)
     except SqlError as error:
         raise context.binder().locate(error, node.type_name.location) from None
@@ -111,7 +112,7 @@ def column_definition(context: Context, node: Any) -> Column:
         "default",
     }:
         raise FeatureNotSupported("collations other than C are not supported")
-    column = Column(identifier(node.colname), column_type)
+    column = Column(truncate_identifier(node.colname), column_type)
     for each in node.constraints:
         constraint = inner(each)
         if constraint.contype in CONSTRAINTS:
@@ -123,11 +124,11 @@ def column_definition(context: Context, node: Any) -> Column:
                 pass
             case "DEFAULT":
                 text = default_expression(context, constraint.raw_expr)
-                column = replace(column, default=declared_default(context.binder(), text, column))
+                column = replace(column, default=bind_declared_default(context.binder(), text, column))
             case "IDENTITY":
                 column = replace(column, identity=constraint.generated_when)
             case "GENERATED":
-                column = replace(column, generated=stored_text(constraint.raw_expr))
+                column = replace(column, generated=deparse_check(constraint.raw_expr))
             case other:
                 raise FeatureNotSupported(f"{other} constraints are not supported")
     return column
@@ -147,7 +148,7 @@ def describe_table_as(context: Context) -> tuple[tuple[SqlType, ...], None]:
     binder.declare_parameters(context.parameter_oids)
     source: Any = context.statement.node
     bind_query(binder, inner(source.query), None)
-    return binder.parameter_types(), None
+    return binder.get_parameter_types(), None
 
 
 def create_table_as(context: Context) -> Result:
@@ -162,11 +163,11 @@ def create_table_as(context: Context) -> Result:
         raise FeatureNotSupported("this form of CREATE TABLE is not supported")
     temporary = into.rel.relpersistence == "t" or into.rel.schemaname == "pg_temp"
     schema = target_schema(context, into.rel.schemaname, temporary=temporary, location=into.rel.location)
-    name = identifier(into.rel.relname)
+    name = truncate_identifier(into.rel.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
         return Result("CREATE TABLE AS")
-    check_free(context.transaction.catalog, schema, name)
+    check_name_free(context.transaction.catalog, schema, name)
     source = inner(node.query)
     if source.DESCRIPTOR.name != "SelectStmt":
         raise FeatureNotSupported("CREATE TABLE AS EXECUTE is not supported")
@@ -184,13 +185,13 @@ def create_table_as(context: Context) -> Result:
         columns,
         context.session.user,
         temporary=temporary,
-        distribution=declared(context.statement, columns),
+        distribution=declared_distribution(context.statement, columns),
         on_commit=on_commit(into.on_commit, temporary=temporary),
     )
     context.transaction.set_catalog(catalog.with_relation(table))
     if into.skip_data:
         return Result("CREATE TABLE AS")
-    stream = run_query(context, as_stored(query, columns))
+    stream = run_query(context, cast_to_columns(query, columns))
     try:
         count = context.transaction.append(oid, iter(stream))
     finally:

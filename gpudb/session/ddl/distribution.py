@@ -9,14 +9,15 @@ from typing import Any
 from gpudb.catalog.model import Column, Distribution, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
-from gpudb.session.ddl.query_columns import every_row
+from gpudb.session.ddl.query_columns import rewrite_query
 from gpudb.session.execution.queries import run_query
+from gpudb.session.objects.relations import put_relation
 from gpudb.sql.parse.distribute_by import TABLESPACE
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.iceberg.buckets import check_hashable
 
 
-def declared(statement: RawStatement, columns: Sequence[Column]) -> Distribution | None:
+def declared_distribution(statement: RawStatement, columns: Sequence[Column]) -> Distribution | None:
     """The distribution that a statement's DISTRIBUTE BY declares for a table of these columns.
 
     42703 for an unknown column, 42601 for HASH without one, 0A000 for several columns or a type without a hash.
@@ -45,19 +46,19 @@ def alter_distribution(context: Context, table: Table, step: Any) -> None:
     clause = context.statement.distribution
     if clause is None or not clause.alters or step.name != TABLESPACE:
         raise FeatureNotSupported("ALTER TABLE action SetTableSpace is not supported")
-    made = replace(table, distribution=declared(context.statement, table.columns))
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
-    if not table.files or (made.hashed_by is None and table.hashed_by is None):
+    altered = replace(table, distribution=declared_distribution(context.statement, table.columns))
+    put_relation(context, altered)
+    if not table.files or (altered.hashed_by is None and table.hashed_by is None):
         return
     # A file has rows of one bucket, or of none: all files are rewritten.
-    stream = run_query(context, every_row(table, table.columns, {}))
+    stream = run_query(context, rewrite_query(table, table.columns, {}))
     try:
         context.transaction.replace(table.oid, table.files, iter(stream), check_keys=False)
     finally:
         stream.close()
 
 
-def check_stays(table: Table, column: str) -> None:
+def check_not_distributed_by(table: Table, column: str) -> None:
     """0A000 for dropping the distribution column of a table."""
     if table.hashed_by is not None and table.hashed_by.name == column:
         message = f'column "{column}", by which table "{table.name}" is distributed, cannot be dropped'

@@ -12,8 +12,14 @@ from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.alter_drop_types import drop_types, drop_with_users
 from gpudb.session.ddl.indexes import drop_index, find_index
-from gpudb.session.objects.dependents import Dependent, named, noun, settle, spelt
-from gpudb.session.objects.names import check_no_system, schema_path
+from gpudb.session.objects.dependents import (
+    Dependent,
+    describe_relation,
+    qualified_name,
+    refuse_or_report,
+    relation_kind,
+)
+from gpudb.session.objects.names import check_not_system, schema_path
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import drop_routines
@@ -37,29 +43,29 @@ def drop(context: Context) -> Result:
     what = what.replace("MATVIEW", "MATERIALIZED VIEW")
     if what not in {"TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE", "MATERIALIZED VIEW"}:
         raise FeatureNotSupported(f"DROP {what} is not supported")
-    doomed: list[Relation] = []
+    relations: list[Relation] = []
     for each in node.objects:
         if what == "SCHEMA":
             _drop_schema(context, inner(each).sval, node.missing_ok, cascade)
         elif what == "INDEX":
             drop_index(context, strings(inner(each).items), missing_ok=node.missing_ok, cascade=cascade)
         else:
-            found = _to_drop(context, strings(inner(each).items), what, node.missing_ok)
-            doomed += [] if found is None else [found]
-    for each in doomed:
+            found = _find_relation(context, strings(inner(each).items), what, node.missing_ok)
+            relations += [] if found is None else [found]
+    for each in relations:
         if isinstance(each, Table):
             check_not_scanned(context.session, each, "DROP TABLE")
-    if doomed:
-        drop_with_dependents(context, doomed, cascade)
+    if relations:
+        drop_with_dependents(context, relations, cascade)
     return Result(f"DROP {what}")
 
 
-def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bool) -> Relation | None:
+def _find_relation(context: Context, names: tuple[str, ...], what: str, missing_ok: bool) -> Relation | None:
     """The relation of a DROP; None if it does not exist and IF EXISTS is given."""
     catalog = context.transaction.catalog
     path = schema_path(context, names[-2] if len(names) > 1 else "")
     if len(names) > 1 and names[-2] not in (*catalog.schemas, "pg_temp"):
-        check_no_system(context, names[-2], names[-1])
+        check_not_system(context, names[-2], names[-1])
         if missing_ok:
             context.notice(f'schema "{names[-2]}" does not exist, skipping')
             return None
@@ -70,23 +76,23 @@ def _to_drop(context: Context, names: tuple[str, ...], what: str, missing_ok: bo
         if find_index(context, names) is not None:
             hint = "Use DROP INDEX to remove an index."
             raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {spoken}', hint=hint)
-        check_no_system(context, "".join(names[-2:-1]), names[-1])
+        check_not_system(context, "".join(names[-2:-1]), names[-1])
         if missing_ok:
             context.notice(f'{spoken} "{names[-1]}" does not exist, skipping')
             return None
         raise UndefinedTable(f'{spoken} "{names[-1]}" does not exist')
-    if noun(found).upper() != what:
-        hint = f"Use DROP {noun(found).upper()} to remove a {noun(found)}."
+    if relation_kind(found).upper() != what:
+        hint = f"Use DROP {relation_kind(found).upper()} to remove a {relation_kind(found)}."
         raise SqlError.of("wrong_object_type", f'"{names[-1]}" is not a {spoken}', hint=hint)
     if isinstance(found, Sequence) and found.identity and found.owned_by is not None:
         table = catalog.by_oid(found.owned_by[0])
-        column = f"column {found.owned_by[1]} of {named(context, table) if table is not None else ''}"
-        message = f"cannot drop sequence {spelt(context, found)} because {column} requires it"
+        column = f"column {found.owned_by[1]} of {describe_relation(context, table) if table is not None else ''}"
+        message = f"cannot drop sequence {qualified_name(context, found)} because {column} requires it"
         raise SqlError.of("dependent_objects_still_exist", message, hint=f"You can drop {column} instead.")
     return found
 
 
-def _goes_along(relation: Relation) -> bool:
+def _is_owned_sequence(relation: Relation) -> bool:
     """Whether a relation is dropped with another one: the sequence of a column is."""
     return isinstance(relation, Sequence) and relation.owned_by is not None
 
@@ -101,17 +107,19 @@ def _drop_schema(context: Context, name: str, missing_ok: bool, cascade: bool) -
             context.notice(f'schema "{name}" does not exist, skipping')
             return
         raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
-    inside = [
-        relation for relation in catalog.relations.values() if relation.schema == name and not _goes_along(relation)
+    relations = [
+        relation
+        for relation in catalog.relations.values()
+        if relation.schema == name and not _is_owned_sequence(relation)
     ]
     types = [each for each in catalog.types.values() if each.schema == name]
     routines = [each for each in catalog.routines.values() if each.schema == name]
-    told = [(each.oid, f"type {each.user}") for each in types]
-    told += [(each.oid, f"{noun(each)} {name}.{each.name}") for each in inside]
-    told += [(each.oid, f"{each.noun} {name}.{each.identity}") for each in routines]
-    found = [Dependent(each, f"schema {name}") for _, each in sorted(told)]
-    settle(context, f"schema {name}", found, cascade=cascade)
-    drop_with_dependents(context, inside, cascade)
+    members = [(each.oid, f"type {each.user}") for each in types]
+    members += [(each.oid, f"{relation_kind(each)} {name}.{each.name}") for each in relations]
+    members += [(each.oid, f"{each.noun} {name}.{each.identity}") for each in routines]
+    found = [Dependent(each, f"schema {name}") for _, each in sorted(members)]
+    refuse_or_report(context, f"schema {name}", found, cascade=cascade)
+    drop_with_dependents(context, relations, cascade)
     drop_with_users(context, types, cascade)
     for routine in routines:
         context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))

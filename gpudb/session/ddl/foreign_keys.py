@@ -10,13 +10,16 @@ from gpudb.catalog.model import Catalog, ForeignKey, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions import resolve
 from gpudb.session.context import Context
-from gpudb.session.objects.constraints import referencing
-from gpudb.session.objects.dependents import Dependent, named, settle
-from gpudb.session.objects.names import named_relation, spoken
+from gpudb.session.objects.constraints import referencing_keys
+from gpudb.session.objects.dependents import Dependent, describe_relation, refuse_or_report
+from gpudb.session.objects.names import range_text, resolve_range
+from gpudb.session.objects.relations import put_relation
 from gpudb.sql.parse.parser import strings
 
 
-def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...], name: str, oid: int) -> ForeignKey:
+def build_foreign_key(
+    context: Context, table: Table, node: Any, columns: tuple[str, ...], name: str, oid: int
+) -> ForeignKey:
     """The foreign key of a Constraint message. 42P01, 42809, 42703, 42830, 42704, 42804, 42P16."""
     known = {column.name for column in table.columns}
     for each in columns:
@@ -32,16 +35,16 @@ def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, .
             raise SqlError.of("invalid_column_reference", message)
     if node.fk_matchtype == "p":
         raise FeatureNotSupported("MATCH PARTIAL not yet implemented")
-    referenced = _referenced(context, table, node.pktable)
-    wanted = strings(node.pk_attrs) or _primary_key(referenced)
-    _check_key(referenced, wanted, columns)
-    _check_types(table, referenced, name, columns, wanted)
+    referenced = _referenced_table(context, table, node.pktable)
+    key = strings(node.pk_attrs) or _primary_key(referenced)
+    _check_key(referenced, key, columns)
+    _check_types(table, referenced, name, columns, key)
     return ForeignKey(
         oid,
         name,
         columns,
         referenced.oid,
-        wanted,
+        key,
         node.fk_del_action or "a",
         node.fk_upd_action or "a",
         node.fk_matchtype == "f",
@@ -52,11 +55,11 @@ def foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, .
     )
 
 
-def _referenced(context: Context, table: Table, node: Any) -> Table:
-    own = node.relname == table.name and node.schemaname in ("", table.schema)
-    found = table if own else named_relation(context, node)
+def _referenced_table(context: Context, table: Table, node: Any) -> Table:
+    references_itself = node.relname == table.name and node.schemaname in ("", table.schema)
+    found = table if references_itself else resolve_range(context, node)
     if found is None:
-        raise UndefinedTable(f'relation "{spoken(node)}" does not exist')
+        raise UndefinedTable(f'relation "{range_text(node)}" does not exist')
     if not isinstance(found, Table) or found.kind != "r":
         raise SqlError.of("wrong_object_type", f'referenced relation "{found.name}" is not a table')
     if found.temporary != table.temporary:
@@ -73,29 +76,31 @@ def _primary_key(table: Table) -> tuple[str, ...]:
     return table.primary_key
 
 
-def _check_key(referenced: Table, wanted: Sequence[str], columns: Sequence[str]) -> None:
+def _check_key(referenced: Table, names: Sequence[str], columns: Sequence[str]) -> None:
     known = {column.name for column in referenced.columns}
-    for each in wanted:
+    for each in names:
         if each not in known:
             message = f'column "{each}" referenced in foreign key constraint does not exist'
             raise SqlError.of("undefined_column", message)
-    if len(wanted) != len(columns):
+    if len(names) != len(columns):
         message = "number of referencing and referenced columns for foreign key disagree"
         raise SqlError.of("invalid_foreign_key", message)
-    if all(set(key.columns) != set(wanted) for key in referenced.keys):
+    if all(set(key.columns) != set(names) for key in referenced.keys):
         message = f'there is no unique constraint matching given keys for referenced table "{referenced.name}"'
         raise SqlError.of("invalid_foreign_key", message)
 
 
-def _check_types(table: Table, referenced: Table, name: str, columns: Sequence[str], wanted: Sequence[str]) -> None:
-    own = {column.name: column.type for column in table.columns}
-    other = {column.name: column.type for column in referenced.columns}
-    for one, two in zip(columns, wanted, strict=True):
+def _check_types(table: Table, referenced: Table, name: str, columns: Sequence[str], key: Sequence[str]) -> None:
+    types = {column.name: column.type for column in table.columns}
+    referenced_types = {column.name: column.type for column in referenced.columns}
+    for one, two in zip(columns, key, strict=True):
         try:
-            resolve.operator("=", other[two].plain, own[one].plain)
+            resolve.operator("=", referenced_types[two].plain, types[one].plain)
         except SqlError:
             message = f'foreign key constraint "{name}" cannot be implemented'
-            detail = f'Key columns "{one}" and "{two}" are of incompatible types: {own[one]} and {other[two]}.'
+            detail = (
+                f'Key columns "{one}" and "{two}" are of incompatible types: {types[one]} and {referenced_types[two]}.'
+            )
             raise SqlError.of("datatype_mismatch", message, detail=detail) from None
 
 
@@ -104,32 +109,36 @@ def _check_types(table: Table, referenced: Table, name: str, columns: Sequence[s
 
 def release_key(context: Context, table: Table, columns: tuple[str, ...], name: str, *, cascade: bool) -> None:
     """Checks that a key can be dropped: 2BP01 for foreign keys that depend on it; CASCADE drops them."""
-    found = keys_upon(context.transaction.catalog, table, columns, name)
+    found = dependent_keys(context.transaction.catalog, table, columns, name)
     on = f"index {name}"
-    told = [Dependent(f"constraint {foreign.name} on {named(context, owner)}", on) for owner, foreign in found]
-    settle(context, f"constraint {name} on {named(context, table)}", told, cascade=cascade)
-    without_keys(context, found)
+    dependents = [
+        Dependent(f"constraint {foreign.name} on {describe_relation(context, owner)}", on) for owner, foreign in found
+    ]
+    refuse_or_report(context, f"constraint {name} on {describe_relation(context, table)}", dependents, cascade=cascade)
+    drop_foreign_keys(context, found)
 
 
-def keys_upon(catalog: Catalog, table: Table, columns: tuple[str, ...], name: str) -> list[tuple[Table, ForeignKey]]:
+def dependent_keys(
+    catalog: Catalog, table: Table, columns: tuple[str, ...], name: str
+) -> list[tuple[Table, ForeignKey]]:
     """The foreign keys that depend on a key: none if the table has another key of the same columns."""
     if any(set(key.columns) == set(columns) and key.name != name for key in table.keys):
         return []
-    found = [each for each in referencing(catalog, table.oid) if set(each[1].referenced) == set(columns)]
+    found = [each for each in referencing_keys(catalog, table.oid) if set(each[1].referenced) == set(columns)]
     return sorted(found, key=lambda each: each[1].oid)
 
 
-def without_keys(context: Context, found: Sequence[tuple[Table, ForeignKey]]) -> None:
+def drop_foreign_keys(context: Context, found: Sequence[tuple[Table, ForeignKey]]) -> None:
     """Drops foreign keys."""
     for owner, foreign in found:
         current = context.transaction.table(owner.oid)
-        made = replace(current, constraints=tuple(c for c in current.constraints if c.oid != foreign.oid))
-        context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+        altered = replace(current, constraints=tuple(c for c in current.constraints if c.oid != foreign.oid))
+        put_relation(context, altered)
 
 
-def renamed_reference(catalog: Catalog, oid: int, old: str, new: str) -> Catalog:
+def rename_referenced_column(catalog: Catalog, oid: int, old: str, new: str) -> Catalog:
     """The catalog after a referenced column is renamed."""
-    for owner, _ in referencing(catalog, oid):
+    for owner, _ in referencing_keys(catalog, oid):
         current = catalog.by_oid(owner.oid)
         assert isinstance(current, Table)
         listed = tuple(

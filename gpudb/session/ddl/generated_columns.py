@@ -16,7 +16,7 @@ from gpudb.sql.bind.dml.generated_columns import check_generated
 from gpudb.sql.parse.parser import inner, kind, strings
 
 
-def check_generations(context: Context, table: str, columns: Sequence[Column], elements: Iterable[Any]) -> None:
+def check_generated_columns(context: Context, table: str, columns: Sequence[Column], elements: Iterable[Any]) -> None:
     """Checks the generation expressions of a table's new columns; 42P17, 42601."""
     by_name = {column.name: column for column in columns}
     for each in elements:
@@ -36,9 +36,9 @@ def check_generations(context: Context, table: str, columns: Sequence[Column], e
             check_generated(binder, constraint.raw_expr, column, columns, table)
 
 
-def columns_in(text: str) -> set[str]:
+def columns_read(text: str) -> set[str]:
     """The columns that an expression reads."""
-    return set(_references(checks.parsed(text)))
+    return set(_references(checks.parse_expression(text)))
 
 
 def _references(node: Any) -> Iterable[str]:
@@ -50,21 +50,23 @@ def _references(node: Any) -> Iterable[str]:
                 yield from _references(each)
 
 
-def users_of(table: Table, name: str) -> list[Column]:
+def columns_generated_from(table: Table, name: str) -> list[Column]:
     """The generated columns of a table that read one of its columns."""
-    return [c for c in table.columns if c.generated is not None and c.name != name and name in columns_in(c.generated)]
+    return [
+        c for c in table.columns if c.generated is not None and c.name != name and name in columns_read(c.generated)
+    ]
 
 
-def renamed(columns: Iterable[Column], old: str, new: str) -> tuple[Column, ...]:
+def rename_in_expressions(columns: Iterable[Column], old: str, new: str) -> tuple[Column, ...]:
     """Columns whose generation expressions use a column's new name."""
     return tuple(
-        c if c.generated is None else replace(c, generated=checks.renamed(c.generated, old, new)) for c in columns
+        c if c.generated is None else replace(c, generated=checks.rename_column(c.generated, old, new)) for c in columns
     )
 
 
-def check_retyped(table: Table, column: Column) -> None:
+def check_type_change(table: Table, column: Column) -> None:
     """0A000 for a new type of a column that a generated column reads."""
-    users = users_of(table, column.name)
+    users = columns_generated_from(table, column.name)
     if users:
         detail = f'Column "{column.name}" is used by generated column "{users[0].name}".'
         raise FeatureNotSupported("cannot alter type of a column used by a generated column", detail=detail)

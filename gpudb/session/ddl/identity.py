@@ -11,12 +11,13 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Column, Sequence, Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
-from gpudb.session.ddl.sequences import altered, new_sequence
+from gpudb.session.ddl.sequences import change_sequence, new_sequence
 from gpudb.session.execution.sequence_values import named_sequence
 from gpudb.session.objects.names import free_name
+from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.sequences import owned_sequences
-from gpudb.session.objects.stored_expressions import regclass
-from gpudb.sql.bind.types.type_names import type_name
+from gpudb.session.objects.stored_expressions import regclass_node
+from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.types import SqlType
 
@@ -27,29 +28,29 @@ _SERIALS = {
 _INTEGERS = {"int2", "int4", "int8"}
 
 
-def with_sequences(
+def expand_serials(
     context: Context, schema: str, table: str, elements: Iterable[Any], *, temporary: bool
 ) -> tuple[list[Any], list[tuple[Sequence, str]]]:
     """Expands SERIAL and IDENTITY in a table's elements; returns these and the new sequences with their columns.
 
-    A serial or identity column becomes a NOT NULL integer whose default draws from its sequence. `own` then assigns the
-    sequences to the table.
+    A serial or identity column becomes a NOT NULL integer whose default draws from its sequence. `assign_sequences`
+    then makes the table own the sequences.
     """
-    made: list[Any] = []
+    expanded: list[Any] = []
     sequences: list[tuple[Sequence, str]] = []
     for each in elements:
         if kind(each) == "column_def":
             copy = pg.Node()
             copy.CopyFrom(each)
-            sequence = _numbered(context, schema, table, inner(copy), temporary)
+            sequence = _expand_column(context, schema, table, inner(copy), temporary)
             if sequence is not None:
                 sequences.append((sequence, inner(copy).colname))
             each = copy
-        made.append(each)
-    return made, sequences
+        expanded.append(each)
+    return expanded, sequences
 
 
-def own(context: Context, table: int, sequences: Iterable[tuple[Sequence, str]]) -> None:
+def assign_sequences(context: Context, table: int, sequences: Iterable[tuple[Sequence, str]]) -> None:
     """Assigns sequences to the columns for which they were created."""
     catalog = context.transaction.catalog
     for sequence, column in sequences:
@@ -66,20 +67,20 @@ def copy_identities(context: Context, oid: int) -> None:
         if column.identity and not owned_sequences(context, oid, column.name):
             source = named_sequence(context, column.default.split("'")[1] if column.default else "")
             name = _free_name(context, table.schema, table.name, column.name)
-            made = new_sequence(context, table.schema, name, column.type, (), temporary=table.temporary)
-            kept = replace(
-                source, oid=made.oid, file=made.file, schema=made.schema, name=name, owner=made.owner,
+            created = new_sequence(context, table.schema, name, column.type, (), temporary=table.temporary)
+            sequence = replace(
+                source, oid=created.oid, file=created.file, schema=created.schema, name=name, owner=created.owner,
                 first=source.start, called=False, owned_by=(oid, column.name), temporary=table.temporary,
             )  # fmt: skip
-            context.transaction.set_catalog(context.transaction.catalog.with_relation(kept))
-            column = replace(column, default=default_text(kept))
+            put_relation(context, sequence)
+            column = replace(column, default=default_text(sequence))
         columns.append(column)
     if tuple(columns) != table.columns:
         made_table = replace(context.transaction.table(oid), columns=tuple(columns))
-        context.transaction.set_catalog(context.transaction.catalog.with_relation(made_table))
+        put_relation(context, made_table)
 
 
-def _numbered(context: Context, schema: str, table: str, column: Any, temporary: bool) -> Sequence | None:
+def _expand_column(context: Context, schema: str, table: str, column: Any, temporary: bool) -> Sequence | None:
     """Expands SERIAL or IDENTITY of a column; returns its sequence, or None."""
     names = strings(column.type_name.names)
     constraints = [inner(each) for each in column.constraints]
@@ -110,13 +111,13 @@ def _numbered(context: Context, schema: str, table: str, column: Any, temporary:
         del column.type_name.names[:]
         column.type_name.names.add().string.sval = serial
     else:
-        item = type_name(column.type_name, context.binder())
+        item = resolve_type_name(column.type_name, context.binder())
         check_identity_type(item)
     options = identity[0].options if identity else ()
-    sequence = _made(context, schema, table, column.colname, item, options, temporary=temporary)
+    sequence = _new_column_sequence(context, schema, table, column.colname, item, options, temporary=temporary)
     if identity:
         sequence = replace(sequence, identity=True)
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(sequence))
+    put_relation(context, sequence)
     _add_default(column, sequence)
     return sequence
 
@@ -128,13 +129,13 @@ def check_identity_type(item: SqlType) -> None:
         raise SqlError.of("invalid_parameter_value", message)
 
 
-def _made(
+def _new_column_sequence(
     context: Context, schema: str, table: str, column: str, item: SqlType, options: Iterable[Any], *, temporary: bool
 ) -> Sequence:
-    kept = [each for each in options if inner(each).defname != "sequence_name"]
+    rest = [each for each in options if inner(each).defname != "sequence_name"]
     name = next((inner(inner(e).arg).items for e in options if inner(e).defname == "sequence_name"), None)
     chosen = strings(name)[-1] if name is not None else _free_name(context, schema, table, column)
-    return new_sequence(context, schema, chosen, item, kept, temporary=temporary)
+    return new_sequence(context, schema, chosen, item, rest, temporary=temporary)
 
 
 def _free_name(context: Context, schema: str, table: str, column: str) -> str:
@@ -148,7 +149,7 @@ def _add_default(column: Any, sequence: Sequence) -> None:
     default.contype = pg.CONSTR_DEFAULT
     call = default.raw_expr.func_call
     call.funcname.add().string.sval = "nextval"
-    call.args.add().type_cast.CopyFrom(regclass(sequence.oid))
+    call.args.add().type_cast.CopyFrom(regclass_node(sequence.oid))
 
 
 def default_text(sequence: Sequence) -> str:
@@ -170,11 +171,11 @@ def add_identity(context: Context, table: Table, column: Column, constraint: Any
         raise SqlError.of("object_not_in_prerequisite_state", f"{where} is already an identity column")
     if column.default is not None:
         raise SqlError.of("object_not_in_prerequisite_state", f"{where} already has a default value")
-    sequence = _made(
+    sequence = _new_column_sequence(
         context, table.schema, table.name, column.name, column.type, constraint.options, temporary=table.temporary
     )
     sequence = replace(sequence, identity=True, owned_by=(table.oid, column.name))
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(sequence))
+    put_relation(context, sequence)
     return replace(column, identity=constraint.generated_when, default=default_text(sequence))
 
 
@@ -192,7 +193,7 @@ def set_identity(context: Context, table: Table, column: Column, options: Iterab
     if rest:
         for sequence in owned_sequences(context, table.oid, column.name):
             if sequence.identity:
-                altered(context, sequence, rest)
+                change_sequence(context, sequence, rest)
     return column
 
 

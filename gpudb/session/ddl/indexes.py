@@ -17,9 +17,16 @@ from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.constraints import check_key_columns
 from gpudb.session.ddl.foreign_keys import release_key
-from gpudb.session.objects.constraints import index_names_in, next_oid
-from gpudb.session.objects.names import check_free, free_name, identifier, joined_names, named_relation, spoken
-from gpudb.session.objects.relations import lock_table
+from gpudb.session.objects.constraints import allocate_oid, index_names_in
+from gpudb.session.objects.names import (
+    check_name_free,
+    free_name,
+    join_names,
+    range_text,
+    resolve_range,
+    truncate_identifier,
+)
+from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, present, strings
 
@@ -31,55 +38,55 @@ def create_index(context: Context) -> Result:
     """CREATE [UNIQUE] INDEX [CONCURRENTLY] [IF NOT EXISTS] [name] ON table [USING method] (column, …)."""
     node: Any = context.statement.node
     context.check_writable("CREATE INDEX")
-    relation = named_relation(context, node.relation)
+    relation = resolve_range(context, node.relation)
     if relation is None:
-        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+        raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
     if not isinstance(relation, Table):
         detail = "This operation is not supported for views."
         raise SqlError.of("wrong_object_type", f'cannot create index on relation "{relation.name}"', detail=detail)
-    catalog, name = context.transaction.catalog, identifier(node.idxname)
+    catalog, name = context.transaction.catalog, truncate_identifier(node.idxname)
     if name in index_names_in(catalog, relation):
         if node.if_not_exists:
             context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
             return Result("CREATE INDEX")
-        check_free(catalog, relation.schema, name)
-    _refuse(node)
+        check_name_free(catalog, relation.schema, name)
+    _check_options(node)
     columns = tuple(inner(each).name for each in node.index_params)
     known = {column.name for column in relation.columns}
     for each in columns:
         if each not in known:
             raise UndefinedColumn(f'column "{each}" does not exist')
-    name = name or free_name(index_names_in(catalog, relation), relation.name, joined_names(columns), "idx")
+    name = name or free_name(index_names_in(catalog, relation), relation.name, join_names(columns), "idx")
     check_not_scanned(context.session, relation, "CREATE INDEX")
     lock_table(context, relation)
     relation = context.transaction.table(relation.oid)
-    made: Constraint
+    constraint: Constraint
     if node.unique:
         check_key_columns(relation, tuple(dict.fromkeys(columns)), "unique")
-        made = Unique(next_oid(context), name, columns, not node.nulls_not_distinct, index=True)
+        constraint = Unique(allocate_oid(context), name, columns, not node.nulls_not_distinct, index=True)
     else:
         options = tuple(_option(inner(each)) for each in node.index_params)
-        made = Index(next_oid(context), name, columns, node.access_method or "btree", options)
+        constraint = Index(allocate_oid(context), name, columns, node.access_method or "btree", options)
         detail = "Tables are read by their files' ranges; nothing looks into an index."
         context.notice(f'index "{name}" is kept as a declaration', detail=detail)
-    changed = replace(relation, constraints=(*relation.constraints, made))
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(changed))
+    changed = replace(relation, constraints=(*relation.constraints, constraint))
+    put_relation(context, changed)
     return Result("CREATE INDEX")
 
 
-def _refuse(node: Any) -> None:
+def _check_options(node: Any) -> None:
     method = node.access_method or "btree"
     if method not in _METHODS:
         raise SqlError.of("undefined_object", f'access method "{method}" does not exist')
     if node.unique and method != "btree":
         raise FeatureNotSupported(f'access method "{method}" does not support unique indexes')
-    for given, what in (
+    for present_option, what in (
         (present(node.where_clause), "a partial index"),
         (len(node.index_including_params), "an index with INCLUDE columns"),
         (len(node.options), "an index with storage parameters"),
         (node.table_space, "an index in a tablespace"),
     ):
-        if given:
+        if present_option:
             raise FeatureNotSupported(f"{what} is not supported")
     for each in map(inner, node.index_params):
         if not each.name:
@@ -121,7 +128,7 @@ def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool, ca
             return
         raise SqlError.of("undefined_object", f'index "{names[-1]}" does not exist')
     table, name = found
-    index = _own(table, name)
+    index = _find_plain_index(table, name)
     if index is None:
         on = f"constraint {name} on table {table.name}"
         message = f"cannot drop index {name} because {on} requires it"
@@ -131,8 +138,8 @@ def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool, ca
     if isinstance(index, Unique):
         release_key(context, table, index.columns, name, cascade=cascade)
         table = context.transaction.table(table.oid)
-    made = replace(table, constraints=tuple(c for c in table.constraints if c.oid != index.oid))
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+    altered = replace(table, constraints=tuple(c for c in table.constraints if c.oid != index.oid))
+    put_relation(context, altered)
 
 
 def rename_index(context: Context, names: tuple[str, ...], new: str, *, missing_ok: bool) -> None:
@@ -144,12 +151,12 @@ def rename_index(context: Context, names: tuple[str, ...], new: str, *, missing_
             return
         raise UndefinedTable(f'relation "{".".join(names)}" does not exist')
     table, name = found
-    check_free(context.transaction.catalog, table.schema, new)
+    check_name_free(context.transaction.catalog, table.schema, new)
     if table.primary_key and name == table.key_name:
-        made = replace(table, primary_key_name=new)
+        altered = replace(table, primary_key_name=new)
     else:
-        made = replace(table, constraints=tuple(_renamed(each, name, new) for each in table.constraints))
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+        altered = replace(table, constraints=tuple(_rename_if_index(each, name, new) for each in table.constraints))
+    put_relation(context, altered)
 
 
 def comment_on_index(context: Context, names: tuple[str, ...], text: str | None) -> None:
@@ -158,18 +165,18 @@ def comment_on_index(context: Context, names: tuple[str, ...], text: str | None)
     if found is None:
         raise UndefinedTable(f'relation "{".".join(names)}" does not exist')
     table, name = found
-    index = _own(table, name)
+    index = _find_plain_index(table, name)
     if index is None:
         raise FeatureNotSupported("COMMENT ON the index of a constraint is not supported")
     listed = tuple(replace(each, comment=text) if each is index else each for each in table.constraints)
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(replace(table, constraints=listed)))
+    put_relation(context, replace(table, constraints=listed))
 
 
-def _renamed(each: Constraint, name: str, new: str) -> Constraint:
+def _rename_if_index(each: Constraint, name: str, new: str) -> Constraint:
     return replace(each, name=new) if each.name == name and isinstance(each, Unique | Index) else each
 
 
-def _own(table: Table, name: str) -> Constraint | None:
+def _find_plain_index(table: Table, name: str) -> Constraint | None:
     """The index of that name, unless it belongs to a constraint."""
     for each in table.constraints:
         if each.name == name and (isinstance(each, Index) or (isinstance(each, Unique) and each.index)):

@@ -8,10 +8,10 @@ from typing import Any
 from gpudb.catalog.model import Column, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
-from gpudb.session.ddl.query_columns import as_stored, check_column_type, query_columns
+from gpudb.session.ddl.query_columns import cast_to_columns, check_column_type, query_columns
 from gpudb.session.execution.queries import run_query
-from gpudb.session.objects.names import check_free, identifier, named_relation, spoken, target_schema
-from gpudb.session.objects.relations import lock_table
+from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
+from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.results import Result
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Query, Scan
@@ -30,11 +30,11 @@ def create_materialized_view(context: Context) -> Result:
     if context.statement.distribution is not None:
         raise FeatureNotSupported("DISTRIBUTE BY of a materialized view is not supported")
     schema = target_schema(context, into.rel.schemaname)
-    name = identifier(into.rel.relname)
+    name = truncate_identifier(into.rel.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
         return Result("CREATE MATERIALIZED VIEW")
-    check_free(context.transaction.catalog, schema, name)
+    check_name_free(context.transaction.catalog, schema, name)
     body = inner(node.query)
     if body.DESCRIPTOR.name != "SelectStmt":
         raise FeatureNotSupported("CREATE MATERIALIZED VIEW … AS EXECUTE is not supported")
@@ -51,11 +51,11 @@ def create_materialized_view(context: Context) -> Result:
     body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.stars)
     text = deparse(body)
     oid, catalog = context.transaction.catalog.allocate_oid()
-    made = Table(oid, schema, name, columns, context.session.user, kind="m", query=text, populated=not into.skip_data)
-    context.transaction.set_catalog(catalog.with_relation(made))
+    view = Table(oid, schema, name, columns, context.session.user, kind="m", query=text, populated=not into.skip_data)
+    context.transaction.set_catalog(catalog.with_relation(view))
     if into.skip_data:
         return Result("CREATE MATERIALIZED VIEW")
-    return Result(f"SELECT {_filled(context, context.transaction.table(oid), query)}")
+    return Result(f"SELECT {_fill(context, context.transaction.table(oid), query)}")
 
 
 def refresh(context: Context) -> Result:
@@ -68,9 +68,9 @@ def refresh(context: Context) -> Result:
     if node.concurrent and node.skip_data:
         message = "CONCURRENTLY and WITH NO DATA options cannot be used together"
         raise SqlError.of("syntax_error", message)
-    relation = named_relation(context, node.relation)
+    relation = resolve_range(context, node.relation)
     if relation is None:
-        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+        raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
     if not isinstance(relation, Table) or relation.query is None:
         raise FeatureNotSupported(f'"{relation.name}" is not a materialized view')
     if node.concurrent:
@@ -79,11 +79,11 @@ def refresh(context: Context) -> Result:
     table = context.transaction.table(relation.oid)
     if table.populated is bool(node.skip_data):
         table = replace(table, populated=not node.skip_data)
-        context.transaction.set_catalog(context.transaction.catalog.with_relation(table))
+        put_relation(context, table)
     if node.skip_data:
         context.transaction.truncate(table.oid)
     else:
-        _filled(context, context.transaction.table(table.oid), _bound(context, table))
+        _fill(context, context.transaction.table(table.oid), _bind_stored_query(context, table))
     return Result("REFRESH MATERIALIZED VIEW")
 
 
@@ -97,7 +97,7 @@ def _check_concurrent(table: Table) -> None:
         raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
 
 
-def _bound(context: Context, table: Table) -> Query:
+def _bind_stored_query(context: Context, table: Table) -> Query:
     """Binds the stored query, whose names are qualified."""
     assert table.query is not None
     binder = context.binder()
@@ -105,10 +105,10 @@ def _bound(context: Context, table: Table) -> Query:
     return bind_query(binder, parse(table.query)[0].node, None)
 
 
-def _filled(context: Context, table: Table, query: Query) -> int:
+def _fill(context: Context, table: Table, query: Query) -> int:
     """Replaces the rows by those of the query; returns their number."""
     columns: tuple[Column, ...] = table.columns
-    stream = run_query(context, as_stored(query, columns))
+    stream = run_query(context, cast_to_columns(query, columns))
     try:
         return context.transaction.replace(table.oid, table.files, iter(stream))
     finally:

@@ -31,7 +31,7 @@ def check_column_type(name: str, item: SqlType) -> None:
         raise FeatureNotSupported(f'columns of type {item} are not supported (column "{name}")')
 
 
-def as_stored(query: Query, columns: tuple[Column, ...]) -> Query:
+def cast_to_columns(query: Query, columns: tuple[Column, ...]) -> Query:
     """The query with its columns cast to the types of the table's columns."""
     rel = 1_000_000
     targets = []
@@ -42,11 +42,11 @@ def as_stored(query: Query, columns: tuple[Column, ...]) -> Query:
     return Select(outputs, tuple(targets), Derived(rel, query))
 
 
-def every_row(old: Table, columns: Sequence[Column], changed: Mapping[str, Expr], rel: int = 1) -> Select:
+def rewrite_query(old: Table, columns: Sequence[Column], changed: Mapping[str, Expr], rel: int = 1) -> Select:
     """A query of all rows of a table for new columns; `changed` computes some of them over relation `rel`."""
-    places = {column.name: index for index, column in enumerate(old.columns)}
+    indexes = {column.name: index for index, column in enumerate(old.columns)}
     targets = tuple(
-        changed[c.name] if c.name in changed else Reference(rel, places[c.name], c.type, c.name) for c in columns
+        changed[c.name] if c.name in changed else Reference(rel, indexes[c.name], c.type, c.name) for c in columns
     )
     return Select(tuple(OutputColumn(c.name, c.type) for c in columns), targets, Scan(rel, old))
 
@@ -60,10 +60,10 @@ def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Colu
         if what == "CREATE VIEW":
             message = "CREATE VIEW specifies more column names than columns"
         raise SqlError.of("syntax_error", message)
-    made: list[Column] = []
+    columns: list[Column] = []
     for index, output in enumerate(query.columns):
         name = names[index] if index < len(names) else output.name
-        if any(each.name == name for each in made):
+        if any(each.name == name for each in columns):
             raise SqlError.of("duplicate_column", f'column "{name}" specified more than once')
         item = output.type if output.type.name != "unknown" else TEXT
         base = item.element or item
@@ -71,5 +71,5 @@ def query_columns(query: Query, names: tuple[str, ...], what: str) -> tuple[Colu
             item = replace(item, digits=None, varying=False)
         if base.name == "name":
             item = TEXT
-        made.append(Column(name, item))
-    return tuple(made)
+        columns.append(Column(name, item))
+    return tuple(columns)

@@ -10,17 +10,17 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Column, Relation, Sequence, Table, View
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.context import Context
-from gpudb.session.ddl.alter_constraints import rename_constraint, with_renamed_column
+from gpudb.session.ddl.alter_constraints import constraints_after_rename, rename_constraint
 from gpudb.session.ddl.alter_drop_types import move_type, rename_type
-from gpudb.session.ddl.alter_table import spoken_kind
+from gpudb.session.ddl.alter_table import kind_name
 from gpudb.session.ddl.domains import rename_domain_constraint
-from gpudb.session.ddl.foreign_keys import renamed_reference
-from gpudb.session.ddl.generated_columns import renamed as renamed_references
-from gpudb.session.ddl.identity import own
+from gpudb.session.ddl.foreign_keys import rename_referenced_column
+from gpudb.session.ddl.generated_columns import rename_in_expressions as renamed_references
+from gpudb.session.ddl.identity import assign_sequences
 from gpudb.session.ddl.indexes import rename_index
-from gpudb.session.ddl.schemas import renamed_schema, with_moved
-from gpudb.session.ddl.view_rewrites import column_renamed
-from gpudb.session.objects.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.ddl.schemas import rename_relations, rename_schema
+from gpudb.session.ddl.view_rewrites import keep_column_name
+from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.results import Result
@@ -33,9 +33,9 @@ def rename(context: Context) -> Result:
     what = pg.ObjectType.Name(node.rename_type).removeprefix("OBJECT_")
     context.check_writable(f"ALTER {what}")
     catalog = context.transaction.catalog
-    new = identifier(node.newname)
+    new = truncate_identifier(node.newname)
     if what == "SCHEMA":
-        context.transaction.set_catalog(renamed_schema(catalog, node.subname, new))
+        context.transaction.set_catalog(rename_schema(catalog, node.subname, new))
         return Result("ALTER SCHEMA")
     if what in KINDS:
         return rename_routine(context, node, what, new)
@@ -49,15 +49,15 @@ def rename(context: Context) -> Result:
         return Result("ALTER INDEX")
     if what not in {"TABLE", "VIEW", "COLUMN", "TABCONSTRAINT", "SEQUENCE", "MATVIEW"}:
         raise FeatureNotSupported(f"ALTER {what} … RENAME is not supported")
-    relation = named_relation(context, node.relation)
+    relation = resolve_range(context, node.relation)
     kinds = (pg.OBJECT_VIEW, pg.OBJECT_MATVIEW)
     renamed = node.relation_type if what == "COLUMN" and node.relation_type in kinds else node.rename_type
-    tag = f"ALTER {spoken_kind(renamed)}" if what != "TABCONSTRAINT" and renamed != pg.OBJECT_COLUMN else "ALTER TABLE"
+    tag = f"ALTER {kind_name(renamed)}" if what != "TABCONSTRAINT" and renamed != pg.OBJECT_COLUMN else "ALTER TABLE"
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
             return Result(tag)
-        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+        raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
     if what == "TABCONSTRAINT":
         if not isinstance(relation, Table):
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
@@ -65,9 +65,9 @@ def rename(context: Context) -> Result:
         return Result(tag)
     if what != "COLUMN":
         _check_kind(relation, what)
-        check_free(catalog, relation.schema, new)
+        check_name_free(catalog, relation.schema, new)
         moved = {(relation.schema, relation.name): (relation.schema, new)}
-        context.transaction.set_catalog(with_moved(catalog, moved))
+        context.transaction.set_catalog(rename_relations(catalog, moved))
         return Result(tag)
     if all(each.name != node.subname for each in relation.columns):
         raise UndefinedColumn(f'column "{node.subname}" does not exist')
@@ -80,7 +80,7 @@ def rename(context: Context) -> Result:
         raise SqlError.of("wrong_object_type", f'cannot rename columns of relation "{relation.name}"')
     if isinstance(relation, View):
         put_relation(context, replace(relation, columns=columns))
-        _keep_views(context, relation, column)
+        _alias_in_views(context, relation, column)
         return Result(tag)
     columns = renamed_references(columns, column.name, new)
     key = tuple(new if name == column.name else name for name in relation.primary_key)
@@ -88,19 +88,21 @@ def rename(context: Context) -> Result:
     if distribution is not None:
         spread = tuple(new if name == column.name else name for name in distribution.columns)
         distribution = replace(distribution, columns=spread)
-    made = replace(relation, columns=columns, primary_key=key, distribution=distribution)
-    put_relation(context, replace(made, constraints=with_renamed_column(relation, column.name, new)))
+    altered = replace(relation, columns=columns, primary_key=key, distribution=distribution)
+    put_relation(context, replace(altered, constraints=constraints_after_rename(relation, column.name, new)))
     catalog = context.transaction.catalog
-    context.transaction.set_catalog(renamed_reference(catalog, relation.oid, column.name, new))
-    _keep_views(context, relation, column)
-    own(context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)])
+    context.transaction.set_catalog(rename_referenced_column(catalog, relation.oid, column.name, new))
+    _alias_in_views(context, relation, column)
+    assign_sequences(
+        context, relation.oid, [(each, new) for each in owned_sequences(context, relation.oid, column.name)]
+    )
     return Result(tag)
 
 
-def _keep_views(context: Context, relation: Relation, column: Column) -> None:
+def _alias_in_views(context: Context, relation: Relation, column: Column) -> None:
     """Gives views over a renamed column an alias with its old name."""
-    catalog, place = context.transaction.catalog, relation.columns.index(column)
-    context.transaction.set_catalog(column_renamed(catalog, relation, place, column.name))
+    catalog, index = context.transaction.catalog, relation.columns.index(column)
+    context.transaction.set_catalog(keep_column_name(catalog, relation, index, column.name))
 
 
 def _check_kind(relation: Relation, what: str) -> None:
@@ -123,12 +125,12 @@ def set_schema(context: Context) -> Result:
         return move_routine(context, node, what)
     if what not in {"TABLE", "VIEW", "SEQUENCE", "MATVIEW"}:
         raise FeatureNotSupported(f"ALTER {what} … SET SCHEMA is not supported")
-    relation = named_relation(context, node.relation)
+    relation = resolve_range(context, node.relation)
     if relation is None:
-        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+        raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
     _check_kind(relation, what)
     schema = target_schema(context, node.newschema)
-    check_free(context.transaction.catalog, schema, relation.name)
+    check_name_free(context.transaction.catalog, schema, relation.name)
     moved: list[Relation] = [relation]
     if isinstance(relation, Sequence) and relation.owned_by is not None:
         table = context.transaction.catalog.by_oid(relation.owned_by[0])
@@ -136,6 +138,6 @@ def set_schema(context: Context) -> Result:
         raise FeatureNotSupported("cannot move an owned sequence into another schema", detail=detail)
     if isinstance(relation, Table):
         moved += owned_sequences(context, relation.oid)
-    places = {(each.schema, each.name): (schema, each.name) for each in moved}
-    context.transaction.set_catalog(with_moved(context.transaction.catalog, places))
-    return Result(f"ALTER {spoken_kind(node.object_type)}")
+    names = {(each.schema, each.name): (schema, each.name) for each in moved}
+    context.transaction.set_catalog(rename_relations(context.transaction.catalog, names))
+    return Result(f"ALTER {kind_name(node.object_type)}")

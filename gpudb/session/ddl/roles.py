@@ -11,7 +11,7 @@ from gpudb.catalog.model import Catalog, Role
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.results import Result
-from gpudb.session.settings.catalog import setting
+from gpudb.session.settings.catalog import find_setting
 from gpudb.session.settings.constants import constant_text
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.values.scram import make_verifier, parse_verifier
@@ -19,7 +19,7 @@ from gpudb.values.scram import make_verifier, parse_verifier
 _FLAGS = {"superuser": "superuser", "canlogin": "login", "createdb": "createdb", "createrole": "createrole"}
 
 
-def _privileged(context: Context) -> None:
+def _check_privileged(context: Context) -> None:
     """42501 unless the user is a superuser or has CREATEROLE."""
     role = context.transaction.catalog.roles.get(context.session.user)
     if role is None or not (role.superuser or role.createrole):
@@ -30,7 +30,7 @@ def create_role(context: Context) -> Result:
     """CREATE ROLE | USER name [options]."""
     node: Any = context.statement.node
     context.check_writable("CREATE ROLE")
-    _privileged(context)
+    _check_privileged(context)
     catalog = context.transaction.catalog
     if node.role.startswith("pg_") or node.role in {"public", "none"}:
         raise SqlError.of("reserved_name", f'role name "{node.role}" is reserved')
@@ -48,10 +48,12 @@ def alter_role(context: Context) -> Result:
     node: Any = context.statement.node
     context.check_writable("ALTER ROLE")
     catalog = context.transaction.catalog
-    role = _role(context, catalog, node.role)
-    own = role.name == context.session.user and all(inner(each).defname == "password" for each in node.options)
-    if not own:
-        _privileged(context)
+    role = _find_role(context, catalog, node.role)
+    only_own_password = role.name == context.session.user and all(
+        inner(each).defname == "password" for each in node.options
+    )
+    if not only_own_password:
+        _check_privileged(context)
     context.transaction.set_catalog(catalog.with_role(_with_options(context, role, node.options)))
     return Result("ALTER ROLE")
 
@@ -64,19 +66,19 @@ def alter_role_set(context: Context) -> Result:
     if node.database:
         raise FeatureNotSupported("ALTER ROLE … IN DATABASE is not supported")
     catalog = context.transaction.catalog
-    role = _role(context, catalog, node.role)
+    role = _find_role(context, catalog, node.role)
     if role.name != context.session.user:
-        _privileged(context)
+        _check_privileged(context)
     values = dict(role.settings)
     change = node.setstmt
     if change.kind == pg.VAR_RESET_ALL:
         values.clear()
     elif change.kind == pg.VAR_SET_VALUE:
         text = ", ".join(constant_text(each, change.name) for each in change.args)
-        found = setting(change.name)
+        found = find_setting(change.name)
         values[found.name] = found.check(text)
     elif change.kind in (pg.VAR_RESET, pg.VAR_SET_DEFAULT):
-        values.pop(setting(change.name).name, None)
+        values.pop(find_setting(change.name).name, None)
     else:
         raise FeatureNotSupported("SET … FROM CURRENT is not supported")
     context.transaction.set_catalog(catalog.with_role(replace(role, settings=values)))
@@ -87,7 +89,7 @@ def drop_role(context: Context) -> Result:
     """DROP ROLE | USER [IF EXISTS] name, …; 2BP01 if it owns an object."""
     node: Any = context.statement.node
     context.check_writable("DROP ROLE")
-    _privileged(context)
+    _check_privileged(context)
     catalog = context.transaction.catalog
     for each in node.roles:
         name = inner(each).rolename
@@ -107,7 +109,7 @@ def drop_role(context: Context) -> Result:
     return Result("DROP ROLE")
 
 
-def _role(context: Context, catalog: Catalog, node: Any) -> Role:
+def _find_role(context: Context, catalog: Catalog, node: Any) -> Role:
     name = context.session.user if node.roletype != pg.ROLESPEC_CSTRING else node.rolename
     if name not in catalog.roles:
         raise UndefinedObject(f'role "{name}" does not exist')

@@ -11,9 +11,9 @@ from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, stored_quer
 from gpudb.catalog.type_replacement import with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
-from gpudb.session.ddl.alter_drop_types import own_type, renamed_type
+from gpudb.session.ddl.alter_drop_types import rename_definition, set_type_owner
 from gpudb.session.results import Result
-from gpudb.session.routines.alter_drop import KINDS, needed_routine, put_routine
+from gpudb.session.routines.alter_drop import KINDS, replace_routine, require_routine
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
 from gpudb.sql.parse.parser import RawStatement, deparse, inner, strings
 from gpudb.sql.rewrite import rewrite_renamed
@@ -33,7 +33,7 @@ def create_schema(context: Context) -> Result:
     if owner not in catalog.roles:
         raise UndefinedObject(f'role "{owner}" does not exist')
     if name.startswith("pg_"):
-        raise _reserved(name)
+        raise _reserved_error(name)
     if name in catalog.schemas or name in SYSTEM_SCHEMAS:
         if node.if_not_exists:
             context.notice(f'schema "{name}" already exists, skipping', sqlstate="42P06")
@@ -42,11 +42,11 @@ def create_schema(context: Context) -> Result:
     oid, catalog = catalog.allocate_oid()
     context.transaction.set_catalog(catalog.with_schema(Schema(oid, name, owner)))
     if len(node.schema_elts):
-        _make_elements(context, name, node.schema_elts)
+        _create_elements(context, name, node.schema_elts)
     return Result("CREATE SCHEMA")
 
 
-def _make_elements(context: Context, schema: str, elements: Any) -> None:
+def _create_elements(context: Context, schema: str, elements: Any) -> None:
     """Creates a schema's elements, with the schema first in the search path."""
     found = [inner(each) for each in elements]
     for each in found:
@@ -60,12 +60,12 @@ def _make_elements(context: Context, schema: str, elements: Any) -> None:
         for kind, field in _ELEMENTS.items():
             for each in found:
                 if each.DESCRIPTOR.name == kind:
-                    _make(context, schema, each, field)
+                    _create_element(context, schema, each, field)
     finally:
         settings.restore(snapshot)
 
 
-def _make(context: Context, schema: str, element: Any, field: str) -> None:
+def _create_element(context: Context, schema: str, element: Any, field: str) -> None:
     copy = type(element)()
     copy.CopyFrom(element)
     target = getattr(copy, field)
@@ -79,7 +79,7 @@ def _make(context: Context, schema: str, element: Any, field: str) -> None:
     handler(replace(context, statement=statement)).close()
 
 
-def _reserved(name: str) -> SqlError:
+def _reserved_error(name: str) -> SqlError:
     detail = 'The prefix "pg_" is reserved for system schemas.'
     return SqlError.of("reserved_name", f'unacceptable schema name "{name}"', detail=detail)
 
@@ -92,14 +92,14 @@ def change_owner(context: Context) -> Result:
     owner = node.newowner.rolename or context.session.user
     catalog = context.transaction.catalog
     if what in {"TYPE", "DOMAIN"}:
-        return own_type(context, strings(inner(node.object).items), owner, what)
+        return set_type_owner(context, strings(inner(node.object).items), owner, what)
     if what not in {"SCHEMA", *KINDS}:
         raise FeatureNotSupported(f"ALTER {what} … OWNER TO is not supported")
     if owner not in catalog.roles:
         raise UndefinedObject(f'role "{owner}" does not exist')
     if what in KINDS:
-        found = needed_routine(context, inner(node.object), what)
-        put_routine(context, found, replace(found, owner=owner))
+        found = require_routine(context, inner(node.object), what)
+        replace_routine(context, found, replace(found, owner=owner))
         return Result(f"ALTER {what}")
     name = inner(node.object).sval
     if name not in catalog.schemas:
@@ -111,41 +111,41 @@ def change_owner(context: Context) -> Result:
 # ---- renames
 
 
-def renamed_schema(catalog: Catalog, old: str, new: str) -> Catalog:
+def rename_schema(catalog: Catalog, old: str, new: str) -> Catalog:
     """The catalog after a schema is renamed, with the objects in it and references to it; 3F000, 42P06, 42939."""
     if old not in catalog.schemas:
         raise SqlError.of("invalid_schema_name", f'schema "{old}" does not exist')
     if new in catalog.schemas or new in SYSTEM_SCHEMAS:
         raise SqlError.of("duplicate_schema", f'schema "{new}" already exists')
     if new.startswith("pg_"):
-        raise _reserved(new)
+        raise _reserved_error(new)
     schema = catalog.schemas[old]
     catalog = catalog.with_schema(replace(schema, name=new))
-    places = {(old, name): (new, name) for in_schema, name in catalog.relations if in_schema == old}
-    catalog = with_moved(catalog, places, {old: new})
+    names = {(old, name): (new, name) for in_schema, name in catalog.relations if in_schema == old}
+    catalog = rename_relations(catalog, names, {old: new})
     for routine in [each for each in catalog.routines.values() if each.schema == old]:
         catalog = catalog.without_routine(routine.key).with_routine(replace(routine, schema=new))
-    for made in [each for each in catalog.types.values() if each.schema == old]:
-        catalog = with_changed_type(catalog, renamed_type(made, new, made.name))
+    for definition in [each for each in catalog.types.values() if each.schema == old]:
+        catalog = with_changed_type(catalog, rename_definition(definition, new, definition.name))
     return catalog.without_schema(old)
 
 
-def with_moved(catalog: Catalog, places: RelationNames, schemas: dict[str, str] | None = None) -> Catalog:
+def rename_relations(catalog: Catalog, names: RelationNames, schemas: dict[str, str] | None = None) -> Catalog:
     """The catalog after relations are renamed or moved, in the queries of views and the bodies of routines too."""
     relations: list[Relation] = []
     changed = schemas or {}
     for key, relation in catalog.relations.items():
         query = stored_query(relation)
         if query is not None and not isinstance(relation, Sequence):
-            text = rewrite_renamed(query, places, changed)
+            text = rewrite_renamed(query, names, changed)
             relation = relation if text == query else replace(relation, query=text)
-        schema, name = places.get(key, key)
+        schema, name = names.get(key, key)
         relations.append(relation if (schema, name) == key else replace(relation, schema=schema, name=name))
-    for old in places:
+    for old in names:
         catalog = catalog.without_relation(*old)
     for relation in relations:
         catalog = catalog.with_relation(relation)
     for routine in catalog.routines.values():
-        if routine.standard and (body := rewrite_renamed(routine.body, places, changed)) != routine.body:
+        if routine.standard and (body := rewrite_renamed(routine.body, names, changed)) != routine.body:
             catalog = catalog.with_routine(replace(routine, body=body))
     return catalog

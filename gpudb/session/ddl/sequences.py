@@ -10,9 +10,10 @@ from gpudb.catalog.model import Sequence, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
-from gpudb.session.objects.names import check_free, identifier, named_relation, spoken, target_schema
+from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
+from gpudb.session.objects.relations import put_relation
 from gpudb.session.results import Result
-from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.parse.parser import inner, present, strings
 from gpudb.types import INT8, SqlType
 
@@ -27,13 +28,13 @@ def create_sequence(context: Context) -> Result:
         raise FeatureNotSupported("unlogged sequences are not supported")
     temporary = node.sequence.relpersistence == "t"
     schema = target_schema(context, node.sequence.schemaname, temporary=temporary)
-    name = identifier(node.sequence.relname)
+    name = truncate_identifier(node.sequence.relname)
     if node.if_not_exists and context.transaction.catalog.relation(schema, name) is not None:
         context.notice(f'relation "{name}" already exists, skipping', sqlstate="42P07")
         return Result("CREATE SEQUENCE")
-    check_free(context.transaction.catalog, schema, name)
-    made = new_sequence(context, schema, name, INT8, node.options, temporary=temporary)
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+    check_name_free(context.transaction.catalog, schema, name)
+    sequence = new_sequence(context, schema, name, INT8, node.options, temporary=temporary)
+    put_relation(context, sequence)
     return Result("CREATE SEQUENCE")
 
 
@@ -45,46 +46,46 @@ def new_sequence(
     file, catalog = catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
     plain = Sequence(oid, schema, name, context.session.user, file, type=item, temporary=temporary)
-    given = _options(context, options)
-    made = _with_options(plain, given, created=True)
-    return _owned(context, made, given)
+    values = _options(context, options)
+    sequence = _with_options(plain, values, created=True)
+    return _with_owner(context, sequence, values)
 
 
 def alter_sequence(context: Context) -> Result:
     """ALTER SEQUENCE [IF EXISTS] name option …"""
     node: Any = context.statement.node
     context.check_writable("ALTER SEQUENCE")
-    relation = named_relation(context, node.sequence)
+    relation = resolve_range(context, node.sequence)
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.sequence.relname}" does not exist, skipping')
             return Result("ALTER SEQUENCE")
-        raise UndefinedTable(f'relation "{spoken(node.sequence)}" does not exist')
+        raise UndefinedTable(f'relation "{range_text(node.sequence)}" does not exist')
     if not isinstance(relation, Sequence):
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a sequence')
-    altered(context, relation, node.options)
+    change_sequence(context, relation, node.options)
     return Result("ALTER SEQUENCE")
 
 
-def altered(context: Context, sequence: Sequence, options: Iterable[Any]) -> None:
+def change_sequence(context: Context, sequence: Sequence, options: Iterable[Any]) -> None:
     """Changes a sequence by options; RESTART continues in a new file, so that a rollback restores the old one."""
-    given = _options(context, options)
-    if sequence.identity and "owned_by" in given:
+    values = _options(context, options)
+    if sequence.identity and "owned_by" in values:
         table = context.transaction.catalog.by_oid(sequence.owned_by[0]) if sequence.owned_by else None
         detail = f'Sequence "{sequence.name}" is linked to table "{table.name if table else ""}".'
         raise FeatureNotSupported("cannot change ownership of identity sequence", detail=detail)
-    state = sequence_values.state(context, sequence)
-    made = _with_options(replace(sequence, first=state.value, called=state.called), given, created=False)
-    if "restart" in given:
+    state = sequence_values.sequence_state(context, sequence)
+    changed = _with_options(replace(sequence, first=state.value, called=state.called), values, created=False)
+    if "restart" in values:
         file, catalog = context.transaction.catalog.allocate_oid()
         context.transaction.set_catalog(catalog)
-        sequence = replace(made, file=file)
+        sequence = replace(changed, file=file)
     else:
         # Other sessions may draw from the file meanwhile: its state is not changed.
-        sequence = replace(made, first=sequence.first, called=sequence.called)
+        sequence = replace(changed, first=sequence.first, called=sequence.called)
     context.session.sequences.ready.pop(sequence.file, None)
-    sequence = _owned(context, sequence, given)
-    context.transaction.set_catalog(context.transaction.catalog.with_relation(sequence))
+    sequence = _with_owner(context, sequence, values)
+    put_relation(context, sequence)
 
 
 # ---- options
@@ -110,17 +111,17 @@ def _value(context: Context, node: Any) -> Any:
         case "Integer":
             return int(argument.ival)
         case "Float":
-            return _whole(argument.fval)
+            return _parse_integer(argument.fval)
         case "Boolean":
             return bool(argument.boolval)
         case "TypeName":
-            return _sequence_type(type_name(argument, context.binder()))
+            return _sequence_type(resolve_type_name(argument, context.binder()))
         case "List":
             return strings(argument.items)
     raise FeatureNotSupported(f"sequence option {node.defname} is not supported in this form")
 
 
-def _whole(text: str) -> int:
+def _parse_integer(text: str) -> int:
     if not text.lstrip("-").isdigit():
         raise SqlError.of("invalid_text_representation", f'invalid input syntax for type bigint: "{text}"')
     if not -(1 << 63) <= int(text) < 1 << 63:
@@ -134,43 +135,43 @@ def _sequence_type(item: SqlType) -> SqlType:
     return item
 
 
-def _with_options(sequence: Sequence, given: dict[str, Any], *, created: bool) -> Sequence:
+def _with_options(sequence: Sequence, options: dict[str, Any], *, created: bool) -> Sequence:
     """The sequence with options applied, checked in PostgreSQL's order; 22023."""
-    if unknown := given.keys() - _KNOWN:
+    if unknown := options.keys() - _KNOWN:
         raise FeatureNotSupported(f"sequence option {min(unknown)} is not supported")
-    item: SqlType = given.get("as") or sequence.type
+    item: SqlType = options.get("as") or sequence.type
     widest = 1 << _BITS[sequence.type.name]
     # The old type's bounds become the new type's bounds.
-    follow_up = not created and "as" in given and sequence.maximum == widest - 1
-    follow_down = not created and "as" in given and sequence.minimum == -widest
-    increment = given.get("increment", sequence.increment)
+    follow_up = not created and "as" in options and sequence.maximum == widest - 1
+    follow_down = not created and "as" in options and sequence.minimum == -widest
+    increment = options.get("increment", sequence.increment)
     if increment == 0:
-        raise _wrong("INCREMENT must not be zero")
-    cycle = bool(given.get("cycle", sequence.cycle))
+        raise _invalid("INCREMENT must not be zero")
+    cycle = bool(options.get("cycle", sequence.cycle))
     top = 1 << _BITS[item.name]
-    maximum, minimum = given.get("maxvalue"), given.get("minvalue")
+    maximum, minimum = options.get("maxvalue"), options.get("minvalue")
     if maximum is None:
-        again = created or follow_up or "maxvalue" in given
+        again = created or follow_up or "maxvalue" in options
         maximum = ((top - 1) if increment > 0 or follow_up else -1) if again else sequence.maximum
     if minimum is None:
-        again = created or follow_down or "minvalue" in given
+        again = created or follow_down or "minvalue" in options
         minimum = (1 if increment > 0 and not follow_down else -top) if again else sequence.minimum
     for word, value in (("MAXVALUE", maximum), ("MINVALUE", minimum)):
         if not -top <= value < top:
-            raise _wrong(f"{word} ({value}) is out of range for sequence data type {item}")
+            raise _invalid(f"{word} ({value}) is out of range for sequence data type {item}")
     if minimum >= maximum:
-        raise _wrong(f"MINVALUE ({minimum}) must be less than MAXVALUE ({maximum})")
-    start = given.get("start")
+        raise _invalid(f"MINVALUE ({minimum}) must be less than MAXVALUE ({maximum})")
+    start = options.get("start")
     if start is None:
         start = (minimum if increment > 0 else maximum) if created else sequence.start
     _check_within("START", start, minimum, maximum)
     first, called = (start, False) if created else (sequence.first, sequence.called)
-    if "restart" in given:
-        first, called = given["restart"] if given["restart"] is not None else start, False
+    if "restart" in options:
+        first, called = options["restart"] if options["restart"] is not None else start, False
     _check_within("RESTART", first, minimum, maximum)
-    cache = given.get("cache", sequence.cache)
+    cache = options.get("cache", sequence.cache)
     if cache <= 0:
-        raise _wrong(f"CACHE ({cache}) must be greater than zero")
+        raise _invalid(f"CACHE ({cache}) must be greater than zero")
     return replace(
         sequence, type=item, increment=increment, cycle=cycle, maximum=maximum, minimum=minimum, start=start,
         first=first, called=called, cache=cache,
@@ -182,18 +183,18 @@ _KNOWN = {"as", "increment", "cycle", "maxvalue", "minvalue", "start", "restart"
 
 def _check_within(word: str, value: int, minimum: int, maximum: int) -> None:
     if value < minimum:
-        raise _wrong(f"{word} value ({value}) cannot be less than MINVALUE ({minimum})")
+        raise _invalid(f"{word} value ({value}) cannot be less than MINVALUE ({minimum})")
     if value > maximum:
-        raise _wrong(f"{word} value ({value}) cannot be greater than MAXVALUE ({maximum})")
+        raise _invalid(f"{word} value ({value}) cannot be greater than MAXVALUE ({maximum})")
 
 
-def _wrong(message: str) -> SqlError:
+def _invalid(message: str) -> SqlError:
     return SqlError.of("invalid_parameter_value", message)
 
 
-def _owned(context: Context, sequence: Sequence, given: dict[str, Any]) -> Sequence:
+def _with_owner(context: Context, sequence: Sequence, options: dict[str, Any]) -> Sequence:
     """OWNED BY table.column, or NONE."""
-    names = given.get("owned_by")
+    names = options.get("owned_by")
     if names is None:
         return sequence
     if len(names) == 1:

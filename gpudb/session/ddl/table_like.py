@@ -11,20 +11,20 @@ from gpudb.catalog.model import Check, Column, Index, Table, Unique
 from gpudb.errors import UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import Definition
-from gpudb.session.objects.constraints import index_names_in, next_oid
-from gpudb.session.objects.names import free_name, joined_names, named_relation, spoken
-from gpudb.sql.bind.dml.checks import parsed
+from gpudb.session.objects.constraints import allocate_oid, index_names_in
+from gpudb.session.objects.names import free_name, join_names, range_text, resolve_range
+from gpudb.sql.bind.dml.checks import parse_expression
 from gpudb.sql.parse.parser import inner, kind
 
 # PostgreSQL's CREATE_TABLE_LIKE_* bits.
 _COMMENTS, _CONSTRAINTS, _DEFAULTS, _GENERATED, _IDENTITY, _INDEXES = 1 << 0, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6
 
 
-def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
+def copy_elements(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
     """The columns and constraints of a TableLikeClause message; 42P01."""
-    relation = named_relation(context, node.relation)
+    relation = resolve_range(context, node.relation)
     if relation is None:
-        raise UndefinedTable(f'relation "{spoken(node.relation)}" does not exist')
+        raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
     columns = [
         Column(
             column.name,
@@ -39,43 +39,43 @@ def like(context: Context, node: Any) -> tuple[list[Column], list[Definition]]:
     ]
     if not isinstance(relation, Table):
         return columns, []
-    made: list[Definition] = []
+    constraints: list[Definition] = []
     if node.options & _CONSTRAINTS:
-        made += [(_check(each), None) for each in relation.constraints if isinstance(each, Check)]
+        constraints += [(_check_node(each), None) for each in relation.constraints if isinstance(each, Check)]
     if node.options & _INDEXES:
         if relation.primary_key:
-            made.append((_key(pg.CONSTR_PRIMARY, relation.primary_key), None))
+            constraints.append((_key_node(pg.CONSTR_PRIMARY, relation.primary_key), None))
         for each in relation.constraints:
             if isinstance(each, Unique) and not each.index:
-                made.append((_key(pg.CONSTR_UNIQUE, each.columns, distinct=each.nulls_distinct), None))
-    return columns, made
+                constraints.append((_key_node(pg.CONSTR_UNIQUE, each.columns, distinct=each.nulls_distinct), None))
+    return columns, constraints
 
 
-def with_indexes(context: Context, table: Table, elements: Any) -> Table:
+def copy_indexes(context: Context, table: Table, elements: Any) -> Table:
     """The table that is being created, with copies of indexes for LIKE … INCLUDING INDEXES."""
     for node in (inner(each) for each in elements if kind(each) == "table_like_clause"):
-        relation = named_relation(context, node.relation)
+        relation = resolve_range(context, node.relation)
         if isinstance(relation, Table) and node.options & _INDEXES:
             for each in relation.constraints:
                 if isinstance(each, Index) or (isinstance(each, Unique) and each.index):
                     taken = index_names_in(context.transaction.catalog, table)
-                    made = replace(
+                    index = replace(
                         each,
-                        oid=next_oid(context),
-                        name=free_name(taken, table.name, joined_names(each.columns), "idx"),
+                        oid=allocate_oid(context),
+                        name=free_name(taken, table.name, join_names(each.columns), "idx"),
                         comment=each.comment if node.options & _COMMENTS else None,
                     )
-                    table = replace(table, constraints=(*table.constraints, made))
+                    table = replace(table, constraints=(*table.constraints, index))
     return table
 
 
-def _check(check: Check) -> Any:
+def _check_node(check: Check) -> Any:
     node = pg.Constraint(contype=pg.CONSTR_CHECK, conname=check.name, is_enforced=True)
-    node.raw_expr.CopyFrom(parsed(check.expression))
+    node.raw_expr.CopyFrom(parse_expression(check.expression))
     return node
 
 
-def _key(what: Any, columns: tuple[str, ...], *, distinct: bool = True) -> Any:
+def _key_node(what: Any, columns: tuple[str, ...], *, distinct: bool = True) -> Any:
     node = pg.Constraint(contype=what, nulls_not_distinct=not distinct)
     for name in columns:
         node.keys.add().string.sval = name

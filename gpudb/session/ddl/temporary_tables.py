@@ -27,24 +27,24 @@ def run_on_commit(session: SessionState, transaction: Transaction) -> None:
     schema = session.temporary_schema
     if schema not in transaction.catalog.schemas:
         return
-    own = [each for each in transaction.catalog.tables() if each.schema == schema and each.on_commit]
-    doomed: list[Relation] = [each for each in own if each.on_commit == "drop"]
-    for table in own:
+    tables = [each for each in transaction.catalog.tables() if each.schema == schema and each.on_commit]
+    dropped: list[Relation] = [each for each in tables if each.on_commit == "drop"]
+    for table in tables:
         if isinstance(table, Table) and table.on_commit == "delete rows" and table.files:
             transaction.truncate(table.oid)
-    if doomed:
+    if dropped:
         context = Context(session, RawStatement(pg.DropStmt(), ""), transaction, Cancel())
         count = len(session.notices)
-        drop_with_dependents(context, doomed, True)
+        drop_with_dependents(context, dropped, True)
         del session.notices[count:]
 
 
 def drop_relations(context: Context) -> None:
     """DISCARD TEMP: drops the session's temporary relations."""
     schema = context.session.temporary_schema
-    inside = [r for r in context.transaction.catalog.relations.values() if r.schema == schema]
-    if inside:
-        drop_with_dependents(context, inside, True)
+    relations = [r for r in context.transaction.catalog.relations.values() if r.schema == schema]
+    if relations:
+        drop_with_dependents(context, relations, True)
 
 
 def drop_schema(session: SessionState) -> None:

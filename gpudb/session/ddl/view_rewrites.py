@@ -10,39 +10,39 @@ from gpudb.catalog.model import Catalog, Relation, Sequence, stored_query
 from gpudb.sql.parse.parser import deparse, parse, strings
 
 
-def column_renamed(catalog: Catalog, relation: Relation, place: int, old: str) -> Catalog:
-    """The catalog in which stored queries keep a column's old name; `place` counts from 0.
+def keep_column_name(catalog: Catalog, relation: Relation, index: int, old: str) -> Catalog:
+    """The catalog in which stored queries keep a column's old name; `index` counts from 0.
 
     The columns of the relation up to it get their names as aliases, as in PostgreSQL.
     """
     names = [column.name for column in relation.columns]
-    names[place] = old
+    names[index] = old
 
     def change(node: Any) -> None:
-        given = strings(node.alias.colnames) if node.HasField("alias") else ()
-        if len(given) > place:
+        aliases = strings(node.alias.colnames) if node.HasField("alias") else ()
+        if len(aliases) > index:
             return
         if not node.HasField("alias"):
             node.alias.aliasname = node.relname
-        for name in names[len(given) : place + 1]:
+        for name in names[len(aliases) : index + 1]:
             node.alias.colnames.add().string.sval = name
 
-    return _rewritten(catalog, (relation.schema, relation.name), change)
+    return _rewrite(catalog, (relation.schema, relation.name), change)
 
 
-def _rewritten(catalog: Catalog, name: tuple[str, str], change: Callable[[Any], None]) -> Catalog:
+def _rewrite(catalog: Catalog, name: tuple[str, str], change: Callable[[Any], None]) -> Catalog:
     """Applies `change` to every RangeVar of a schema and name in stored queries."""
     for relation in list(catalog.relations.values()):
         query = stored_query(relation)
         if query is None or isinstance(relation, Sequence):
             continue
         node = parse(query)[0].node
-        if _each(node, name, change):
+        if _change_ranges(node, name, change):
             catalog = catalog.with_relation(replace(relation, query=deparse(node)))
     return catalog
 
 
-def _each(node: Any, name: tuple[str, str], change: Callable[[Any], None]) -> int:
+def _change_ranges(node: Any, name: tuple[str, str], change: Callable[[Any], None]) -> int:
     if node.DESCRIPTOR.name == "RangeVar":
         if (node.schemaname, node.relname) != name:
             return 0
@@ -52,5 +52,5 @@ def _each(node: Any, name: tuple[str, str], change: Callable[[Any], None]) -> in
     for field, value in node.ListFields():
         if field.message_type is not None:
             for each in value if field.is_repeated else (value,):
-                found += _each(each, name, change)
+                found += _change_ranges(each, name, change)
     return found

@@ -11,7 +11,8 @@ from gpudb.catalog.model import Column, View
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import query_columns
-from gpudb.session.objects.names import check_free, identifier, target_schema
+from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
+from gpudb.session.objects.relations import put_relation
 from gpudb.session.results import Result
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Scan
@@ -38,21 +39,21 @@ def create_view(context: Context) -> Result:
     used = {n.table.schema for n in walk(query) if isinstance(n, Scan)}
     temporary = temporary or context.session.temporary_schema in used
     schema = target_schema(context, node.view.schemaname, temporary=temporary, location=node.view.location)
-    name = identifier(node.view.relname)
+    name = truncate_identifier(node.view.relname)
     columns = query_columns(query, strings(node.aliases), "CREATE VIEW")
     body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.stars)
     text = deparse(body)
     old = context.transaction.catalog.relation(schema, name)
     if old is not None and not node.replace:
-        check_free(context.transaction.catalog, schema, name)
+        check_name_free(context.transaction.catalog, schema, name)
     if old is not None:
         if not isinstance(old, View):
             raise SqlError.of("wrong_object_type", f'"{name}" is not a view')
         _check_replaced(old, columns)
         defaults = {each.name: each.default for each in old.columns}
         columns = tuple(replace(each, default=defaults.get(each.name)) for each in columns)
-        made = replace(old, columns=columns, query=text)
-        context.transaction.set_catalog(context.transaction.catalog.with_relation(made))
+        view = replace(old, columns=columns, query=text)
+        put_relation(context, view)
         return Result("CREATE VIEW")
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog.with_relation(View(oid, schema, name, columns, context.session.user, text)))

@@ -145,7 +145,7 @@ def _run_action(context: Context, change: ReferencedChange) -> None:
         updated = rows_with_new_keys(owner, columns, found)
     else:
         updated = rows_without_reference(context, owner, columns, found, default=action == "d")
-    made = TableChange(
+    follow_up = TableChange(
         found.num_rows, updated, positions, updated, assigned=frozenset(columns), updated_positions=positions
     )
-    apply_changes(context, [(owner, made)])
+    apply_changes(context, [(owner, follow_up)])

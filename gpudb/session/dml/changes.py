@@ -16,7 +16,7 @@ from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.execution.queries import fetch_query, run_query
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result, result_columns
-from gpudb.sql.bind.dml.view_targets import base_table
+from gpudb.sql.bind.dml.view_targets import find_base_table
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Part, Query, Scan, Statement, Update, WithChanges
 from gpudb.sql.parse.parser import inner
 from gpudb.sql.traverse import walk
@@ -130,7 +130,7 @@ def _lock_targets(context: Context) -> None:
             node.relation.relname,
             (node.relation.schemaname,) if node.relation.schemaname else session.search_path(),
         )
-        relation = base_table(context.transaction.catalog, relation)
+        relation = find_base_table(context.transaction.catalog, relation)
         if relation is None:
             continue
         if not relation.temporary:

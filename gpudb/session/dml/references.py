@@ -10,13 +10,13 @@ from gpudb.catalog.model import ForeignKey, Table
 from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import TableChange
 from gpudb.session.execution.queries import fetch_query
-from gpudb.session.objects.constraints import referencing
+from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.state.deferral import ReferencedChange
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.targets import ROW_ID, default_of
+from gpudb.sql.bind.dml.targets import ROW_ID, bind_column_default
 from gpudb.sql.bind.expressions.operators import apply_operator, conjunction
 from gpudb.sql.bind.query.sources import table_columns
-from gpudb.sql.bind.types.coercion import coerce, exactly
+from gpudb.sql.bind.types.coercion import coerce, coerce_exactly
 from gpudb.sql.bound import (
     BoolOp,
     Column,
@@ -44,7 +44,7 @@ def find_key_changes(context: Context, changes: Sequence[tuple[Table, TableChang
     for table, change in changes:
         if change.removed is None or not change.removed.num_rows:
             continue
-        for owner, foreign in referencing(context.transaction.catalog, table.oid):
+        for owner, foreign in referencing_keys(context.transaction.catalog, table.oid):
             deleted = change.deleted if change.deleted is not None and change.deleted.num_rows else None
             if deleted is not None:
                 found.append(_removed_keys(context, table, owner, foreign, deleted, deleted=True))
@@ -62,7 +62,7 @@ def _removed_keys(
     """The distinct keys of the rows at `positions`."""
     binder = context.binder()
     table = context.transaction.table(table.oid)
-    scan, frame = binder.rel(), binder.rel()
+    scan, frame = binder.new_rel(), binder.new_rel()
     columns = _columns(table, scan, foreign.referenced)
     not_null = conjunction([Test(column, "NULL", True) for column in columns])
     on = _same_position(binder, scan, len(table.columns), frame)
@@ -85,7 +85,7 @@ def _updated_keys(
     rows = change.updated_positions
     for column, values in zip(columns, new_keys.columns, strict=True):
         rows = rows.append_column(column.name, values)
-    scan, frame = binder.rel(), binder.rel()
+    scan, frame = binder.new_rel(), binder.new_rel()
     on = _same_position(binder, scan, len(table.columns), frame)
     old = _columns(table, scan, foreign.referenced)
     new = tuple(Column(frame, 2 + index, column.type) for index, column in enumerate(columns))
@@ -128,7 +128,7 @@ def _indexes(table: Table, names: Sequence[str]) -> list[int]:
 def find_missing_keys(context: Context, referenced: Table, change: ReferencedChange) -> pa.Table:
     """The keys of a change that no row of the referenced table has now."""
     binder = context.binder()
-    outer, inner = binder.rel(), binder.rel()
+    outer, inner = binder.new_rel(), binder.new_rel()
     columns = _key_columns(referenced, change.foreign)
     keys = tuple(Column(outer, index, column.type) for index, column in enumerate(columns))
     same = _equal(binder, _columns(referenced, inner, change.foreign.referenced), keys)
@@ -145,7 +145,7 @@ def find_referencing_rows(
     If `updated`, the new keys instead, which follow the old ones in `keys`.
     """
     binder = context.binder()
-    scan, frame = binder.rel(), binder.rel()
+    scan, frame = binder.new_rel(), binder.new_rel()
     columns = _key_columns(referenced, foreign)
     selected: tuple[Expr, ...] = tuple(Column(frame, index, column.type) for index, column in enumerate(columns))
     on = _equal(binder, _columns(owner, scan, foreign.columns), selected)
@@ -159,7 +159,7 @@ def find_referencing_rows(
         # A key is converted by assignment to the type of the column that references it.
         types = {column.name: column.type for column in owner.columns}
         selected = tuple(
-            exactly(binder, expr, types[name]) for expr, name in zip(selected, foreign.columns, strict=True)
+            coerce_exactly(binder, expr, types[name]) for expr, name in zip(selected, foreign.columns, strict=True)
         )
         columns = tuple(OutputColumn(each.name, expr.type) for each, expr in zip(columns, selected, strict=True))
     source = Join("INNER", Scan(scan, owner, row_ids=True), FrameScan(frame, _KEYS, frame_columns), on)
@@ -181,14 +181,14 @@ def rows_without_reference(
 ) -> list[pa.RecordBatch]:
     """Referencing rows with NULL, or the defaults, in these columns."""
     binder = context.binder()
-    rel = binder.rel()
+    rel = binder.new_rel()
     columns = table_columns(owner)
     targets: list[Expr] = []
     for index, column in enumerate(owner.columns):
         if column.name not in names:
             targets.append(Column(rel, index, column.type))
         else:
-            targets.append(default_of(binder, column) if default else Constant(None, column.type))
+            targets.append(bind_column_default(binder, column) if default else Constant(None, column.type))
     query = Select(columns, tuple(targets), FrameScan(rel, _KEYS, columns))
     rows = _rename(found.select(range(2, 2 + len(columns))), columns)
     return fetch_query(context, query, {_KEYS: rows}).to_batches()  # type: ignore[no-any-return]

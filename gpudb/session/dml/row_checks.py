@@ -12,7 +12,7 @@ from gpudb.catalog.model import Table
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.execution.requests import fetch_from_engine
-from gpudb.sql.bind.dml.checks import violations
+from gpudb.sql.bind.dml.checks import build_violation_query
 from gpudb.sql.bound import NEW_ROWS, ROW_NUMBER, Select
 from gpudb.storage.row_errors import check_violation, null_violation
 
@@ -25,7 +25,7 @@ def check_batches(
     With `nulls`, 23502 for any NULL in a NOT NULL column: for rows that may not be written, since storage checks those
     that are.
     """
-    query = violations(context.binder(), table) if table.checks else None
+    query = build_violation_query(context.binder(), table) if table.checks else None
     used = {name for check in table.checks for name in check.columns}
     indexes = [index for index, column in enumerate(table.columns) if column.name in used]
     for batch in batches:
@@ -40,7 +40,7 @@ def check_stored_rows(context: Context, table: Table) -> None:
     """23514 if a stored row of the table violates one of its checks."""
     if not table.files or not table.checks:
         return
-    first = fetch_from_engine(context, violations(context.binder(), table, stored=True))
+    first = fetch_from_engine(context, build_violation_query(context.binder(), table, stored=True))
     if first.num_rows:
         name = table.checks[first.column(1)[0].as_py()].name
         raise SqlError.of(

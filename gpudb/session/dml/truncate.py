@@ -10,7 +10,7 @@ from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
-from gpudb.session.objects.constraints import referencing
+from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.objects.relations import lock_table
 from gpudb.session.objects.sequences import owned_sequences, restart_sequence
 from gpudb.session.results import Result
@@ -23,14 +23,14 @@ def truncate(context: Context) -> Result:
     node: Any = context.statement.node
     context.check_writable("TRUNCATE TABLE")
     binder = context.binder()
-    doomed: list[Table] = []
+    tables: list[Table] = []
     for each in node.relations:
         relation = find_relation(binder, inner(each).schemaname, inner(each).relname)
         if not isinstance(relation, Table) or relation.query is not None:
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a table')
-        doomed += [] if relation.oid in {table.oid for table in doomed} else [relation]
-    _with_referencing(context, doomed, cascade=node.behavior == pg.DROP_CASCADE)
-    for table in doomed:
+        tables += [] if relation.oid in {table.oid for table in tables} else [relation]
+    _add_referencing(context, tables, cascade=node.behavior == pg.DROP_CASCADE)
+    for table in tables:
         check_not_scanned(context.session, table, "TRUNCATE")
         lock_table(context, table)
         context.transaction.truncate(table.oid)
@@ -40,11 +40,11 @@ def truncate(context: Context) -> Result:
     return Result("TRUNCATE TABLE")
 
 
-def _with_referencing(context: Context, doomed: list[Table], *, cascade: bool) -> None:
+def _add_referencing(context: Context, tables: list[Table], *, cascade: bool) -> None:
     """Adds the tables that reference those to truncate; 0A000 without CASCADE for one that is not listed."""
-    for table in doomed:  # the loop extends the list
-        for owner, _ in referencing(context.transaction.catalog, table.oid):
-            if owner.oid in {each.oid for each in doomed}:
+    for table in tables:  # the loop extends the list
+        for owner, _ in referencing_keys(context.transaction.catalog, table.oid):
+            if owner.oid in {each.oid for each in tables}:
                 continue
             if not cascade:
                 raise FeatureNotSupported(
@@ -53,4 +53,4 @@ def _with_referencing(context: Context, doomed: list[Table], *, cascade: bool) -
                     hint=f'Truncate table "{owner.name}" at the same time, or use TRUNCATE ... CASCADE.',
                 )
             context.notice(f'truncate cascades to table "{owner.name}"')
-            doomed.append(owner)
+            tables.append(owner)

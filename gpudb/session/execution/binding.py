@@ -16,7 +16,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import DataChange, Parameter, Query, Statement
 from gpudb.sql.parse.parser import RawStatement, changes_data, parse
 from gpudb.sql.rewrite import rewrite_bound, rewrite_statement
-from gpudb.sql.traverse import over_queries, queries, walk
+from gpudb.sql.traverse import iter_queries, map_queries, walk
 
 
 def parse_statements(text: str) -> list[RawStatement]:
@@ -32,20 +32,20 @@ def bind_statement(binder: Binder, statement: RawStatement) -> Statement:
     """Binds SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE."""
     if statement.kind not in BINDABLE:
         raise FeatureNotSupported(f"{statement.kind} is not supported here")
-    made: Statement
+    bound: Statement
     if changes_data(statement.node):
-        made = bind_with_changes(binder, statement.node, _bind)
+        bound = bind_with_changes(binder, statement.node, _bind)
     else:
-        made = _bind(binder, statement.node, None)
+        bound = _bind(binder, statement.node, None)
     if binder.parameters:
-        _check_parameters(binder, made)
-    made = over_queries(made, rewrite_bound)
-    return made
+        _check_parameters(binder, bound)
+    bound = map_queries(bound, rewrite_bound)
+    return bound
 
 
-def _check_parameters(binder: Binder, made: Statement) -> None:
+def _check_parameters(binder: Binder, bound: Statement) -> None:
     """42P18 for a parameter whose type cannot be inferred; 42P08 if it is known only in another place."""
-    for query in queries(made):
+    for query in iter_queries(bound):
         for node in walk(query):
             if isinstance(node, Parameter) and node.type.name == "unknown":
                 known = binder.parameters[node.number].name != "unknown"

@@ -10,7 +10,7 @@ from gpudb.session.context import Context
 from gpudb.session.execution.queries import fetch_query
 from gpudb.sql.bound import Expr, OutputColumn, Select, Statement
 from gpudb.sql.constant_checks import check_constants
-from gpudb.sql.traverse import queries
+from gpudb.sql.traverse import iter_queries
 
 
 def check_statement_constants(context: Context, statement: Statement) -> None:
@@ -20,7 +20,7 @@ def check_statement_constants(context: Context, statement: Statement) -> None:
         columns = tuple(OutputColumn(f"c{number}", expr.type) for number, expr in enumerate(exprs, 1))
         return [_condition_value(column[0]) for column in fetch_query(context, Select(columns, tuple(exprs))).columns]
 
-    for query in queries(statement):
+    for query in iter_queries(statement):
         check_constants(query, evaluate)
 
 

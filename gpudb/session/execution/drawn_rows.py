@@ -37,7 +37,7 @@ from gpudb.sql.bound import (
     SetReturning,
     Window,
 )
-from gpudb.sql.traverse import mapped
+from gpudb.sql.traverse import replace_nodes
 from gpudb.types import INT8, SqlType
 
 _NEXTVAL = 1574
@@ -60,20 +60,20 @@ class DrawnRows:
         self._rel = rel
         self._inner: list[Expr] = []
         self._calls: list[tuple[Call, tuple[Expr, ...]]] = []
-        targets = [mapped(target, self._split) for target in query.targets]
+        targets = [replace_nodes(target, self._split) for target in query.targets]
         width = len(self._inner)
         # The columns of the calls follow those of the engine.
-        self._targets = tuple(mapped(target, lambda node: self._place_call(node, width)) for target in targets)
+        self._targets = tuple(replace_nodes(target, lambda node: self._place_call(node, width)) for target in targets)
         self._calls = [(call, tuple(self._place_call(arg, width) or arg for arg in args)) for call, args in self._calls]
         inner = self._inner or [Constant(1, INT8)]
         types = [expr.type for expr in inner]
         outputs = tuple(OutputColumn(f"k{n}", type_) for n, type_ in enumerate(types, 1))
         self._engine_columns = len(inner) if self._inner else 0
-        made = replace(query, columns=outputs, targets=tuple(inner))
+        engine_query = replace(query, columns=outputs, targets=tuple(inner))
         types = [*types[: self._engine_columns], *(call.type for call, _ in self._calls)]
         self._columns = tuple(OutputColumn(f"k{n}", type_) for n, type_ in enumerate(types, 1))
         self._outputs = query.columns
-        self._stream = run_on_engine(context, made, frames, snapshot)
+        self._stream = run_on_engine(context, engine_query, frames, snapshot)
         self.schema = pa.schema([pa.field(f"c{n}", c.type.arrow) for n, c in enumerate(query.columns, 1)])
 
     def _split(self, node: Any) -> Any:
@@ -83,7 +83,7 @@ class DrawnRows:
         check_always_evaluated(node)
         if is_session_call(node):
             args = tuple(
-                mapped(engine_argument(arg), self._split) if constant_argument(arg) is None else arg
+                replace_nodes(engine_argument(arg), self._split) if constant_argument(arg) is None else arg
                 for arg in node.args
             )
             self._calls.append((node, args))
@@ -93,7 +93,7 @@ class DrawnRows:
             return Column(self._rel, len(self._inner) - 1, node.type)
         if isinstance(node, Let) and not has_session_calls(node.body):
             # The body reads what the Let binds, so the engine computes both.
-            return replace(node, values=tuple(mapped(value, self._split) for value in node.values))
+            return replace(node, values=tuple(replace_nodes(value, self._split) for value in node.values))
         if isinstance(node, Aggregate | Window | SetReturning) or not isinstance(node, Expr.__args__):
             raise FeatureNotSupported("a sequence function is not supported here")
         return None

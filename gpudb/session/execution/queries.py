@@ -47,7 +47,7 @@ from gpudb.sql.bound import (
     Values,
     Window,
 )
-from gpudb.sql.traverse import mapped, outer_columns, walk
+from gpudb.sql.traverse import outer_columns, replace_nodes, walk
 from gpudb.types import INT8
 
 _FIRST_REL = 2_000_000
@@ -114,11 +114,11 @@ class _QueryRun:
             return None
 
         if query.ctes and any(has_session_calls(cte.query) for cte in query.ctes):
-            made: list[Cte] = []
+            changed_ctes: list[Cte] = []
             for cte in query.ctes:
-                made.append(mapped(cte, change))
-                seen = (*seen, made[-1])
-            query = replace(query, ctes=tuple(made))
+                changed_ctes.append(replace_nodes(cte, change))
+                seen = (*seen, changed_ctes[-1])
+            query = replace(query, ctes=tuple(changed_ctes))
             seen = ctes
         if isinstance(query, SetOperation) and has_session_calls(query):
             # The left side draws its values first.
@@ -126,7 +126,7 @@ class _QueryRun:
             left = self._materialize(query.left, visible) if has_session_calls(query.left) else query.left
             right = self._materialize(query.right, visible) if has_session_calls(query.right) else query.right
             query = replace(query, left=left, right=right)
-        return mapped(query, change)  # type: ignore[no-any-return]
+        return replace_nodes(query, change)  # type: ignore[no-any-return]
 
     def _materialize(self, query: Query, ctes: tuple[Cte, ...]) -> Query:
         if outer_columns(query):
@@ -184,15 +184,15 @@ class _QueryRun:
             if not is_session_call(node):
                 return None
             if node.function.oid >= FIRST_USER_OID:
-                literals = [self._literal(mapped(arg, change)) for arg in node.args]
+                literals = [self._literal(replace_nodes(arg, change)) for arg in node.args]
                 found = call_function(self._context, node.function, literals).column(0).combine_chunks()
                 return literal(self._context, node.type, found)
             if blocks:
                 return Constant(next(blocks[constant_argument(node.args[0])]), INT8)
-            args = tuple(self._evaluate_argument(mapped(arg, change)) for arg in node.args)
+            args = tuple(self._evaluate_argument(replace_nodes(arg, change)) for arg in node.args)
             return Constant(call_sequence_function(self._context, node.function.name, args), INT8)
 
-        return [tuple(mapped(expr, change) for expr in row) for row in rows]
+        return [tuple(replace_nodes(expr, change) for expr in row) for row in rows]
 
     def _evaluate_argument(self, arg: Expr) -> object:
         """Evaluates an argument of a sequence function that reads no column: a regclass to an OID or a name."""

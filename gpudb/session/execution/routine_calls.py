@@ -15,7 +15,7 @@ from gpudb.session.execution.binding import parse_statements
 from gpudb.session.execution.requests import fetch_from_engine
 from gpudb.session.results import CopyIn, CopyOut, ResultColumn
 from gpudb.sql.bind.base import Arguments
-from gpudb.sql.bind.types.coercion import coerce, exactly
+from gpudb.sql.bind.types.coercion import coerce, coerce_exactly
 from gpudb.sql.bound import Cast, Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.bound import Column as Reference
 from gpudb.types import UNKNOWN, SqlType
@@ -98,10 +98,10 @@ def literal(context: Context, item: SqlType, value: pa.Array) -> Expr:
     (text,) = text_column(item, value, context.session.settings["timezone"]).to_pylist()
     if text is None:
         return Constant(None, item)
-    made = coerce(context.binder(), Constant(text, UNKNOWN), item)
-    if isinstance(made, Constant) and item.name == "numeric" and item.carried:
-        return Constant(made.value, item)
-    return made if made.type == item else Cast(made, item)
+    expr = coerce(context.binder(), Constant(text, UNKNOWN), item)
+    if isinstance(expr, Constant) and item.name == "numeric" and item.carried:
+        return Constant(expr.value, item)
+    return expr if expr.type == item else Cast(expr, item)
 
 
 def convert_rows(
@@ -126,10 +126,10 @@ def convert_rows(
     binder = context.binder()
     inputs = tuple(OutputColumn(name, column.type) for name, column in zip(names, columns, strict=True))
     targets = tuple(
-        exactly(binder, Reference(1, index, column.type), item)
+        coerce_exactly(binder, Reference(1, index, column.type), item)
         for index, (column, item) in enumerate(zip(columns, types, strict=True))
     )
     outputs = tuple(OutputColumn(name, target.type) for name, target in zip(names, targets, strict=True))
     query = Select(outputs, targets, FrameScan(1, _FRAME, inputs))
-    made: pa.Table = fetch_from_engine(context, query, {_FRAME: frame})
-    return made.rename_columns(names)
+    rows: pa.Table = fetch_from_engine(context, query, {_FRAME: frame})
+    return rows.rename_columns(names)

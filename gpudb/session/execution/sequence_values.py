@@ -19,17 +19,17 @@ def named_sequence(context: Context, reference: object) -> Sequence:
         if relation is None:
             raise UndefinedTable(f"could not open relation with OID {reference}")
     else:
-        parts = name_parts(str(reference))
+        parts = split_name(str(reference))
         path = (parts[-2],) if len(parts) > 1 else context.session.search_path()
         relation = catalog.find(parts[-1], path)
         if relation is None:
             raise UndefinedTable(f'relation "{".".join(parts)}" does not exist')
     if not isinstance(relation, Sequence):
         raise SqlError.of("wrong_object_type", f'"{relation.name}" is not a sequence')
-    return _newest(context, relation)
+    return _current_definition(context, relation)
 
 
-def name_parts(text: str) -> list[str]:
+def split_name(text: str) -> list[str]:
     """The parts of a qualified name as text, unquoted ones folded to lower case; 42602."""
     found = re.findall(r'"(?:[^"]|"")*"|[^."]+', text.strip())
     if not found:
@@ -37,7 +37,7 @@ def name_parts(text: str) -> list[str]:
     return [each[1:-1].replace('""', '"') if each[0] == '"' else each.strip().lower() for each in found]
 
 
-def _newest(context: Context, sequence: Sequence) -> Sequence:
+def _current_definition(context: Context, sequence: Sequence) -> Sequence:
     """The committed definition of a sequence, unless this transaction changed it: sequences ignore snapshots."""
     transaction = context.transaction
     if transaction.base.by_oid(sequence.oid) is sequence:
@@ -47,9 +47,9 @@ def _newest(context: Context, sequence: Sequence) -> Sequence:
     return sequence
 
 
-def state(context: Context, sequence: Sequence) -> State:
+def sequence_state(context: Context, sequence: Sequence) -> State:
     """The state of a sequence."""
-    return context.session.database.store.sequences.state(_newest(context, sequence))
+    return context.session.database.store.sequences.state(_current_definition(context, sequence))
 
 
 def draw(context: Context, sequence: Sequence, count: int) -> list[range]:

@@ -10,7 +10,7 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
 from gpudb.sql.bound import BoolOp, Call, Case, Cast, Choice, Constant, Expr, FunctionScan, Query
-from gpudb.sql.traverse import mapped, walk
+from gpudb.sql.traverse import replace_nodes, walk
 from gpudb.types import OID
 
 _SEQUENCE_FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"})
@@ -38,8 +38,8 @@ def check_always_evaluated(node: Any) -> None:
 
 def without_session_calls(query: Query) -> Query:
     """The query with zeros in the place of session calls: EXPLAIN plans it and draws no values."""
-    made: Query = mapped(query, lambda node: Constant(0, node.type) if is_session_call(node) else None)
-    return made
+    zeroed: Query = replace_nodes(query, lambda node: Constant(0, node.type) if is_session_call(node) else None)
+    return zeroed
 
 
 def call_sequence_function(context: Context, name: str, args: Sequence[object]) -> int | None:

@@ -14,7 +14,7 @@ from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.session.context import Context, SessionState
 from gpudb.session.execution import cluster_tables, sequence_values
-from gpudb.session.settings.catalog import SETTINGS, milliseconds
+from gpudb.session.settings.catalog import SETTINGS, parse_milliseconds
 from gpudb.session.settings.planner import base_units
 from gpudb.types import SqlType
 from gpudb.values.inet import network_key
@@ -43,7 +43,7 @@ def tables(context: Context) -> Mapping[str, Callable[[], RowSequence[Row]]]:
 
 
 def _sequence_state(context: Context, sequence: Sequence) -> Row:
-    state = sequence_values.state(context, sequence)
+    state = sequence_values.sequence_state(context, sequence)
     return {"oid": sequence.oid, "last_value": state.value, "log_cnt": state.reserved, "is_called": state.called}
 
 
@@ -68,7 +68,7 @@ def _settings(session: SessionState) -> list[Row]:
         row.update(known or {})
         shown, default = value, setting.default
         if row.get("unit") == "ms":
-            shown, default = str(milliseconds(value)), str(milliseconds(default))
+            shown, default = str(parse_milliseconds(value)), str(parse_milliseconds(default))
         elif row.get("unit") in {"kB", "8kB"}:
             shown, default = (base_units(each, str(row["unit"])) for each in (value, default))
         row.update(setting=shown, boot_val=default, reset_val=default)
@@ -92,7 +92,7 @@ def _finish(row: dict[str, object]) -> Row:
 def _activity(session: SessionState, context: Context) -> Row:
     catalog = context.transaction.catalog
     role = catalog.roles.get(session.user)
-    own = session is context.session
+    is_own = session is context.session
     state = (
         "active"
         if session.active
@@ -100,7 +100,7 @@ def _activity(session: SessionState, context: Context) -> Row:
     )
     started = session.query_started
     waits: tuple[str | None, str | None] = None, None
-    if not own:
+    if not is_own:
         # PostgreSQL reports the wait events of an extension under type Extension, too.
         waits = ("Client", "ClientRead") if state != "active" else waits
         waits = ("Extension", session.waits_for) if session.waits_for else waits
@@ -117,7 +117,7 @@ def _activity(session: SessionState, context: Context) -> Row:
         "pid": session.process_id,
         "usesysid": role.oid if role is not None else None,
         "application_name": session.settings["application_name"],
-        "state": "active" if own else state,
+        "state": "active" if is_own else state,
         "query": session.query,
         "backend_type": "client backend",
         "backend_start": session.started,
@@ -141,7 +141,7 @@ def _cursors(session: SessionState) -> list[Row]:
             "statement": cursor.statement,
             "is_holdable": cursor.hold,
             "is_binary": False,
-            "is_scrollable": cursor.rows.goes_back,
+            "is_scrollable": cursor.rows.is_scrollable,
             "creation_time": cursor.declared,
         }
         for name, cursor in session.cursors.items()

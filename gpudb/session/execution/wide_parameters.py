@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from gpudb.functions.resolve import unify
-from gpudb.sql.bind.types.literals import decimal
+from gpudb.sql.bind.types.literals import build_numeric
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType
 
 
@@ -16,7 +16,7 @@ def wide_parameters(values: Sequence[object]) -> Mapping[int, SqlType]:
     found = {}
     wide = False
     for number, value in enumerate(values, 1):
-        if isinstance(value, Decimal | list) and (types := [decimal(each).type for each in _numerics(value)]):
+        if isinstance(value, Decimal | list) and (types := [build_numeric(each).type for each in _numerics(value)]):
             wide = wide or any(map(_is_wide, types))
             found[number] = unify(types) if isinstance(value, Decimal) else replace(unify(types), name="_numeric")
     return found if wide else {}

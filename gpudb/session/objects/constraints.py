@@ -14,7 +14,7 @@ def constraint_names(table: Table) -> set[str]:
     return key | ({c.name for c in table.constraints} - indexes)
 
 
-def check_constraint_free(table: Table, name: str) -> None:
+def check_constraint_name_free(table: Table, name: str) -> None:
     """42710 if the table has a constraint of that name."""
     if name in constraint_names(table):
         message = f'constraint "{name}" for relation "{table.name}" already exists'
@@ -37,13 +37,13 @@ def index_names_in(catalog: Catalog, table: Table) -> set[str]:
     return taken
 
 
-def next_oid(context: Context) -> int:
+def allocate_oid(context: Context) -> int:
     """Allocates an OID in the transaction's catalog."""
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
     return oid
 
 
-def referencing(catalog: Catalog, oid: int) -> list[tuple[Table, ForeignKey]]:
+def referencing_keys(catalog: Catalog, oid: int) -> list[tuple[Table, ForeignKey]]:
     """The foreign keys that reference a table, each with its owner."""
     return [(table, foreign) for table in catalog.tables() for foreign in table.foreign_keys if foreign.table == oid]

@@ -27,13 +27,13 @@ class Dependent:
     on: str
 
 
-def settle(context: Context, what: str, found: Sequence[Dependent], *, cascade: bool) -> None:
+def refuse_or_report(context: Context, what: str, found: Sequence[Dependent], *, cascade: bool) -> None:
     """2BP01 with every dependent in its detail; with CASCADE, a notice that lists them."""
     if not found:
         return
     if not cascade:
         message = f"cannot drop {what} because other objects depend on it"
-        if what == DESIRED:
+        if what == SEVERAL_OBJECTS:
             message = f"cannot drop {what} because other objects depend on them"
         detail = "\n".join(f"{each.depends} depends on {each.on}" for each in found)
         hint = "Use DROP ... CASCADE to drop the dependent objects too."
@@ -45,25 +45,25 @@ def settle(context: Context, what: str, found: Sequence[Dependent], *, cascade: 
     context.notice(f"drop cascades to {len(found)} other objects", detail=detail)
 
 
-DESIRED = "desired object(s)"
+SEVERAL_OBJECTS = "desired object(s)"
 """How messages name several objects of one DROP."""
 
 
-def noun(relation: Relation) -> str:
+def relation_kind(relation: Relation) -> str:
     """The kind of a relation."""
     return _NOUNS[relation.kind]
 
 
-def spelt(context: Context, relation: Relation) -> str:
+def qualified_name(context: Context, relation: Relation) -> str:
     """A relation's name in messages, with its schema if the search path does not resolve it."""
     found = context.transaction.catalog.find(relation.name, schema_path(context, ""))
     name = quoted_name(relation.name)
     return name if found is not None and found.oid == relation.oid else f"{quoted_name(relation.schema)}.{name}"
 
 
-def named(context: Context, relation: Relation) -> str:
+def describe_relation(context: Context, relation: Relation) -> str:
     """A relation as messages name it: kind and name."""
-    return f"{noun(relation)} {spelt(context, relation)}"
+    return f"{relation_kind(relation)} {qualified_name(context, relation)}"
 
 
 def views_over(catalog: Catalog, relation: Relation) -> list[Relation]:
@@ -92,9 +92,9 @@ def relation_names(node: Any) -> set[tuple[str, str]]:
 
 def views_of_column(context: Context, table: Table, name: str) -> list[Relation]:
     """The views whose queries read a column of the table."""
-    place = [column.name for column in table.columns].index(name)
+    index = [column.name for column in table.columns].index(name)
     return [
-        view for view in views_over(context.transaction.catalog, table) if place in _columns_read(context, view, table)
+        view for view in views_over(context.transaction.catalog, table) if index in _columns_read(context, view, table)
     ]
 
 
@@ -108,14 +108,14 @@ def _columns_read(context: Context, view: Relation, table: Table) -> set[int]:
     return {node.index for node in nodes if isinstance(node, Column) and node.rel in scans}
 
 
-def through_views(
-    context: Context, views: Sequence[Relation], on: str, gone: dict[int, Relation]
+def view_dependents(
+    context: Context, views: Sequence[Relation], on: str, removed: dict[int, Relation]
 ) -> Iterator[Dependent]:
-    """Yields views that depend on something, each followed by the views over it, and adds them to `gone`."""
+    """Yields views that depend on something, each followed by the views over it, and adds them to `removed`."""
     for view in views:
-        if view.oid in gone:
+        if view.oid in removed:
             continue
-        gone[view.oid] = view
-        what = named(context, view)
+        removed[view.oid] = view
+        what = describe_relation(context, view)
         yield Dependent(what, on)
-        yield from through_views(context, views_over(context.transaction.catalog, view), what, gone)
+        yield from view_dependents(context, views_over(context.transaction.catalog, view), what, removed)

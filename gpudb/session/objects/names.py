@@ -37,14 +37,14 @@ def target_schema(context: Context, schema: str, *, temporary: bool = False, loc
     raise SqlError.of("invalid_schema_name", "no schema has been selected to create in")
 
 
-def lasting_schema(context: Context, schema: str, what: str) -> str:
+def permanent_schema(context: Context, schema: str, what: str) -> str:
     """The schema in which an object that cannot be temporary is created; 0A000 for the temporary schema."""
     if schema in ("pg_temp", context.session.temporary_schema):
         raise FeatureNotSupported(f"temporary {what} are not supported")
     return target_schema(context, schema)
 
 
-def named_relation(context: Context, node: Any) -> Relation | None:
+def resolve_range(context: Context, node: Any) -> Relation | None:
     """The relation of a RangeVar in the transaction's catalog."""
     return context.transaction.catalog.find(node.relname, schema_path(context, node.schemaname))
 
@@ -56,7 +56,7 @@ def schema_path(context: Context, schema: str) -> tuple[str, ...]:
     return (schema,) if schema else context.session.search_path()
 
 
-def check_no_system(context: Context, schema: str, name: str) -> None:
+def check_not_system(context: Context, schema: str, name: str) -> None:
     """42501 for a relation of the system catalog."""
     if schema not in ("", *SYSTEM_SCHEMAS):
         return
@@ -65,12 +65,12 @@ def check_no_system(context: Context, schema: str, name: str) -> None:
         raise SqlError.of("insufficient_privilege", message)
 
 
-def spoken(node: Any) -> str:
+def range_text(node: Any) -> str:
     """A RangeVar as messages print it."""
     return f"{node.schemaname}.{node.relname}" if node.schemaname else str(node.relname)
 
 
-def check_free(catalog: Catalog, schema: str, name: str) -> None:
+def check_name_free(catalog: Catalog, schema: str, name: str) -> None:
     """42P07 if a relation has that name, 42710 if a type has it: a relation also defines a type of its name."""
     indexes = (table.index_names for table in catalog.tables() if table.schema == schema)
     if catalog.relation(schema, name) is not None or any(name in names for names in indexes):
@@ -83,12 +83,12 @@ def check_free(catalog: Catalog, schema: str, name: str) -> None:
         raise SqlError.of("duplicate_object", f'type "{name}" already exists', hint=hint)
 
 
-def identifier(name: str) -> str:
+def truncate_identifier(name: str) -> str:
     """Truncates an identifier to 63 bytes, as PostgreSQL does."""
-    return _cut(name, NAME_BYTES)
+    return _truncate(name, NAME_BYTES)
 
 
-def joined_names(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Column names joined, for the middle part of an index's name."""
     return "_".join(names)[:NAME_BYTES]
 
@@ -108,9 +108,9 @@ def _object_name(first: str, second: str, label: str) -> str:
     one, other = len(first.encode()), len(second.encode())
     while one + other > room:
         one, other = (one - 1, other) if one > other else (one, other - 1)
-    parts = (_cut(first, one), _cut(second, other), label)
+    parts = (_truncate(first, one), _truncate(second, other), label)
     return "_".join(part for part in parts if part)
 
 
-def _cut(text: str, size: int) -> str:
+def _truncate(text: str, size: int) -> str:
     return text.encode()[:size].decode(errors="ignore")

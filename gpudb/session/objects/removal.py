@@ -9,29 +9,37 @@ from gpudb.catalog.model import Catalog, Relation, Routine, Sequence, Table
 from gpudb.catalog.row_types import as_of_now, row_type
 from gpudb.catalog.type_replacement import mentions
 from gpudb.session.context import Context
-from gpudb.session.objects.constraints import referencing
-from gpudb.session.objects.dependents import DESIRED, Dependent, named, relation_names, settle, spelt, views_over
+from gpudb.session.objects.constraints import referencing_keys
+from gpudb.session.objects.dependents import (
+    SEVERAL_OBJECTS,
+    Dependent,
+    describe_relation,
+    qualified_name,
+    refuse_or_report,
+    relation_names,
+    views_over,
+)
 from gpudb.sql.parse.parser import parse
 
 
-def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool) -> None:
+def drop_with_dependents(context: Context, relations: list[Relation], cascade: bool) -> None:
     """Drops relations, the sequences that they own and, with CASCADE, their dependents; 2BP01 without."""
     catalog = context.transaction.catalog
-    made = _Going(context, {relation.oid: relation for relation in doomed})
-    for relation in doomed:
-        made.visit(relation)
-    what = named(context, doomed[0]) if len(doomed) == 1 else DESIRED
-    settle(context, what, made.found, cascade=cascade)
-    for owner, foreign in made.keys:
+    removal = _Removal(context, {relation.oid: relation for relation in relations})
+    for relation in relations:
+        removal.visit(relation)
+    what = describe_relation(context, relations[0]) if len(relations) == 1 else SEVERAL_OBJECTS
+    refuse_or_report(context, what, removal.found, cascade=cascade)
+    for owner, foreign in removal.keys:
         current = catalog.by_oid(owner)
         assert isinstance(current, Table)
-        kept = tuple(each for each in current.constraints if each.oid != foreign)
-        catalog = catalog.with_relation(replace(current, constraints=kept))
-    for key in made.routines:
+        remaining = tuple(each for each in current.constraints if each.oid != foreign)
+        catalog = catalog.with_relation(replace(current, constraints=remaining))
+    for key in removal.routines:
         catalog = catalog.without_routine(key)
-    for relation in made.gone.values():
+    for relation in removal.gone.values():
         catalog = catalog.without_relation(relation.schema, relation.name)
-    for oid, name in made.undefaulted:
+    for oid, name in removal.undefaulted:
         user = catalog.by_oid(oid)
         if isinstance(user, Table):
             columns = tuple(replace(c, default=None) if c.name == name else c for c in user.columns)
@@ -39,13 +47,13 @@ def drop_with_dependents(context: Context, doomed: list[Relation], cascade: bool
     context.transaction.set_catalog(catalog)
 
 
-class _Going:
+class _Removal:
     """Collects the objects that are dropped with relations, depth first, and how messages name them."""
 
-    def __init__(self, context: Context, gone: dict[int, Relation]) -> None:
+    def __init__(self, context: Context, relations: dict[int, Relation]) -> None:
         self._context = context
         self._catalog = context.transaction.catalog
-        self.gone = gone
+        self.gone = relations
         self.found: list[Dependent] = []
         self.keys: list[tuple[int, int]] = []
         self.routines: list[str] = []
@@ -53,40 +61,40 @@ class _Going:
 
     def visit(self, relation: Relation) -> None:
         """Adds the dependents of a relation that is dropped."""
-        on = named(self._context, relation)
+        on = describe_relation(self._context, relation)
         if isinstance(relation, Sequence):
-            for table, column in _drawing(self._catalog, relation, self.gone.keys()):
-                user = named(self._context, table)
+            for table, column in _columns_drawing(self._catalog, relation, self.gone.keys()):
+                user = describe_relation(self._context, table)
                 self.found.append(Dependent(f"default value for column {column} of {user}", on))
                 self.undefaulted.append((table.oid, column))
             return
         if isinstance(relation, Table):
-            for owned in (each for each in self._catalog.sequences() if _belongs(each, relation)):
+            for owned in (each for each in self._catalog.sequences() if _is_owned(each, relation)):
                 if owned.oid not in self.gone:
                     self.gone[owned.oid] = owned
                     self.visit(owned)
-            for owner, foreign in sorted(referencing(self._catalog, relation.oid), key=lambda each: each[1].oid):
+            for owner, foreign in sorted(referencing_keys(self._catalog, relation.oid), key=lambda each: each[1].oid):
                 if owner.oid not in self.gone:
-                    user = named(self._context, owner)
+                    user = describe_relation(self._context, owner)
                     self.found.append(Dependent(f"constraint {foreign.name} on {user}", on))
                     self.keys.append((owner.oid, foreign.oid))
-        for routine in _routines_over(self._catalog, relation):
+        for routine in _routines_using(self._catalog, relation):
             if routine.key not in self.routines:
-                own = f"type {spelt(self._context, relation)}" if _uses_rows(routine, relation) else on
-                self.found.append(Dependent(f"{routine.noun} {routine.identity}", own))
+                user_on = f"type {qualified_name(self._context, relation)}" if _uses_rows(routine, relation) else on
+                self.found.append(Dependent(f"{routine.noun} {routine.identity}", user_on))
                 self.routines.append(routine.key)
         for view in views_over(self._catalog, relation):
             if view.oid not in self.gone:
                 self.gone[view.oid] = view
-                self.found.append(Dependent(named(self._context, view), on))
+                self.found.append(Dependent(describe_relation(self._context, view), on))
                 self.visit(view)
 
 
-def _belongs(sequence: Sequence, table: Table) -> bool:
+def _is_owned(sequence: Sequence, table: Table) -> bool:
     return sequence.owned_by is not None and sequence.owned_by[0] == table.oid
 
 
-def _routines_over(catalog: Catalog, relation: Relation) -> list[Routine]:
+def _routines_using(catalog: Catalog, relation: Relation) -> list[Routine]:
     """The routines that take or return a relation's rows, or whose standard body names it."""
     found = []
     for each in catalog.routines.values():
@@ -104,10 +112,10 @@ def _uses_rows(routine: Routine, relation: Relation) -> bool:
     return routine.rows_of == relation.oid or any(mentions(each.type, rows) for each in routine.arguments)
 
 
-def _drawing(catalog: Catalog, sequence: Sequence, gone: Container[int]) -> Iterator[tuple[Table, str]]:
+def _columns_drawing(catalog: Catalog, sequence: Sequence, removed: Container[int]) -> Iterator[tuple[Table, str]]:
     """The columns of remaining tables whose defaults draw from a sequence."""
     reference = f"'{sequence.oid}'::regclass"
     for table in catalog.tables():
         for column in table.columns:
-            if table.oid not in gone and column.default is not None and reference in column.default:
+            if table.oid not in removed and column.default is not None and reference in column.default:
                 yield table, column.name

@@ -21,5 +21,5 @@ def owned_sequences(context: Context, table: int, column: str | None = None) -> 
 def restart_sequence(context: Context, sequence: Sequence) -> None:
     """TRUNCATE … RESTART IDENTITY: restarts a sequence in a new file, so that a rollback restores the old one."""
     file, catalog = context.transaction.catalog.allocate_oid()
-    made = replace(sequence, file=file, first=sequence.start, called=False)
-    context.transaction.set_catalog(catalog.with_relation(made))
+    restarted = replace(sequence, file=file, first=sequence.start, called=False)
+    context.transaction.set_catalog(catalog.with_relation(restarted))

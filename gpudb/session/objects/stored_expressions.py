@@ -19,7 +19,7 @@ def default_expression(context: Context, node: Any) -> str:
     _check_default(context, node)
     copy = pg.Node()
     copy.CopyFrom(node)
-    _by_oid(context, copy)
+    _resolve_sequences(context, copy)
     return deparse_expression(copy)
 
 
@@ -37,20 +37,20 @@ def _check_default(context: Context, node: Any) -> None:
                 _check_default(context, each)
 
 
-def _by_oid(context: Context, node: Any) -> None:
+def _resolve_sequences(context: Context, node: Any) -> None:
     if node.DESCRIPTOR.name == "FuncCall" and strings(node.funcname)[-1] in _FUNCTIONS and len(node.args):
-        text = _name_in(node.args[0])
+        text = _sequence_name(node.args[0])
         if text is not None:
-            reference = regclass(named_sequence(context, text).oid)
+            reference = regclass_node(named_sequence(context, text).oid)
             node.args[0].Clear()
             node.args[0].type_cast.CopyFrom(reference)
     for field, value in node.ListFields():
         if field.message_type is not None:
             for each in value if field.is_repeated else (value,):
-                _by_oid(context, each)
+                _resolve_sequences(context, each)
 
 
-def _name_in(argument: Any) -> str | None:
+def _sequence_name(argument: Any) -> str | None:
     """The sequence's name, if an argument is a literal or a literal cast to regclass."""
     if kind(argument) == "type_cast" and strings(inner(argument).type_name.names)[-1] == "regclass":
         argument = inner(argument).arg
@@ -59,13 +59,13 @@ def _name_in(argument: Any) -> str | None:
     return str(inner(argument).sval.sval)
 
 
-def regclass(oid: int) -> Any:
+def regclass_node(oid: int) -> Any:
     """`'OID'::regclass` as a parse tree."""
-    made = pg.TypeCast()
-    made.arg.a_const.sval.sval = str(oid)
-    made.type_name.names.add().string.sval = "regclass"
-    made.type_name.typemod = -1
-    return made
+    node = pg.TypeCast()
+    node.arg.a_const.sval.sval = str(oid)
+    node.type_name.names.add().string.sval = "regclass"
+    node.type_name.typemod = -1
+    return node
 
 
 def deparse_expression(node: Any) -> str:

@@ -12,9 +12,9 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, implementation
 from gpudb.session.context import Context
-from gpudb.session.objects.names import identifier, lasting_schema
+from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.results import Result
-from gpudb.session.routines.create_routine import check_polymorphic, in_place, parameter_type
+from gpudb.session.routines.create_routine import check_polymorphic, parameter_type, resolve_replacement
 from gpudb.sql.bind.expressions.routines import as_function, find_routines
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Constant
@@ -22,11 +22,11 @@ from gpudb.sql.parse.parser import inner, kind, present, strings
 from gpudb.types import UNKNOWN, SqlType
 
 _PARALLEL = {"unsafe": "u", "restricted": "r", "safe": "s"}
-_TAKEN = frozenset("sfunc stype initcond finalfunc finalfunc_extra combinefunc parallel basetype".split())
+_OPTIONS = frozenset("sfunc stype initcond finalfunc finalfunc_extra combinefunc parallel basetype".split())
 # They do not change results: the size of the state, an index that could answer the aggregate, and whether the final
 # function modifies the state.
 _HINTS = frozenset({"sspace", "sortop", "finalfunc_modify"})
-_OLD = {"sfunc1": "sfunc", "stype1": "stype", "initcond1": "initcond", "sspace1": "sspace"}
+_OLD_NAMES = {"sfunc1": "sfunc", "stype1": "stype", "initcond1": "initcond", "sspace1": "sspace"}
 
 
 def define(context: Context) -> Result:
@@ -49,7 +49,7 @@ def create_aggregate(context: Context) -> Result:
     node: Any = context.statement.node
     context.check_writable("CREATE AGGREGATE")
     names = strings(node.defnames)
-    schema = lasting_schema(context, names[-2] if len(names) > 1 else "", "aggregates")
+    schema = permanent_schema(context, names[-2] if len(names) > 1 else "", "aggregates")
     options = _options(context, node)
     arguments = _old_arguments(context, options) if node.oldstyle else _arguments(context, node)
     if "stype" not in options:
@@ -57,16 +57,16 @@ def create_aggregate(context: Context) -> Result:
     if "sfunc" not in options:
         raise SqlError.of("invalid_function_definition", "aggregate sfunc must be specified")
     state = _type(context, options["stype"])
-    how, result = _composed(context, options, state, [each.type for each in arguments])
+    how, result = _resolve_functions(context, options, state, [each.type for each in arguments])
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
     parallel = _text(options["parallel"]) if "parallel" in options else "unsafe"
     if parallel not in _PARALLEL:
         raise SqlError.of("syntax_error", 'parameter "parallel" must be SAFE, RESTRICTED, or UNSAFE')
-    made = Routine(
+    routine = Routine(
         oid,
         schema,
-        identifier(names[-1]),
+        truncate_identifier(names[-1]),
         context.session.user,
         tuple(arguments),
         result,
@@ -77,9 +77,9 @@ def create_aggregate(context: Context) -> Result:
         cost=1,
         aggregate=how,
     )
-    check_polymorphic(made)
-    made = in_place(context, made, replaced=bool(node.replace))
-    context.transaction.set_catalog(context.transaction.catalog.with_routine(made))
+    check_polymorphic(routine)
+    routine = resolve_replacement(context, routine, replaced=bool(node.replace))
+    context.transaction.set_catalog(context.transaction.catalog.with_routine(routine))
     return Result("CREATE AGGREGATE")
 
 
@@ -87,8 +87,8 @@ def _options(context: Context, node: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for each in node.definition:
         option = inner(each)
-        name = _OLD.get(option.defname.lower(), option.defname.lower())
-        if name in _TAKEN or name in _HINTS:
+        name = _OLD_NAMES.get(option.defname.lower(), option.defname.lower())
+        if name in _OPTIONS or name in _HINTS:
             found[name] = option
         elif name in {"msfunc", "minvfunc", "mstype", "mfinalfunc", "minitcond", "msspace", "serialfunc"} | {
             "deserialfunc", "hypothetical", "mfinalfunc_extra", "mfinalfunc_modify",
@@ -104,13 +104,13 @@ def _arguments(context: Context, node: Any) -> list[Argument]:
     listed, direct = node.args
     if inner(direct).ival >= 0:
         raise FeatureNotSupported("ordered-set aggregates of users are not supported")
-    made: list[Argument] = []
+    arguments: list[Argument] = []
     for each in inner(listed).items if present(listed) else ():
         part = inner(each)
         if part.mode == pg.FUNC_PARAM_VARIADIC:
             raise FeatureNotSupported("VARIADIC aggregates are not supported")
-        made.append(Argument(part.name, parameter_type(context, part.arg_type)))
-    return made
+        arguments.append(Argument(part.name, parameter_type(context, part.arg_type)))
+    return arguments
 
 
 def _old_arguments(context: Context, options: dict[str, Any]) -> list[Argument]:
@@ -132,7 +132,7 @@ def _type(context: Context, option: Any) -> SqlType:
     return parameter_type(context, inner(option.arg))
 
 
-def _composed(
+def _resolve_functions(
     context: Context, options: dict[str, Any], state: SqlType, types: Sequence[SqlType]
 ) -> tuple[Aggregation, SqlType]:
     """The functions of an aggregate, and its result type. 42883, 42804, 42P13, 22P02."""
@@ -144,12 +144,12 @@ def _composed(
         detail = f"A result of type {state} requires at least one input of type {several}."
         message = "cannot determine transition data type"
         raise SqlError.of("invalid_function_definition", message, detail=detail)
-    transition, returned = _function(context, options["sfunc"], (state, *types))
+    transition, returned = _resolve_function(context, options["sfunc"], (state, *types))
     if returned.name != state.name:
         message = f"return type of transition function {transition.name} is not {state}"
         raise SqlError.of("datatype_mismatch", message)
     initial = _text(options["initcond"]) if "initcond" in options else None
-    if initial is None and transition.strict and (not types or not _same(types[0], state)):
+    if initial is None and transition.strict and (not types or not _is_binary_compatible(types[0], state)):
         message = "must not omit initial value when transition function is strict"
         message += " and transition type is not compatible with input type"
         raise SqlError.of("invalid_function_definition", message)
@@ -157,12 +157,12 @@ def _composed(
     result = state
     extra = "finalfunc_extra" in options and _flag(options["finalfunc_extra"])
     if "finalfunc" in options:
-        final, result = _function(context, options["finalfunc"], (state, *(types if extra else ())))
+        final, result = _resolve_function(context, options["finalfunc"], (state, *(types if extra else ())))
         if extra and final.strict:
             message = "final function with extra arguments must not be declared STRICT"
             raise SqlError.of("invalid_function_definition", message)
     if "combinefunc" in options:
-        combine, returned = _function(context, options["combinefunc"], (state, state))
+        combine, returned = _resolve_function(context, options["combinefunc"], (state, state))
         if returned.name != state.name:
             message = f"return type of combine function {combine.name} is not {state}"
             raise SqlError.of("datatype_mismatch", message)
@@ -192,7 +192,7 @@ def _check_hints(options: dict[str, Any], types: Sequence[SqlType]) -> None:
         raise SqlError.of("syntax_error", message)
 
 
-def _function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tuple[Function, SqlType]:
+def _resolve_function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tuple[Function, SqlType]:
     """The function of an option for argument types without conversion, and its result type."""
     named = inner(option.arg)
     if kind(option.arg) not in {"type_name", "string"}:
@@ -200,9 +200,9 @@ def _function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tupl
     names = strings(named.names) if kind(option.arg) == "type_name" else (named.sval,)
     binder = context.binder()
     routines = find_routines(binder, names)
-    own = tuple(as_function(each) for each in routines if each.kind == "f")
+    candidates = tuple(as_function(each) for each in routines if each.kind == "f")
     try:
-        candidate = resolve.function(names[-1], types, "f", False, own)
+        candidate = resolve.function(names[-1], types, "f", False, candidates)
     except SqlError as error:
         if isinstance(error, UndefinedFunction):
             shown = f"function {'.'.join(names)}({', '.join(map(str, types))}) does not exist"
@@ -213,8 +213,8 @@ def _function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tupl
     shown = f"{names[-1]}({', '.join(map(str, candidate.types))})"
     if function.returns_set:
         raise SqlError.of("datatype_mismatch", f"function {shown} returns a set")
-    for given, taken in zip(types, candidate.types, strict=True):
-        if taken.name not in resolve.POLYMORPHIC and not _same(given, taken):
+    for argument, parameter in zip(types, candidate.types, strict=True):
+        if parameter.name not in resolve.POLYMORPHIC and not _is_binary_compatible(argument, parameter):
             raise SqlError.of("datatype_mismatch", f"function {shown} requires run-time type coercion")
     if all(each.oid != function.oid for each in routines):
         implementation(function)
@@ -223,9 +223,9 @@ def _function(context: Context, option: Any, types: tuple[SqlType, ...]) -> tupl
     return function, resolve.bind_polymorphic(candidate.types, types, function.result)[1]
 
 
-def _same(given: SqlType, taken: SqlType) -> bool:
+def _is_binary_compatible(source: SqlType, target: SqlType) -> bool:
     """Whether a value of one type is a value of the other without conversion."""
-    return given.name == taken.name or library.casts().get((given.name, taken.name), ("", ""))[1] == "b"
+    return source.name == target.name or library.casts().get((source.name, target.name), ("", ""))[1] == "b"
 
 
 def _text(option: Any) -> str:

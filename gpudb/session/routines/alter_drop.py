@@ -11,8 +11,8 @@ from gpudb.catalog.model import Catalog, Relation, Routine, stored_query
 from gpudb.catalog.row_types import as_of_now
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
-from gpudb.session.objects.dependents import Dependent, settle, through_views
-from gpudb.session.objects.names import lasting_schema
+from gpudb.session.objects.dependents import Dependent, refuse_or_report, view_dependents
+from gpudb.session.objects.names import permanent_schema
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
@@ -34,8 +34,8 @@ def find_routine(context: Context, node: Any, what: str) -> Routine | None:
         fitting = [each for each in found if each.kind in KINDS[what]]
     if found and not fitting and not node.args_unspecified:
         if what == "AGGREGATE":
-            raise SqlError.of("wrong_object_type", f"function {_spoken(node, context)} is not an aggregate")
-        raise SqlError.of("wrong_object_type", f"{_spoken(node, context)} is not a {what.lower()}")
+            raise SqlError.of("wrong_object_type", f"function {_signature(node, context)} is not an aggregate")
+        raise SqlError.of("wrong_object_type", f"{_signature(node, context)} is not a {what.lower()}")
     if len(fitting) > 1:
         message = f'{what.lower()} name "{names[-1]}" is not unique'
         hint = f"Specify the argument list to select the {what.lower()} unambiguously."
@@ -43,12 +43,12 @@ def find_routine(context: Context, node: Any, what: str) -> Routine | None:
     return fitting[0] if fitting else None
 
 
-def _spoken(node: Any, context: Context) -> str:
+def _signature(node: Any, context: Context) -> str:
     types = ", ".join(str(parameter_type(context, inner(each))) for each in node.objargs)
     return f"{'.'.join(strings(node.objname))}({types})"
 
 
-def _check_no_aggregate(context: Context, node: Any) -> None:
+def _check_not_aggregate(context: Context, node: Any) -> None:
     """42809 if DROP FUNCTION names an aggregate."""
     found = find_routine(context, node, "ROUTINE")
     if found is not None and found.kind == "a":
@@ -56,20 +56,20 @@ def _check_no_aggregate(context: Context, node: Any) -> None:
         raise SqlError.of("wrong_object_type", f'"{found.name}" is an aggregate function', hint=hint)
 
 
-def _missing(node: Any, context: Context, what: str) -> str:
+def _missing_message(node: Any, context: Context, what: str) -> str:
     if node.args_unspecified:
         return f'could not find a {what.lower()} named "{".".join(strings(node.objname))}"'
-    shown = _spoken(node, context)
+    shown = _signature(node, context)
     if what == "AGGREGATE":
         shown = shown.replace("()", "(*)")
     return f"{what.lower()} {shown} does not exist"
 
 
-def needed_routine(context: Context, node: Any, what: str) -> Routine:
+def require_routine(context: Context, node: Any, what: str) -> Routine:
     """The routine of an ObjectWithArgs message; 42883."""
     found = find_routine(context, node, what)
     if found is None:
-        raise UndefinedFunction(_missing(node, context, what))
+        raise UndefinedFunction(_missing_message(node, context, what))
     return found
 
 
@@ -77,10 +77,10 @@ def drop_routines(context: Context, node: Any, what: str) -> Result:
     """DROP FUNCTION, PROCEDURE or ROUTINE [IF EXISTS] name [(types)], … [CASCADE]."""
     for each in node.objects:
         if what == "FUNCTION":
-            _check_no_aggregate(context, inner(each))
+            _check_not_aggregate(context, inner(each))
         found = find_routine(context, inner(each), what)
         if found is None:
-            message = _missing(inner(each), context, what)
+            message = _missing_message(inner(each), context, what)
             if not node.missing_ok:
                 raise UndefinedFunction(message)
             if inner(each).args_unspecified:
@@ -97,22 +97,22 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     users = [
         relation
         for relation in catalog.relations.values()
-        if (query := stored_query(relation)) is not None and (routine.schema, routine.name) in _called(query)
+        if (query := stored_query(relation)) is not None and (routine.schema, routine.name) in _called_functions(query)
     ]
     what = f"{routine.noun} {routine.identity}"
-    aggregates = aggregates_of(catalog, routine)
+    aggregates = find_aggregates(catalog, routine)
     found = [Dependent(f"function {each.identity}", what) for each in aggregates]
-    gone: dict[int, Relation] = {}
-    found += through_views(context, sorted(users, key=lambda each: each.oid), what, gone)
-    settle(context, what, found, cascade=cascade)
-    for made in aggregates:
-        drop_routine(context, made, cascade=True)
+    removed: dict[int, Relation] = {}
+    found += view_dependents(context, sorted(users, key=lambda each: each.oid), what, removed)
+    refuse_or_report(context, what, found, cascade=cascade)
+    for aggregate in aggregates:
+        drop_routine(context, aggregate, cascade=True)
     if users:
         drop_with_dependents(context, [each for each in users if context.transaction.catalog.by_oid(each.oid)], True)
     context.transaction.set_catalog(context.transaction.catalog.without_routine(routine.key))
 
 
-def aggregates_of(catalog: Catalog, routine: Routine) -> list[Routine]:
+def find_aggregates(catalog: Catalog, routine: Routine) -> list[Routine]:
     """The aggregates that use a function."""
     return [
         each
@@ -121,47 +121,47 @@ def aggregates_of(catalog: Catalog, routine: Routine) -> list[Routine]:
     ]
 
 
-def _called(query: str) -> set[tuple[str, str]]:
+def _called_functions(query: str) -> set[tuple[str, str]]:
     """The functions that a query calls, by schema and name."""
     found: set[tuple[str, str]] = set()
-    waiting: list[Any] = [parse(query)[0].node]
-    while waiting:
-        node = waiting.pop()
+    nodes: list[Any] = [parse(query)[0].node]
+    while nodes:
+        node = nodes.pop()
         if node.DESCRIPTOR.name == "FuncCall" and len(node.funcname) > 1:
             schema, name = strings(node.funcname)[-2:]
             found.add((schema, name))
         for field, value in node.ListFields():
             if field.message_type is not None:
-                waiting += value if field.is_repeated else (value,)
+                nodes += value if field.is_repeated else (value,)
     return found
 
 
-def put_routine(context: Context, old: Routine, made: Routine) -> None:
+def replace_routine(context: Context, old: Routine, new: Routine) -> None:
     """Replaces a routine by one with another name or schema; 42723."""
     catalog = context.transaction.catalog
-    if made.key != old.key and made.key in catalog.routines:
-        where = f' in schema "{made.schema}"'
-        message = f"function {made.signature} already exists{where}"
+    if new.key != old.key and new.key in catalog.routines:
+        where = f' in schema "{new.schema}"'
+        message = f"function {new.signature} already exists{where}"
         raise SqlError.of("duplicate_function", message)
-    context.transaction.set_catalog(catalog.without_routine(old.key).with_routine(made))
+    context.transaction.set_catalog(catalog.without_routine(old.key).with_routine(new))
 
 
 def rename_routine(context: Context, node: Any, what: str, new: str) -> Result:
     """ALTER FUNCTION … RENAME TO."""
-    found = needed_routine(context, inner(node.object), what)
-    put_routine(context, found, replace(found, name=new))
+    found = require_routine(context, inner(node.object), what)
+    replace_routine(context, found, replace(found, name=new))
     return Result(f"ALTER {what}")
 
 
 def move_routine(context: Context, node: Any, what: str) -> Result:
     """ALTER FUNCTION … SET SCHEMA."""
-    found = needed_routine(context, inner(node.object), what)
-    put_routine(context, found, replace(found, schema=lasting_schema(context, node.newschema, "functions")))
+    found = require_routine(context, inner(node.object), what)
+    replace_routine(context, found, replace(found, schema=permanent_schema(context, node.newschema, "functions")))
     return Result(f"ALTER {what}")
 
 
 def comment_on_routine(context: Context, node: Any, what: str) -> Result:
     """COMMENT ON FUNCTION."""
-    found = needed_routine(context, inner(node.object), what)
-    put_routine(context, found, replace(found, comment=node.comment or None))
+    found = require_routine(context, inner(node.object), what)
+    replace_routine(context, found, replace(found, comment=node.comment or None))
     return Result("COMMENT")

@@ -16,9 +16,9 @@ from gpudb.session.execution.queries import fetch_query
 from gpudb.session.execution.routine_calls import convert_rows, literal, run_routine
 from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.calls import given_names, unnamed
+from gpudb.sql.bind.expressions.calls import get_argument_names, strip_argument_name
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.routines import as_function, chosen, complete, find_routines
+from gpudb.sql.bind.expressions.routines import as_function, complete_call, find_routines, get_routine
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Constant, Expr, OutputColumn, Select
 from gpudb.sql.parse.parser import strings
@@ -42,7 +42,7 @@ def describe_call(context: Context) -> tuple[tuple[SqlType, ...], tuple[ResultCo
     """The types of a CALL's parameters `$n`, and its result columns: None without OUT parameters."""
     binder = context.binder(describing=True)
     procedure, _ = _resolve(context, binder)
-    return binder.parameter_types(), _output_columns(procedure) if procedure.outputs else None
+    return binder.get_parameter_types(), _output_columns(procedure) if procedure.outputs else None
 
 
 def _output_columns(procedure: Routine) -> tuple[ResultColumn, ...]:
@@ -56,22 +56,24 @@ def _resolve(context: Context, binder: Binder) -> tuple[Routine, list[Expr]]:
     node: Any = context.statement.node.funccall
     names = strings(node.funcname)
     binder.declare_parameters(context.parameter_oids)
-    args = [bind_expression(binder, Scope(clause="CALL"), unnamed(each)) for each in node.args]
+    args = [bind_expression(binder, Scope(clause="CALL"), strip_argument_name(each)) for each in node.args]
     routines = find_routines(binder, names)
     types = tuple(arg.type.plain for arg in args)
     candidates = tuple(map(as_function, routines))
     try:
-        candidate = resolve.function(names[-1], types, "fp", node.func_variadic, candidates, given_names(node.args))
+        candidate = resolve.function(
+            names[-1], types, "fp", node.func_variadic, candidates, get_argument_names(node.args)
+        )
     except UndefinedFunction as error:
         message = error.message.replace("function ", "procedure ", 1)
         hint = "No procedure matches the given name and argument types. You might need to add explicit type casts."
         raise binder.locate(UndefinedFunction(message, hint=hint), node.location) from None
-    routine = chosen(routines, candidate, args)
+    routine = get_routine(routines, candidate, args)
     if routine is None or routine.kind != "p":
         shown = f"{names[-1]}({', '.join(str(item) for item in types)})"
         wrong = SqlError.of("wrong_object_type", f"{shown} is not a procedure", hint="To call a function, use SELECT.")
         raise binder.locate(wrong, node.location)
-    return complete(binder, routine, candidate, args)
+    return complete_call(binder, routine, candidate, args)
 
 
 def _evaluate(context: Context, args: Sequence[Expr]) -> tuple[Expr, ...]:

@@ -13,16 +13,16 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.functions.resolve import COMPATIBLE, ONE_TYPE, POLYMORPHIC
 from gpudb.session.context import Context
 from gpudb.session.execution.binding import BINDABLE, bind_statement
-from gpudb.session.objects.names import identifier, lasting_schema
+from gpudb.session.objects.names import permanent_schema, truncate_identifier
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.polymorphic import is_polymorphic
-from gpudb.sql.bind.expressions.routines import bound_body, check_result, statements
+from gpudb.sql.bind.expressions.routines import bind_body, check_result, parse_body
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import stored
-from gpudb.sql.bind.types.type_names import value_type
+from gpudb.sql.bind.types.coercion import coerce_to_column
+from gpudb.sql.bind.types.type_names import resolve_value_type
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import OutputColumn, outputs
 from gpudb.sql.parse.parser import changes_data, deparse, inner, kind, present, strings
@@ -55,18 +55,18 @@ def create_routine(context: Context) -> Result:
     what = "PROCEDURE" if node.is_procedure else "FUNCTION"
     context.check_writable(f"CREATE {what}")
     names = strings(node.funcname)
-    schema = lasting_schema(context, names[-2] if len(names) > 1 else "", "functions")
+    schema = permanent_schema(context, names[-2] if len(names) > 1 else "", "functions")
     options = _options(context, node)
     arguments = _arguments(context, node.parameters)
-    result, returns_set, table_columns = _result(context, node, arguments)
+    result, returns_set, table_columns = _declared_result(context, node, arguments)
     arguments += table_columns
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
-    body, standard = _text(context, node, options)
-    made = Routine(
+    body, standard = _body_text(context, node, options)
+    routine = Routine(
         oid,
         schema,
-        identifier(names[-1]),
+        truncate_identifier(names[-1]),
         context.session.user,
         tuple(arguments),
         result,
@@ -82,26 +82,26 @@ def create_routine(context: Context) -> Result:
         bool(options.get("leakproof", False)),
         _row_relation(context, node),
     )
-    check_polymorphic(made)
-    if standard and any(each.type.name in POLYMORPHIC for each in made.inputs):
+    check_polymorphic(routine)
+    if standard and any(each.type.name in POLYMORPHIC for each in routine.inputs):
         message = "SQL function with unquoted function body cannot have polymorphic arguments"
         raise SqlError.of("invalid_function_definition", message)
-    made = in_place(context, made, replaced=bool(node.replace))
+    routine = resolve_replacement(context, routine, replaced=bool(node.replace))
     if context.session.settings["check_function_bodies"] == "on" or standard:
-        _check(context, made)
-    context.transaction.set_catalog(context.transaction.catalog.with_routine(made))
+        _check_body(context, routine)
+    context.transaction.set_catalog(context.transaction.catalog.with_routine(routine))
     return Result(f"CREATE {what}")
 
 
 _FAMILIES = (frozenset(ONE_TYPE), frozenset(COMPATIBLE))
 
 
-def check_polymorphic(made: Routine) -> None:
+def check_polymorphic(routine: Routine) -> None:
     """42P13 for a polymorphic result that no parameter determines."""
-    given = {each.type.name for each in made.inputs}
-    for item in (made.result, *(each.type for each in made.outputs)):
+    input_types = {each.type.name for each in routine.inputs}
+    for item in (routine.result, *(each.type for each in routine.outputs)):
         family = next((each for each in _FAMILIES if item.name in each), None)
-        if family is not None and not given & family:
+        if family is not None and not input_types & family:
             several = "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"
             if "anycompatible" in family:
                 several = "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or"
@@ -110,39 +110,39 @@ def check_polymorphic(made: Routine) -> None:
             raise SqlError.of("invalid_function_definition", "cannot determine result data type", detail=detail)
 
 
-def in_place(context: Context, made: Routine, *, replaced: bool) -> Routine:
+def resolve_replacement(context: Context, routine: Routine, *, replaced: bool) -> Routine:
     """The routine with the identity of an existing one that it replaces; 42723, 42P13."""
-    old = context.transaction.catalog.routines.get(made.key)
+    old = context.transaction.catalog.routines.get(routine.key)
     if old is None:
-        return made
+        return routine
     if not replaced:
-        message = f'function "{made.name}" already exists with same argument types'
+        message = f'function "{routine.name}" already exists with same argument types'
         raise SqlError.of("duplicate_function", message)
     noun = old.noun
-    if old.kind != made.kind:
+    if old.kind != routine.kind:
         article = "an aggregate function" if old.kind == "a" else f"a {noun}"
         detail = f'"{old.name}" is {article}.'
         raise SqlError.of("wrong_object_type", "cannot change routine kind", detail=detail)
-    if old.kind == "a" and old.result != made.result:
+    if old.kind == "a" and old.result != routine.result:
         message = "cannot change return type of existing function"
         hint = f"Use DROP AGGREGATE {old.signature} first."
         raise SqlError.of("invalid_function_definition", message, hint=hint)
     hint = f"Use DROP {noun.upper()} {old.signature} first."
     outs = [(each.name, each.type, each.mode) for each in old.outputs]
     if (old.result, old.returns_set, outs) != (
-        made.result, made.returns_set, [(each.name, each.type, each.mode) for each in made.outputs]
+        routine.result, routine.returns_set, [(each.name, each.type, each.mode) for each in routine.outputs]
     ):  # fmt: skip
         differs = "Row type defined by OUT parameters is different." if len(outs) > 1 else None
         message = f"cannot change return type of existing {noun}"
         raise SqlError.of("invalid_function_definition", message, detail=differs, hint=hint)
-    for before, after in zip(old.inputs, made.inputs, strict=True):
+    for before, after in zip(old.inputs, routine.inputs, strict=True):
         if before.name and before.name != after.name:
             message = f'cannot change name of input parameter "{before.name}"'
             raise SqlError.of("invalid_function_definition", message, hint=hint)
         if before.default is not None and after.default is None:
             message = "cannot remove parameter defaults from existing function"
             raise SqlError.of("invalid_function_definition", message, hint=hint)
-    return replace(made, oid=old.oid, owner=old.owner, comment=old.comment)
+    return replace(routine, oid=old.oid, owner=old.owner, comment=old.comment)
 
 
 # ---- definition
@@ -179,8 +179,8 @@ def _options(context: Context, node: Any) -> dict[str, Any]:
                     raise SqlError.of("invalid_parameter_value", f"{name.upper()} must be positive")
                 found[name] = number
             case _:
-                said = "SECURITY DEFINER" if name == "security" else name.upper()
-                raise FeatureNotSupported(f"CREATE FUNCTION … {said} is not supported")
+                shown = "SECURITY DEFINER" if name == "security" else name.upper()
+                raise FeatureNotSupported(f"CREATE FUNCTION … {shown} is not supported")
     if node.is_procedure and found.keys() & {"volatility", "strict", "leakproof", "cost", "rows", "parallel"}:
         raise SqlError.of("invalid_function_definition", "invalid attribute in procedure definition")
     language = found.setdefault("language", "sql" if present(node.sql_body) else "")
@@ -199,7 +199,7 @@ def _check_language(language: str, what: str) -> NoReturn:
 
 
 def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
-    made: list[Argument] = []
+    arguments: list[Argument] = []
     defaults = False
     for each in nodes:
         node = inner(each)
@@ -207,7 +207,7 @@ def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
         if mode == "t":
             continue
         item = parameter_type(context, node.arg_type)
-        if mode != "o" and any(other.mode == "v" for other in made):
+        if mode != "o" and any(other.mode == "v" for other in arguments):
             raise SqlError.of("invalid_function_definition", "VARIADIC parameter must be the last input parameter")
         if mode == "v" and item.element is None and item.name not in {"anyarray", "anycompatiblearray"}:
             raise SqlError.of("invalid_function_definition", "VARIADIC parameter must be an array")
@@ -217,30 +217,32 @@ def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
                 raise SqlError.of("invalid_function_definition", "only input parameters can have default values")
             default = default_expression(context, node.defexpr)
             binder = context.binder()
-            given = bind_expression(binder, Scope(clause="DEFAULT expressions"), node.defexpr)
+            expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node.defexpr)
             if item.name not in POLYMORPHIC:
-                stored(binder, given, "", item)
+                coerce_to_column(binder, expr, "", item)
             defaults = True
         elif defaults and mode != "o":
             message = "input parameters after one with a default value must also have defaults"
             raise SqlError.of("invalid_function_definition", message)
-        if node.name and any(node.name == other.name for other in made):
+        if node.name and any(node.name == other.name for other in arguments):
             raise SqlError.of("invalid_function_definition", f'parameter name "{node.name}" used more than once')
-        made.append(Argument(node.name, item, mode, default))
-    return made
+        arguments.append(Argument(node.name, item, mode, default))
+    return arguments
 
 
 def parameter_type(context: Context, node: Any) -> SqlType:
     """The declared type of a parameter; 42704."""
     binder = context.binder()
     try:
-        made = value_type(node, binder)
-        return made if made.domain is not None else made.plain
+        item = resolve_value_type(node, binder)
+        return item if item.domain is not None else item.plain
     except SqlError as error:
         raise binder.locate(error, node.location) from None
 
 
-def _result(context: Context, node: Any, arguments: Sequence[Argument]) -> tuple[SqlType, bool, list[Argument]]:
+def _declared_result(
+    context: Context, node: Any, arguments: Sequence[Argument]
+) -> tuple[SqlType, bool, list[Argument]]:
     """The declared result type, whether it is a set, and the columns of RETURNS TABLE or of a table's rows."""
     columns = [
         Argument(inner(each).name, parameter_type(context, inner(each).arg_type), "t")
@@ -258,7 +260,7 @@ def _result(context: Context, node: Any, arguments: Sequence[Argument]) -> tuple
             raise SqlError.of("invalid_function_definition", "function result type must be specified")
         return implied, False, []
     returned = node.return_type
-    rows = _row_type(context, returned)
+    rows = _row_columns(context, returned)
     if rows is not None and not outs:
         return RECORD, bool(returned.setof), rows
     result = parameter_type(context, returned)
@@ -270,7 +272,7 @@ def _result(context: Context, node: Any, arguments: Sequence[Argument]) -> tuple
     return result, bool(returned.setof), []
 
 
-def _row_type(context: Context, node: Any) -> list[Argument] | None:
+def _row_columns(context: Context, node: Any) -> list[Argument] | None:
     """The columns of the table or view that a result type names."""
     names = strings(node.names)
     if len(node.array_bounds) or names[0] == "pg_catalog":
@@ -286,28 +288,28 @@ def _row_type(context: Context, node: Any) -> list[Argument] | None:
 
 def _row_relation(context: Context, node: Any) -> int:
     """The OID of the table whose rows a function returns, or 0."""
-    if node.is_procedure or not node.HasField("return_type") or _row_type(context, node.return_type) is None:
+    if node.is_procedure or not node.HasField("return_type") or _row_columns(context, node.return_type) is None:
         return 0
     names = strings(node.return_type.names)
     found = context.transaction.catalog.find(names[-1], names[-2:-1] or context.session.search_path())
     return found.oid if found is not None else 0
 
 
-def _text(context: Context, node: Any, options: dict[str, Any]) -> tuple[str, bool]:
+def _body_text(context: Context, node: Any, options: dict[str, Any]) -> tuple[str, bool]:
     """The body as SQL text, and whether it has the SQL standard's form; 42P13."""
-    given = options.get("as")
+    texts = options.get("as")
     if present(node.sql_body):
-        if given is not None:
+        if texts is not None:
             raise SqlError.of("invalid_function_definition", "duplicate function body specified")
-        return ";\n".join(_statement_text(context, each) for each in _standard(node.sql_body)), True
-    if given is None:
+        return ";\n".join(_statement_text(context, each) for each in _standard_statements(node.sql_body)), True
+    if texts is None:
         raise SqlError.of("invalid_function_definition", "no function body specified")
-    if len(given) > 1:
+    if len(texts) > 1:
         raise SqlError.of("invalid_function_definition", 'only one AS item needed for language "sql"')
-    return str(given[0]), False
+    return str(texts[0]), False
 
 
-def _standard(body: Any) -> list[Any]:
+def _standard_statements(body: Any) -> list[Any]:
     if kind(body) == "return_stmt":
         select = pg.Node()
         select.select_stmt.target_list.add().res_target.val.CopyFrom(inner(body).returnval)
@@ -326,26 +328,26 @@ def _statement_text(context: Context, node: Any) -> str:
 # ---- checks
 
 
-def _check(context: Context, made: Routine) -> None:
+def _check_body(context: Context, routine: Routine) -> None:
     """Binds the queries of a body, and checks the last one against the declared result."""
-    found = statements(made)
-    if is_polymorphic(made):
+    found = parse_body(routine)
+    if is_polymorphic(routine):
         return  # types are known only at a call
-    values = [Reference(-1, index, each.type, each.name) for index, each in enumerate(made.inputs)]
+    values = [Reference(-1, index, each.type, each.name) for index, each in enumerate(routine.inputs)]
     columns: tuple[OutputColumn, ...] | None = None
     for each in found:
         binder, columns = context.binder(), None
         if each.kind == "SelectStmt" and not changes_data(each.node):
-            columns = bound_body(binder, made, values, each.node)[0].columns
+            columns = bind_body(binder, routine, values, each.node)[0].columns
         elif each.kind in BINDABLE:
             binder.text = each.text
-            binder.arguments = Arguments(made.name, tuple(each.name for each in made.inputs), tuple(values))
+            binder.arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
             columns = outputs(bind_statement(binder, each))
-    if made.kind == "p" or made.result == VOID:
+    if routine.kind == "p" or routine.result == VOID:
         return
     if columns is None:
-        shown = "record" if len(made.outputs) > 1 else str(made.result)
+        shown = "record" if len(routine.outputs) > 1 else str(routine.result)
         message = f"return type mismatch in function declared to return {shown}"
         detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."
         raise SqlError.of("invalid_function_definition", message, detail=detail)
-    check_result(made, columns)
+    check_result(routine, columns)

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
-from gpudb.session.settings.checks import Check, Setting, boolean, choice, invalid, whole
+from gpudb.session.settings.checks import Check, Setting, boolean, choice, integer, invalid_value
 from gpudb.session.settings.planner import planner_settings
 from gpudb.values.zones import session_zone
 
 
-def only(name: str, value: str) -> Check:
+def single_value(name: str, value: str) -> Check:
     """A check for a PostgreSQL setting with a single supported value; other values are refused, not ignored."""
 
-    def check(given: str) -> str:
-        if given.strip().lower().replace(" ", "") != value.lower().replace(" ", ""):
+    def check(value_given: str) -> str:
+        if value_given.strip().lower().replace(" ", "") != value.lower().replace(" ", ""):
             raise FeatureNotSupported(f'parameter "{name}" can only be {value} in gpudb')
         return value
 
@@ -27,7 +27,7 @@ _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 8
 
 
 @lru_cache(256)
-def milliseconds(text: str) -> int:
+def parse_milliseconds(text: str) -> int:
     """Milliseconds of a time setting: `5000`, `5s`, `1min`, `0`."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\s*", text)
     if match is None:
@@ -40,10 +40,10 @@ def duration(name: str) -> Check:
 
     def check(value: str) -> str:
         try:
-            number = milliseconds(value)
+            number = parse_milliseconds(value)
         except ValueError:
             hint = 'Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".'
-            raise invalid(name, value, hint) from None
+            raise invalid_value(name, value, hint) from None
         if number > 2**31 - 1:
             message = f'{number} ms is outside the valid range for parameter "{name}" (0 .. 2147483647)'
             raise SqlError.of("invalid_parameter_value", message)
@@ -68,21 +68,21 @@ def _date_style(value: str) -> str:
     return "ISO, MDY"
 
 
-_digits = whole("extra_float_digits", -15, 3)
+_digits = integer("extra_float_digits", -15, 3)
 
 
 def _float_digits(value: str) -> str:
-    made = _digits(value)
-    if int(made) < 1:
+    digits = _digits(value)
+    if int(digits) < 1:
         raise FeatureNotSupported('parameter "extra_float_digits" can only be 1, 2 or 3 in gpudb')
-    return made
+    return digits
 
 
 VERSION = "16.4"
 _ALL = (
     Setting("application_name", "", "Sets the application name to be reported in statistics.", reported=True),
     Setting("block_size", "8192", "Shows the size of a disk block.", fixed=True),
-    Setting("bytea_output", "hex", "Sets the output format for bytea.", only("bytea_output", "hex")),
+    Setting("bytea_output", "hex", "Sets the output format for bytea.", single_value("bytea_output", "hex")),
     Setting("client_encoding", "UTF8", "Sets the client's character set encoding.",
             lambda v: _encoding(v), reported=True),
     Setting("client_min_messages", "notice", "Sets the message levels that are sent to the client.",
@@ -94,7 +94,7 @@ _ALL = (
     Setting("DateStyle", "ISO, MDY", "Sets the display format for date and time values.", _date_style, reported=True),
     Setting("default_table_access_method", "iceberg", "Sets the default table access method for new tables.",
             choice("default_table_access_method", "iceberg", "heap")),
-    Setting("default_tablespace", "", "Sets the default tablespace.", only("default_tablespace", "")),
+    Setting("default_tablespace", "", "Sets the default tablespace.", single_value("default_tablespace", "")),
     Setting("default_transaction_isolation", "repeatable read", "Sets the isolation level of each new transaction.",
             choice("default_transaction_isolation", "serializable", "repeatable read", "read committed",
                    "read uncommitted")),
@@ -111,7 +111,7 @@ _ALL = (
     Setting("in_hot_standby", "off", "Shows whether hot standby is currently active.", reported=True, fixed=True),
     Setting("integer_datetimes", "on", "Shows whether datetimes are integer based.", reported=True, fixed=True),
     Setting("IntervalStyle", "postgres", "Sets the display format for interval values.",
-            only("IntervalStyle", "postgres"), reported=True),
+            single_value("IntervalStyle", "postgres"), reported=True),
     Setting("is_superuser", "on", "Shows whether the current user is a superuser.", reported=True, fixed=True),
     Setting("lock_timeout", "0", "Sets the maximum allowed duration of any wait for a lock.",
             duration("lock_timeout"), kind="integer"),
@@ -120,7 +120,7 @@ _ALL = (
     Setting("max_identifier_length", "63", "Shows the maximum identifier length.", fixed=True),
     Setting("max_index_keys", "32", "Shows the maximum number of index keys.", fixed=True),
     Setting("password_encryption", "scram-sha-256", "Chooses the algorithm for encrypting passwords.",
-            only("password_encryption", "scram-sha-256")),
+            single_value("password_encryption", "scram-sha-256")),
     Setting("row_security", "on", "Enable row security.", boolean("row_security"), kind="bool"),
     Setting("search_path", '"$user", public', "Sets the schema search order for names that are not qualified."),
     Setting("segment_size", "1GB", "Shows the number of pages per disk file.", fixed=True),
@@ -129,11 +129,11 @@ _ALL = (
     Setting("server_version_num", "160004", "Shows the server version as an integer.", fixed=True),
     Setting("session_authorization", "", "Shows the session user name.", reported=True, fixed=True),
     Setting("standard_conforming_strings", "on", "Causes '...' strings to treat backslashes literally.",
-            only("standard_conforming_strings", "on"), reported=True, kind="bool"),
+            single_value("standard_conforming_strings", "on"), reported=True, kind="bool"),
     Setting("statement_timeout", "0", "Sets the maximum allowed duration of any statement.",
             duration("statement_timeout"), kind="integer"),
     Setting("synchronous_commit", "on", "Sets the current transaction's synchronization level.",
-            only("synchronous_commit", "on")),
+            single_value("synchronous_commit", "on")),
     Setting("TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", time_zone,
             reported=True),
     Setting("transaction_isolation", "repeatable read", "Shows the current transaction's isolation level.",
@@ -141,7 +141,8 @@ _ALL = (
     Setting("transaction_read_only", "off", "Sets the current transaction's read-only status.",
             boolean("transaction_read_only"), kind="bool"),
     *planner_settings(),
-    Setting("xmloption", "content", "Sets whether XML data is a document or content.", only("xmloption", "content")),
+    Setting("xmloption", "content", "Sets whether XML data is a document or content.",
+            single_value("xmloption", "content")),
 )  # fmt: skip
 SETTINGS: Mapping[str, Setting] = {each.name.lower(): each for each in _ALL}
 _ALIASES = {"timezone": "timezone", "time zone": "timezone", "names": "client_encoding"}
@@ -154,7 +155,7 @@ def _encoding(value: str) -> str:
     return "UTF8"
 
 
-def setting(name: str) -> Setting:
+def find_setting(name: str) -> Setting:
     """The setting of that name; 42704."""
     key = name.lower()
     found = SETTINGS.get(_ALIASES.get(key, key))
@@ -176,17 +177,17 @@ class SettingValues:
     def __init__(self, defaults: Mapping[str, str]) -> None:
         self._defaults = {key: each.default for key, each in SETTINGS.items()}
         for name, value in defaults.items():
-            found = setting(name)
+            found = find_setting(name)
             self._defaults[found.name.lower()] = found.check(value)
         self._session: dict[str, str] = {}
         self._local: dict[str, str] = {}
         self._before: dict[str, str] | None = None
         self._values = dict(self._defaults)
-        self._told: dict[str, str] = {}
-        self._told_version = -1
+        self._last_reported: dict[str, str] = {}
+        self._last_version = -1
         self.version = 0
 
-    def _changed(self) -> None:
+    def _update_values(self) -> None:
         self._values = {**self._defaults, **self._session, **self._local}
         self.version += 1
 
@@ -197,7 +198,7 @@ class SettingValues:
             return found
         key = name.lower()
         key = _ALIASES.get(key, key)
-        return self._values[key] if key in self._values else self._values[setting(name).name.lower()]
+        return self._values[key] if key in self._values else self._values[find_setting(name).name.lower()]
 
     def set(self, name: str, value: str | None, *, local: bool = False) -> None:
         """SET [LOCAL] name = value; None is DEFAULT."""
@@ -205,7 +206,7 @@ class SettingValues:
         if "." in name and key not in SETTINGS:
             checked = value or ""
         else:
-            found = setting(name)
+            found = find_setting(name)
             key = found.name.lower()
             if found.fixed:
                 message = f'parameter "{found.name}" cannot be changed'
@@ -216,13 +217,13 @@ class SettingValues:
         else:
             self._session[key] = checked
             self._local.pop(key, None)
-        self._changed()
+        self._update_values()
 
     def reset_all(self) -> None:
         """RESET ALL."""
         self._session.clear()
         self._local.clear()
-        self._changed()
+        self._update_values()
 
     def begin(self) -> None:
         """Saves the values at the start of a transaction."""
@@ -235,7 +236,7 @@ class SettingValues:
     def restore(self, snapshot: SettingsSnapshot) -> None:
         """Undoes every SET since a snapshot, which can be restored again."""
         self._session, self._local = map(dict, snapshot)
-        self._changed()
+        self._update_values()
 
     def end(self, *, committed: bool) -> None:
         """Discards SET LOCAL at the end of a transaction, and every SET of a failed one."""
@@ -245,7 +246,7 @@ class SettingValues:
             self._session = before
         if undone or self._local:
             self._local.clear()
-            self._changed()
+            self._update_values()
 
     def show_all(self) -> list[tuple[str, str, str]]:
         """Name, value and description of every setting, in PostgreSQL's order."""
@@ -258,14 +259,14 @@ class SettingValues:
 
     def changes(self) -> list[tuple[str, str]]:
         """Returns the reported settings that changed since the last call."""
-        if self._told_version == self.version:
+        if self._last_version == self.version:
             return []
         now = self.reported()
-        changed = [(name, value) for name, value in now.items() if self._told.get(name) != value]
-        self._told, self._told_version = now, self.version
+        changed = [(name, value) for name, value in now.items() if self._last_reported.get(name) != value]
+        self._last_reported, self._last_version = now, self.version
         return changed
 
     def force(self, name: str, value: str) -> None:
         """Sets a fixed setting for this session."""
         self._defaults[name.lower()] = value
-        self._changed()
+        self._update_values()

@@ -24,7 +24,7 @@ class Setting:
     kind: str = "string"
 
 
-def invalid(name: str, value: str, hint: str | None = None) -> SqlError:
+def invalid_value(name: str, value: str, hint: str | None = None) -> SqlError:
     """Returns 22023 for an invalid value."""
     message = f'invalid value for parameter "{name}": "{value}"'
     return SqlError.of("invalid_parameter_value", message, hint=hint)
@@ -49,18 +49,18 @@ def choice(name: str, *values: str) -> Check:
     def check(value: str) -> str:
         found = next((each for each in values if each.lower() == value.strip().lower()), None)
         if found is None:
-            raise invalid(name, value, f"Available values: {', '.join(values)}.")
+            raise invalid_value(name, value, f"Available values: {', '.join(values)}.")
         return found
 
     return check
 
 
-def whole(name: str, low: int, high: int) -> Check:
+def integer(name: str, low: int, high: int) -> Check:
     """A check for an integer within bounds."""
 
     def check(value: str) -> str:
         if not re.fullmatch(r"\s*[+-]?\d+\s*", value):
-            raise invalid(name, value)
+            raise invalid_value(name, value)
         if not low <= int(value) <= high:
             message = f'{int(value)} is outside the valid range for parameter "{name}" ({low} .. {high})'
             raise SqlError.of("invalid_parameter_value", message)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from gpudb import pgdata
 from gpudb.errors import SqlError
-from gpudb.session.settings.checks import Setting, boolean, choice, invalid
+from gpudb.session.settings.checks import Setting, boolean, choice, invalid_value
 
 _SECTIONS = ("Query Tuning /",)
 _NAMES = frozenset(
@@ -28,10 +28,10 @@ def planner_settings() -> tuple[Setting, ...]:
     assert found is not None
     header, rows = found
     listed = (dict(zip(header, row, strict=True)) for row in rows)
-    return tuple(_setting(row) for row in listed if _is_planners(row))
+    return tuple(_setting(row) for row in listed if _is_planner_setting(row))
 
 
-def _is_planners(row: Mapping[str, object]) -> bool:
+def _is_planner_setting(row: Mapping[str, object]) -> bool:
     return row["context"] == "user" and (row["name"] in _NAMES or str(row["category"]).startswith(_SECTIONS))
 
 
@@ -42,17 +42,17 @@ def _setting(row: Mapping[str, object]) -> Setting:
         case "bool":
             check = boolean(name)
         case "enum":
-            check = choice(name, *_listed(row["enumvals"]))
+            check = choice(name, *_enum_values(row["enumvals"]))
         case _:
             check = _Number(name, row).check
     return Setting(name, check(words[1]), words[0], check, kind=kind)
 
 
-def _listed(values: object) -> list[str]:
+def _enum_values(values: object) -> list[str]:
     import json
 
-    made: list[str] = json.loads(str(values))
-    return made
+    listed: list[str] = json.loads(str(values))
+    return listed
 
 
 class _Number:
@@ -68,7 +68,7 @@ class _Number:
         """Returns the number as SHOW prints it."""
         found = re.fullmatch(r"\s*([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
         if found is None or (found[2] and (self._unit is None or found[2] not in _SIZES)):
-            raise invalid(self._name, text)
+            raise invalid_value(self._name, text)
         number = float(found[1])
         if found[2] and self._unit is not None:
             number = number * _SIZES[found[2]] / self._unit
@@ -77,9 +77,9 @@ class _Number:
         if not self._low <= number <= self._high:
             message = f'{number:g} is outside the valid range for parameter "{self._name}" ({self._bounds})'
             raise SqlError.of("invalid_parameter_value", message)
-        return self._shown(number)
+        return self._format(number)
 
-    def _shown(self, number: float) -> str:
+    def _format(self, number: float) -> str:
         if self._unit is None or number <= 0:
             return str(int(number)) if self._whole else f"{number:g}"
         size = int(number) * self._unit

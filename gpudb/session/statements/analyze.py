@@ -9,7 +9,7 @@ from typing import Any
 from gpudb.catalog.model import Relation, Table
 from gpudb.errors import UndefinedTable
 from gpudb.session.context import Context
-from gpudb.session.objects.names import named_relation, spoken
+from gpudb.session.objects.names import range_text, resolve_range
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, strings
@@ -22,9 +22,9 @@ def vacuum(context: Context) -> Result:
     gathers = not node.is_vacuumcmd or any(inner(each).defname == "analyze" for each in node.options)
     relations: list[tuple[Relation, Sequence[str]]] = []
     for each in map(inner, node.rels):
-        relation = named_relation(context, each.relation)
+        relation = resolve_range(context, each.relation)
         if relation is None:
-            raise UndefinedTable(f'relation "{spoken(each.relation)}" does not exist')
+            raise UndefinedTable(f'relation "{range_text(each.relation)}" does not exist')
         named = strings(each.va_cols)
         for name in named:
             find_column(relation, name)
@@ -36,15 +36,15 @@ def vacuum(context: Context) -> Result:
             message = f'skipping "{relation.name}" --- cannot {word} non-tables or special system tables'
             context.notice(message, severity="WARNING", sqlstate="01000")
         elif gathers:
-            _gather(context, relation, names)
+            _collect_statistics(context, relation, names)
     return Result(word.upper())
 
 
-def _gather(context: Context, table: Table, names: Sequence[str]) -> None:
+def _collect_statistics(context: Context, table: Table, names: Sequence[str]) -> None:
     """Replaces the statistics of a table's columns, or of the listed ones."""
     columns = [column for column in table.columns if not names or column.name in names]
-    there = {column.field_id for column in table.columns} - {column.field_id for column in columns}
-    kept = tuple(each for each in table.statistics if each.field_id in there)
-    made = context.session.database.cpu.statistics(table, columns, context.cancel)
-    if kept + made != table.statistics:
-        put_relation(context, replace(table, statistics=kept + made))
+    other_fields = {column.field_id for column in table.columns} - {column.field_id for column in columns}
+    others = tuple(each for each in table.statistics if each.field_id in other_fields)
+    collected = context.session.database.cpu.statistics(table, columns, context.cancel)
+    if others + collected != table.statistics:
+        put_relation(context, replace(table, statistics=others + collected))

@@ -15,7 +15,7 @@ from gpudb.session.execution.binding import BINDABLE, bind_statement
 from gpudb.session.execution.requests import build_request
 from gpudb.session.execution.session_calls import without_session_calls
 from gpudb.session.results import Result, ResultColumn, text_result
-from gpudb.session.statements.prepared import entered
+from gpudb.session.statements.prepared import enter_prepared
 from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Query, Update, WithChanges
 from gpudb.sql.parse.parser import RawStatement, inner
 from gpudb.types import JSON, TEXT, SqlType
@@ -24,7 +24,7 @@ _OPTIONS = {"analyze", "verbose", "costs", "timing", "summary", "format", "buffe
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Display:
     """Which figures of a plan are shown."""
 
     costs: bool
@@ -49,20 +49,20 @@ def explain(context: Context) -> Result:
             raise FeatureNotSupported(f"EXPLAIN ({name.upper()}) is not supported")
     analyze = _on(options, "analyze", default=False)
     started = time.perf_counter()
-    inside = _inside(context)
-    bound = context.session.bind(inside)
+    explained = _explained_context(context)
+    bound = context.session.bind(explained)
     if isinstance(bound, WithChanges):
         raise FeatureNotSupported("EXPLAIN of a statement whose WITH changes data is not supported")
     if analyze and isinstance(bound, DataChange):
         raise FeatureNotSupported("EXPLAIN ANALYZE of INSERT, UPDATE, DELETE or MERGE is not supported")
     query = bound.query if isinstance(bound, DataChange) else bound
-    if context.session_calls or inside.session_calls:
+    if context.session_calls or explained.session_calls:
         if analyze:
             raise FeatureNotSupported("EXPLAIN ANALYZE of a statement that calls sequence functions is not supported")
         query = without_session_calls(query)
     planned = time.perf_counter()
     engine = context.session.database.engine
-    plan = engine.explain(build_request(inside, query), analyze=analyze)
+    plan = engine.explain(build_request(explained, query), analyze=analyze)
     ended = time.perf_counter()
     execution = 1000 * (ended - planned) if plan.execution is None else plan.execution
     if isinstance(bound, DataChange):
@@ -72,7 +72,7 @@ def explain(context: Context) -> Result:
         times["Planning Time"] = round((planned - started) * 1000, 3)
         if analyze:
             times["Execution Time"] = round(execution, 3)
-    shown = _Shown(
+    shown = _Display(
         costs=_on(options, "costs", default=True),
         timing=_on(options, "timing", default=True),
         verbose=_on(options, "verbose", default=False),
@@ -98,18 +98,18 @@ def describe_explain(context: Context) -> tuple[tuple[SqlType, ...], tuple[Resul
         return (), plan_columns(node)
     binder = context.binder(describing=True)
     binder.declare_parameters(context.parameter_oids)
-    bind_statement(binder, _inside(context).statement)
-    return binder.parameter_types(), plan_columns(node)
+    bind_statement(binder, _explained_context(context).statement)
+    return binder.get_parameter_types(), plan_columns(node)
 
 
-def _inside(context: Context) -> Context:
+def _explained_context(context: Context) -> Context:
     """The context of the explained statement, or of the prepared statement of an EXECUTE."""
     node: Any = context.statement.node
     explained = inner(node.query)
     if explained.DESCRIPTOR.name == "CreateTableAsStmt":
         explained = inner(explained.query)
     if explained.DESCRIPTOR.name == "ExecuteStmt":
-        return entered(context, explained)
+        return enter_prepared(context, explained)
     if explained.DESCRIPTOR.name not in BINDABLE:
         raise FeatureNotSupported(f"EXPLAIN of {explained.DESCRIPTOR.name} is not supported")
     part = RawStatement(explained, context.statement.text, context.statement.start, part=True)
@@ -148,7 +148,7 @@ def _verb(bound: Query | DataChange) -> str:
     return "Query"
 
 
-def _lines(node: PlanNode, shown: _Shown, depth: int) -> Iterator[str]:
+def _lines(node: PlanNode, shown: _Display, depth: int) -> Iterator[str]:
     lead = "" if depth == 0 else " " * (6 * depth - 4) + "->  "
     inside = " " * (6 * depth + 2)
     yield f"{lead}{_head(node)}{_figures(node, shown)}"
@@ -169,37 +169,37 @@ def _head(node: PlanNode) -> str:
     return f"{node.operator} on {table}" if table else node.operator
 
 
-def _figures(node: PlanNode, shown: _Shown) -> str:
-    made = ""
+def _figures(node: PlanNode, shown: _Display) -> str:
+    text = ""
     if shown.costs and node.estimated_rows is not None:
-        made += f"  (rows={node.estimated_rows}" + (f" width={node.width})" if node.width is not None else ")")
+        text += f"  (rows={node.estimated_rows}" + (f" width={node.width})" if node.width is not None else ")")
     if node.rows is not None:
         spent = f"time={node.milliseconds:.3f} ms " if shown.timing and node.milliseconds is not None else ""
-        made += f" (actual {spent}rows={node.rows})"
-    return made
+        text += f" (actual {spent}rows={node.rows})"
+    return text
 
 
-def _json(node: PlanNode, shown: _Shown) -> dict[str, object]:
-    made: dict[str, object] = {"Node Type": node.operator, **dict(node.details)}
+def _json(node: PlanNode, shown: _Display) -> dict[str, object]:
+    item: dict[str, object] = {"Node Type": node.operator, **dict(node.details)}
     if shown.costs and node.estimated_rows is not None:
-        made["Plan Rows"] = node.estimated_rows
+        item["Plan Rows"] = node.estimated_rows
         if node.width is not None:
-            made["Plan Width"] = node.width
+            item["Plan Width"] = node.width
     if node.rows is not None:
-        made["Actual Rows"] = node.rows
+        item["Actual Rows"] = node.rows
         if shown.timing and node.milliseconds is not None:
-            made["Actual Time (ms)"] = round(node.milliseconds, 3)
+            item["Actual Time (ms)"] = round(node.milliseconds, 3)
     if shown.verbose and node.output:
-        made["Output"] = list(node.output)
+        item["Output"] = list(node.output)
     if node.shares:
-        made["Workers"] = [_share(share, shown) for share in node.shares]
+        item["Workers"] = [_share(share, shown) for share in node.shares]
     if node.inputs:
-        made["Plans"] = [_json(each, shown) for each in node.inputs]
-    return made
+        item["Plans"] = [_json(each, shown) for each in node.inputs]
+    return item
 
 
-def _share(share: WorkerShare, shown: _Shown) -> dict[str, object]:
-    made: dict[str, object] = {"Worker Number": share.worker, "Actual Rows": share.rows, "Bytes": share.bytes}
+def _share(share: WorkerShare, shown: _Display) -> dict[str, object]:
+    item: dict[str, object] = {"Worker Number": share.worker, "Actual Rows": share.rows, "Bytes": share.bytes}
     if shown.timing:
-        made["Actual Time (ms)"] = round(share.milliseconds, 3)
-    return made
+        item["Actual Time (ms)"] = round(share.milliseconds, 3)
+    return item

@@ -12,7 +12,7 @@ from gpudb.session.results import Prepared, Result, check_columns, statement_col
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
-from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.bound import Constant, OutputColumn, Select
 from gpudb.sql.parse.parser import RawStatement, deparse, inner
 
@@ -28,10 +28,10 @@ def prepare(context: Context) -> Result:
     text = deparse(body)
     statement = RawStatement(body, text)
     binder = context.binder(describing=True)
-    binder.declare_parameters([type_name(inner(each), binder).oid for each in node.argtypes])
+    binder.declare_parameters([resolve_type_name(inner(each), binder).oid for each in node.argtypes])
     bound = bind_statement(binder, statement)
-    session.save(
-        node.name, Prepared(text, binder.parameter_types(), statement_columns(bound), statement, from_sql=True)
+    session.add_prepared(
+        node.name, Prepared(text, binder.get_parameter_types(), statement_columns(bound), statement, from_sql=True)
     )
     return Result("PREPARE")
 
@@ -39,33 +39,33 @@ def prepare(context: Context) -> Result:
 def execute(context: Context) -> Result:
     """EXECUTE name (values)."""
     node: Any = context.statement.node
-    inside = entered(context, node)
-    handler = context.session.handlers[inside.statement.kind]
-    return check_columns(context.session.saved(node.name), handler(inside))
+    prepared_context = enter_prepared(context, node)
+    handler = context.session.handlers[prepared_context.statement.kind]
+    return check_columns(context.session.get_prepared(node.name), handler(prepared_context))
 
 
-def entered(context: Context, node: Any) -> Context:
+def enter_prepared(context: Context, node: Any) -> Context:
     """The context of the prepared statement of an ExecuteStmt message, with its parameters' values; 26000, 42601."""
     session = context.session
-    prepared = session.saved(node.name)
+    prepared = session.get_prepared(node.name)
     if len(node.params) != len(prepared.parameters):
         message = f'wrong number of parameters for prepared statement "{node.name}"'
         detail = f"Expected {len(prepared.parameters)} parameters but got {len(node.params)}."
         raise SqlError.of("syntax_error", message, detail=detail)
-    assert isinstance(prepared.bound, RawStatement)
+    assert isinstance(prepared.statement, RawStatement)
     binder = context.binder()
     scope = Scope(clause="VALUES")
     values = []
-    for each, wanted in zip(node.params, prepared.parameters, strict=True):
-        expr = coerce(binder, bind_expression(binder, scope, each), wanted, "a")
+    for each, item in zip(node.params, prepared.parameters, strict=True):
+        expr = coerce(binder, bind_expression(binder, scope, each), item, "a")
         if isinstance(expr, Constant):
             values.append(expr.value)
             continue
         query = Select((OutputColumn("value", expr.type),), (expr,))
         values.append(fetch_from_engine(context, query).column(0)[0].as_py())
-    inside = Context(session, prepared.bound, context.transaction, context.cancel, tuple(values))
-    inside.parameter_oids = prepared.oids
-    return inside
+    prepared_context = Context(session, prepared.statement, context.transaction, context.cancel, tuple(values))
+    prepared_context.parameter_oids = prepared.oids
+    return prepared_context
 
 
 def deallocate(context: Context) -> Result:
@@ -74,6 +74,6 @@ def deallocate(context: Context) -> Result:
     if node.isall or not node.name:
         context.session.prepared.clear()
         return Result("DEALLOCATE ALL")
-    context.session.saved(node.name)
-    context.session.forget(node.name)
+    context.session.get_prepared(node.name)
+    context.session.remove_prepared(node.name)
     return Result("DEALLOCATE")

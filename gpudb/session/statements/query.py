@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudb.session.context import Context
-from gpudb.session.copy.load_data import load_call
+from gpudb.session.copy.load_data import run_load_call
 from gpudb.session.dml.changes import select_with_changes
 from gpudb.session.execution.cluster_tables import find_worker
 from gpudb.session.execution.queries import run_query
@@ -16,7 +16,7 @@ def select(context: Context) -> Result:
     """SELECT and VALUES."""
     if context.statement.node_named is not None:
         find_worker(context, context.statement.node_named)
-    loaded = load_call(context)
+    loaded = run_load_call(context)
     if loaded is not None:
         return loaded
     if changes_data(context.statement.node):

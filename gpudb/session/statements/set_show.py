@@ -12,7 +12,7 @@ from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import close_all
 from gpudb.session.ddl.temporary_tables import drop_relations
 from gpudb.session.results import Result, ResultColumn, text_result
-from gpudb.session.settings.catalog import setting
+from gpudb.session.settings.catalog import find_setting
 from gpudb.session.settings.constants import constant_text
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.session.statements.transactions import apply_modes
@@ -32,12 +32,12 @@ def set_variable(context: Context) -> Result:
         if node.name == "TRANSACTION":
             apply_modes(context, node.args)
         elif node.name == "SESSION CHARACTERISTICS":
-            _characteristics(context, node.args)
+            _set_characteristics(context, node.args)
         else:
             raise FeatureNotSupported(f"SET {node.name} is not supported")
         return Result("SET")
     if node.name in {"session_authorization", "role"}:
-        return _role(context, node, how)
+        return _set_role(context, node, how)
     if how in {"VAR_RESET", "VAR_SET_DEFAULT"}:
         settings.set(node.name, None, local=node.is_local)
         return Result("RESET" if how == "VAR_RESET" else "SET")
@@ -54,7 +54,7 @@ def set_variable(context: Context) -> Result:
     return Result("SET")
 
 
-def _role(context: Context, node: Any, how: str) -> Result:
+def _set_role(context: Context, node: Any, how: str) -> Result:
     """SET ROLE and SET SESSION AUTHORIZATION: accepted for the session's own role alone."""
     name = constant_text(node.args[0], node.name) if len(node.args) else "none"
     if name.lower() not in {"none", context.session.user}:
@@ -62,7 +62,7 @@ def _role(context: Context, node: Any, how: str) -> Result:
     return Result("RESET" if how == "VAR_RESET" else "SET")
 
 
-def _characteristics(context: Context, options: Any) -> None:
+def _set_characteristics(context: Context, options: Any) -> None:
     for each in options:
         option = inner(each)
         constant = inner(option.arg)
@@ -80,7 +80,7 @@ def show_columns(name: str) -> tuple[ResultColumn, ...]:
     """The result columns of SHOW."""
     if name == "all":
         return tuple(ResultColumn(each, TEXT) for each in ("name", "setting", "description"))
-    return (ResultColumn(setting(name).name if "." not in name else name, TEXT),)
+    return (ResultColumn(find_setting(name).name if "." not in name else name, TEXT),)
 
 
 def show(context: Context) -> Result:

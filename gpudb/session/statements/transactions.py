@@ -32,7 +32,7 @@ def transaction(context: Context) -> Result:
         case "ROLLBACK":
             return _end(context, commit=False, chain=node.chain)
         case "SAVEPOINT":
-            _in_block(context, "SAVEPOINT")
+            _check_in_block(context, "SAVEPOINT")
             savepoint = SessionSavepoint(
                 node.savepoint_name,
                 context.transaction.savepoint(),
@@ -42,12 +42,12 @@ def transaction(context: Context) -> Result:
             session.savepoints.append(savepoint)
             return Result("SAVEPOINT")
         case "RELEASE":
-            _in_block(context, "RELEASE SAVEPOINT")
-            del session.savepoints[_savepoint(context, node.savepoint_name) :]
+            _check_in_block(context, "RELEASE SAVEPOINT")
+            del session.savepoints[_find_savepoint(context, node.savepoint_name) :]
             return Result("RELEASE")
         case "ROLLBACK_TO":
-            _in_block(context, "ROLLBACK TO SAVEPOINT")
-            at = _savepoint(context, node.savepoint_name)
+            _check_in_block(context, "ROLLBACK TO SAVEPOINT")
+            at = _find_savepoint(context, node.savepoint_name)
             savepoint = session.savepoints[at]
             context.transaction.rollback_to(savepoint.transaction)
             session.settings.restore(savepoint.settings)
@@ -73,13 +73,13 @@ def _end(context: Context, *, commit: bool, chain: bool) -> Result:
     return Result("COMMIT" if commit_now else "ROLLBACK")
 
 
-def _in_block(context: Context, what: str) -> None:
+def _check_in_block(context: Context, what: str) -> None:
     if not context.session.explicit:
         message = f"{what} can only be used in transaction blocks"
         raise SqlError.of("no_active_sql_transaction", message)
 
 
-def _savepoint(context: Context, name: str) -> int:
+def _find_savepoint(context: Context, name: str) -> int:
     names = [each.name for each in context.session.savepoints]
     if name not in names:
         raise SqlError.of("invalid_savepoint_specification", f'savepoint "{name}" does not exist')
@@ -108,7 +108,7 @@ def apply_modes(context: Context, options: Any) -> None:
 
 def lock(context: Context) -> Result:
     """LOCK TABLE: excludes statements that rewrite files of the table until the transaction ends."""
-    _in_block(context, "LOCK TABLE")
+    _check_in_block(context, "LOCK TABLE")
     node: Any = context.statement.node
     for each in node.relations:
         relation = find_relation(context.binder(), inner(each).schemaname, inner(each).relname)

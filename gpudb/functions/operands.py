@@ -1,10 +1,11 @@
-"""Groups of types, and how a value stands in DuckDB SQL: in two lanes, or put together as one."""
+"""Groups of types, and the two forms of a value in DuckDB SQL: value and display scale, or packed into one."""
 
 from __future__ import annotations
 
 from gpudb.types import SqlType
 
 ScaledSql = tuple[str, str]
+"""The SQL of a value and of its display scale."""
 
 INTEGERS = frozenset({"int2", "int4", "int8"})
 FLOATS = frozenset({"float4", "float8"})
@@ -14,14 +15,14 @@ VECTORS = {"int2vector": "int2", "oidvector": "oid"}
 
 
 def unpack(sql: str, item: SqlType) -> ScaledSql:
-    """The lanes of one value of `SqlType.duckdb`."""
+    """Unpacks a value of `SqlType.duckdb` into its value and display scale."""
     if item.carried:
         return f"({sql}).v", f"({sql}).s"
     return sql, str(item.numeric_digits[1]) if item.name == "numeric" else "0"
 
 
 def pack(value: str, scale: str, item: SqlType) -> str:
-    """One value of `SqlType.duckdb` from its lanes."""
+    """Packs a value and its display scale into one value of `SqlType.duckdb`."""
     if not item.carried:
         return value
     return f"struct_pack(v := {value}, s := CAST({scale} AS {'TINYINT' if item.name == 'numeric' else 'SMALLINT'}))"

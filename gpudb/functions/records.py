@@ -10,7 +10,7 @@ from gpudb.types import SqlType
 
 
 def member(sql: str, item: SqlType, index: int) -> ScaledSql:
-    """The lanes of a row's field."""
+    """Returns value and display scale of a row's field."""
     return unpack(f"struct_extract_at({sql}, {index + 1})", item.fields[index][1])
 
 
@@ -22,7 +22,7 @@ def packed(values: list[str], item: SqlType) -> str:
 def rebuilt(
     sql: str, source: SqlType, target: SqlType, change: Callable[[str, str, SqlType, SqlType], ScaledSql]
 ) -> str:
-    """A row with each field converted: `change` takes lanes, the field's type and the wanted one."""
+    """Converts each field of a row: `change` takes value, display scale, the field's type and the target type."""
 
     def made(value: str) -> str:
         fields = []

@@ -66,7 +66,7 @@ SECONDS = {
     "storage/test_compact.py": 6,
     "storage/test_scan.py": 6,
     "catalog/test_clients.py": 5,
-    "engine/cpu/test_long_values.py": 5,
+    "engine/cpu/test_values_tables.py": 5,
     "engine/gpu/test_door.py": 5,
     "engine/gpu/test_host.py": 5,
     "functions/test_numeric.py": 5,

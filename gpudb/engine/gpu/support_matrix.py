@@ -1,6 +1,6 @@
 """Where workers compute each documented function and operator: generates `functions/WORKERS.md`.
 
-*lowered*: an operation on lanes, which a GPU computes. *host*: the embedded engine's function, over columns that are
+*lowered*: an operation on columns, which a GPU computes. *host*: the embedded engine's function, over columns that are
 copied to the host and back (`lower.host_fallback`). *once*: evaluated before the statement runs. *embedded*: a
 statement with it runs whole on the embedded engine, for a stated reason.
 """

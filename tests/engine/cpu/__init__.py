@@ -1,1 +1,1 @@
-"""The CPU engine's own parts: loaded tables and the pruning of files."""
+"""Tests of the embedded engine's own parts: loaded tables, file pruning, restarts and kept SQL."""

@@ -1,4 +1,4 @@
-"""Expressions that mix greedy and non-greedy quantifiers: what is found, what is refused, what has a limit."""
+"""Regular expressions that mix greedy and non-greedy quantifiers: matches, errors and limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _pattern(text: str) -> MixedPattern:
     ],
 )
 def test_groups(pattern: str, text: str, groups: tuple[str | None, ...]) -> None:
-    """As PostgreSQL 16 answers; its manual, 9.7.3.5, has the first two."""
+    """Results of PostgreSQL 16; the first two are in its manual, 9.7.3.5."""
     found = _pattern(pattern).search(text)
     assert found is not None
     assert found.groups() == groups

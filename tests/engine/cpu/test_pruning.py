@@ -1,4 +1,4 @@
-"""Files that hold no row of a WHERE clause are not read, and those that may are."""
+"""File pruning: files without a matching row are not read, and all others are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudb.engine.cpu.loaded_tables import LoadedTables
 from gpudb.engine.cpu.statement import statement_sql
 from tests.support.lab import Lab, answer
 
-# File n holds i = 10n … 10n + 9.
+# File n contains i = 10n … 10n + 9.
 FILES = 5
 
 
@@ -38,7 +38,7 @@ def cpu(lab: Lab) -> Iterator[CpuEngine]:
 
 
 def _read(cpu: CpuEngine, lab: Lab, where: str, parameters: tuple[object, ...] = ()) -> set[int]:
-    """The numbers of the files that a query over `parts` names."""
+    """Returns the numbers of the files that a query over `parts` reads."""
     table = lab.database.store.catalog().relation("public", "parts")
     assert isinstance(table, Table)
     order = {file.path: int(str(file.minimums[1])) // 10 for file in table.files}
@@ -121,6 +121,6 @@ def test_the_answer_is_the_one_without_pruning(cpu: CpuEngine, lab: Lab, where: 
     ],
 )
 def test_joins_and_subqueries_keep_the_rows_they_need(cpu: CpuEngine, lab: Lab, sql: str) -> None:
-    """The answer over one file is the answer over five."""
+    """The result over one file equals that over five."""
     lab.run("CREATE TABLE IF NOT EXISTS whole AS SELECT * FROM parts ORDER BY i")
     assert answer(cpu, lab.request(sql)) == answer(cpu, lab.request(sql.replace("parts", "whole")))

@@ -1,4 +1,4 @@
-"""DuckDB refuses everything after a fault of its own: the engine starts another one, and statements go on."""
+"""DuckDB refuses all statements after an internal error: the engine starts a new instance, and statements continue."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table(lab: Lab) -> None:
 def test_the_next_statement_runs_on_a_new_instance(cpu: CpuEngine, lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
     assert answer(cpu, lab.request("SELECT sum(n) FROM nums")) == [(500500,)]
     broken = cpu.instance
-    broken.connection.close()  # what is left of an instance after a fault: every statement fails
+    broken.connection.close()  # as after an internal error: every statement fails
     assert not broken.alive()
     assert answer(cpu, lab.request("SELECT sum(n) FROM nums")) == [(500500,)]
     assert cpu.instance is not broken

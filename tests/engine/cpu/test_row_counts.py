@@ -1,4 +1,4 @@
-"""LIMIT and EXISTS over a join with a side that DuckDB knows to be empty: it would leave their count of rows out."""
+"""LIMIT and EXISTS over a join with a side that DuckDB knows to be empty, where it would drop their row count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DuckDB SQL that queries keep: it is rendered again once a table, a parameter or a session value may have changed."""
+"""DuckDB SQL that queries keep: it is rendered again if a table, a parameter or a session value may have changed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def cpu(lab: Lab) -> Iterator[CpuEngine]:
 
 
 class Rendered(Exception):
-    """The renderer was used."""
+    """The renderer was called."""
 
 
 def _is_kept(cpu: CpuEngine, request: Request, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether a second run takes the text of a first one; both are the same text."""
+    """Returns whether a second run uses the first run's SQL; both runs have the same SQL."""
 
     def refuse(*_: object, **__: object) -> None:
         raise Rendered

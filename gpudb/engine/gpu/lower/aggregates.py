@@ -328,7 +328,7 @@ def _whole_group_state(call: bound.Aggregate) -> State:
     if name == "string_agg" and not (isinstance(call.args[1], bound.Constant) and isinstance(call.args[1].value, str)):
         raise NotCarried("string_agg of bytea, or with a separator that is no constant")
     if any(len(physical_columns(key.expr.type)) > 1 for key in call.order_by):
-        raise NotCarried(f"{name} ordered by values of several lanes")
+        raise NotCarried(f"{name} ordered by values of several columns")
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         return [compute(args, call).alias(name)]

@@ -1,4 +1,4 @@
-"""Lanes as columns of Arrow: arrays taken from among others, of which none has an item, and 24:00 among values."""
+"""Conversion of physical columns to Arrow: slices of arrays without elements, and 24:00 inside values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of rounding, text and dates: lowered as a whole, with the embedded engine's answers and errors."""
+"""Rounding, text and date functions are lowered completely, with the embedded engine's results and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals in arrays and rows on workers: equal, in order and told apart as the embedded engine has them."""
+"""Intervals in arrays and rows on workers: equality, order and distinctness equal the embedded engine's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums finished of the states of whole groups: at once where 64 bits hold them all, else each group's is checked."""
+"""Final sums of groups: checked all at once if 64 bits hold them, else group by group."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ BEYOND = (
 @pytest.mark.parametrize("sql", BEYOND)
 @pytest.mark.parametrize("fused", [False, True])
 def test_sums_that_might_wrap_are_the_embedded_engine_s_to_make(lab: Lab, sql: str, fused: bool) -> None:
-    """128 bits wrapped: a sum of more had an answer, and none of its digits was right."""
+    """128 bits would overflow: the result of a larger sum would be wrong."""
     request = lab.request(sql)
     for workers, chunks in ((1, 1), (3, 1), (1, 3)):
         kernels = Twin(local_stages.PACKED) if fused else None
@@ -80,7 +80,7 @@ def test_sums_that_might_wrap_are_the_embedded_engine_s_to_make(lab: Lab, sql: s
 
 
 class _Counted(HostBackend):
-    """How many frames have been computed."""
+    """Counts computed frames."""
 
     count = 0
 
@@ -90,7 +90,7 @@ class _Counted(HostBackend):
 
 
 def _computed(lab: Lab, sql: str) -> int:
-    """How many frames are computed to finish a kernel's groups on one worker."""
+    """Returns the number of frames that are computed to finalize a kernel's groups on one worker."""
     request = lab.request(sql)
     stages = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True).plan(request).stages
     groups, last = stages

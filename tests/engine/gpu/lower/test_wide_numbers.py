@@ -1,4 +1,4 @@
-"""Integers that 38 digits do not hold at a numeric's decimals: compared as they are, and 22003 where they are to be held."""
+"""Integers beyond 38 digits at a numeric's scale: comparisons are exact; results raise 22003."""
 
 from __future__ import annotations
 

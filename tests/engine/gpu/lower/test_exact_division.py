@@ -1,4 +1,4 @@
-"""Quotients by expressions are those of Python's integers, wherever they are made at all."""
+"""Quotients by expressions equal those of Python's integers, if expressions compute them at all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_as_integers_divide(first: int, second: int) -> None:
 
 
 def test_what_is_common_is_made() -> None:
-    """Averages and shares of money: sums below 10¹⁷ by counts and each other."""
+    """Averages and shares of money: sums below 10¹⁷ divided by counts and by each other."""
     rows = [(10**16 + 7, 3), (-5, 7), (0, 4), (123_456_789, 10**12), (None, 1), (1, None)]
     parts = pl.LazyFrame(
         {"a": pl.Series([a for a, _ in rows], dtype=pl.Int128), "b": pl.Series([b for _, b in rows]), "s": 2}

@@ -1,4 +1,4 @@
-"""Infinite dates and timestamps beside each other, and moved by days that may be NULL: as the embedded engine answers."""
+"""Comparison of infinite dates and timestamps, and their addition of days that may be NULL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A projection's columns as a lazy frame: renamed by one node, computed ones and constants as long as the frame."""
+"""A projection's columns as a lazy frame: one node renames columns; computed columns and constants have its length."""
 
 from __future__ import annotations
 

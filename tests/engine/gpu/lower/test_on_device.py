@@ -1,4 +1,4 @@
-"""Percentiles and recursions over rows where they lie: nothing is fetched, and the answers are the embedded engine's."""
+"""Percentiles and recursion on the device: nothing is copied to the host; results equal the embedded engine's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IS DISTINCT FROM of a date, a timestamp and a moment in a zone: of one kind by the session's time zone, on every way."""
+"""IS DISTINCT FROM between date, timestamp and timestamptz, in the session's time zone, on every engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAME = {
     "UTC": {"d, ts": "21", "ts, d": "21", "d, tz": "21", "tz, d": "21", "ts, tz": "31", "tz, ts": "31"},
     "America/New_York": {"d, ts": "21", "d, tz": "22", "tz, d": "22", "ts, tz": "28", "tz, ts": "28"},
 }
-"""The sum of the rows where two are the same."""
+"""The sum of the rows whose values are equal."""
 
 
 @pytest.mark.parametrize("fused", [False, True])

@@ -1,4 +1,4 @@
-"""Tables kept in memory: what is loaded, how new files join, what goes when room is short, and who may still read."""
+"""Loaded tables: what is loaded, how new files are added, what is evicted, and who may still read it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cpu(lab: Lab) -> Iterator[CpuEngine]:
 
 
 def _names(engine: CpuEngine) -> list[str]:
-    """The segments that the engine's database really holds."""
+    """Returns the segments in the engine's database."""
     rows = engine.instance.connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'segment%'"
     ).fetchall()
@@ -161,7 +161,7 @@ def test_waiting_for_a_loading_can_be_cancelled(cpu: CpuEngine, lab: Lab, table:
 
 
 def test_a_table_that_does_not_fit_is_read_from_its_files(lab: Lab) -> None:
-    """Well compressed on disk, too large in memory: the budget's guess was wrong, the statement runs all the same."""
+    """A table that is small on disk but too large in memory exceeds the estimate; the statement runs nevertheless."""
     lab.run(
         "CREATE TABLE wide AS SELECT i % 10 AS a, repeat('x', 200) || i % 10 AS b FROM generate_series(1, 1000000) i"
     )

@@ -1,4 +1,4 @@
-"""Long lists of VALUES, which the engine gets as tables, give what short ones do."""
+"""Long VALUES lists, which the engine receives as tables, return what short lists do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = {
 
 @pytest.mark.parametrize("name", ROWS)
 def test_rows(session: Session, name: str) -> None:
-    """As many rows at once as one by one, in their order."""
+    """Many rows return what single rows do, in order."""
     made = [ROWS[name](number) for number in range(COUNT)]
     together = run(session, "VALUES " + ", ".join(made))
     halves = [run(session, "VALUES " + ", ".join(half)) for half in (made[: COUNT // 2], made[COUNT // 2 :])]
@@ -33,7 +33,7 @@ def test_rows(session: Session, name: str) -> None:
 
 
 def test_two_lists_and_a_second_run(session: Session) -> None:
-    """Several lists in a statement, whose sums run again in 128 bits."""
+    """A statement with several lists whose sums run again in 128 bits."""
     ones, huge = ", ".join(["(1, 'x')"] * COUNT), ", ".join([f"({n}, 999999999999.99)" for n in range(COUNT)])
     assert run(session, f"SELECT count(*) FROM (VALUES {ones}) a, (VALUES {huge}) b") == [(COUNT**2,)]
     made = run(session, f"SELECT sum(y * y * (SELECT max(a) FROM (VALUES {ones}) v(a))) FROM (VALUES {huge}) w(x, y)")

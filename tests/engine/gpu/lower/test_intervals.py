@@ -1,4 +1,4 @@
-"""Intervals, times of day, texts of values and keyed comparisons: lowered as a whole, as the embedded engine answers."""
+"""Intervals, times, text output and keyed comparisons are lowered completely, with the embedded engine's results."""
 
 from __future__ import annotations
 

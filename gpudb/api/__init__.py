@@ -1,4 +1,4 @@
-"""The Python API: `gpudb.connect` and what it gives. Imports session and everything left of it; CUDA never.
+"""The Python API: `gpudb.connect` and its connections. Imports session and everything below it; never CUDA.
 
 `Connection` (a session), `Relation` (a query that has not run), `Rows` (rows in memory).
 """
@@ -26,15 +26,15 @@ def connect(
     memory_limit: int | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> Connection:
-    """A connection to a database in this process, or to a server.
+    """Opens a connection to a database in this process, or to a server.
 
-    A path is the data directory of an embedded database, made where it is missing; connections of one process
+    A path is the data directory of an embedded database, created if it is missing; connections of one process
     share it. None or ":memory:" is a temporary database that ends with its connection. A URL
     `postgresql://user:password@host:port/database` is a server: gpudb's, or any PostgreSQL (needs psycopg).
 
     `memory_limit` bounds the embedded engine, in bytes. `settings` are the session's: `{"TimeZone": "Europe/Paris"}`.
     Errors: 55006 if another process has the directory open; 28000 for an unknown user; 42704 and 22023 for
-    settings; 08001, 08006 where a server cannot be reached.
+    settings; 08001, 08006 if a server cannot be reached.
     """
     text = os.fspath(path_or_url) if path_or_url is not None else ":memory:"
     if text.startswith(_URLS):

@@ -1,13 +1,13 @@
-"""Columns as a session gives them, made into what users of Arrow, Polars, pandas and Python expect.
+"""Conversion of a session's columns to the types that users of Arrow, Polars, pandas and Python expect.
 
 | SQL type | Arrow | Python |
 |---|---|---|
 | numeric(p,s) | decimal128(p,s) | Decimal |
-| numeric | decimal128(38, the most decimals that a value shows) | Decimal with the decimals it shows |
+| numeric | decimal128(38, the largest display scale of its values) | Decimal with its display scale |
 | char(n) | string, padded to n | str |
 | timestamptz | timestamp[us, UTC] | aware datetime in UTC |
 | interval | month_day_nano_interval | gpudb.values.Interval |
-| uuid; json, jsonb | string | uuid.UUID; what json.loads gives |
+| uuid; json, jsonb | string | uuid.UUID; the result of json.loads |
 | money | decimal128(19,2) | Decimal |
 | inet, cidr, macaddr | string, as PostgreSQL prints it | str |
 | timetz | string, as PostgreSQL prints it | aware time |
@@ -43,7 +43,7 @@ _CONTEXT = Context(prec=2 * MAX_DIGITS)
 
 
 def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column in its public Arrow type; all of it, since a numeric's scale is its widest value's."""
+    """Returns a whole column in its public Arrow type; a numeric's scale is that of its widest value."""
     element = type_
     while element.element is not None:
         element = element.element
@@ -64,7 +64,7 @@ def published(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _multiranges(type_: SqlType, array: pa.Array) -> pa.Array:
-    """The texts of multiranges, within the lists that arrays of them are."""
+    """Returns the texts of multiranges, within the lists of arrays of them."""
     if type_.ranged is not None:
         return text_column(type_, array)
     assert type_.item is not None
@@ -83,7 +83,7 @@ def _mapped(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array], lea
 def _leafwise(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
     if not pa.types.is_list(array.type):
         return change(array)
-    items = _leafwise(array.flatten(), change)  # without what NULL rows and slices hide
+    items = _leafwise(array.flatten(), change)  # without the items of NULL rows and outside the slice
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
     return pa.ListArray.from_arrays(offsets, items, mask=array.is_null())
@@ -110,13 +110,13 @@ def _decimal(type_: SqlType, array: pa.Array, wanted: pa.Decimal128Type) -> pa.A
         if scale < held:
             one = pc.round(values, ndigits=scale, round_mode="half_towards_infinity")
         chosen = pc.fill_null(pc.equal(scales, pa.scalar(scale, scales.type)), False)
-        # others may not fit the narrower scale: leave them out before the cast
+        # hidden items may not fit the narrower scale: remove them before the cast
         made = pc.if_else(chosen, pc.if_else(chosen, one, None).cast(wanted), made)
     return made
 
 
 def python_values(type_: SqlType, column: pa.Array) -> list[object]:
-    """A session's column as Python values; None is NULL."""
+    """Returns a session's column as Python values; None is NULL."""
     if pa.types.is_list(column.type):
         element = type_.item or type_
         rows = (item.values for item in column)
@@ -186,5 +186,5 @@ def _moments(
     made: list[object] = []
     for number in column.view(held).to_pylist():
         found = None if number is None else value(number)
-        made.append(text(number) if isinstance(found, str) else found)  # beyond what Python holds
+        made.append(text(number) if isinstance(found, str) else found)  # beyond Python's range
     return made

@@ -1,4 +1,4 @@
-"""What a connection asks of the two that can answer it: a database in this process, or a server."""
+"""The protocol between a connection and its backend: a database in this process, or a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudb.types import SqlType
 
 
 class Backend(Protocol):
-    """One session. Not thread-safe, `cancel` aside: `Connection` takes turns.
+    """One session. Not thread-safe, except `cancel`: `Connection` serialises calls.
 
     Every error is a `gpudb.errors.GpudbError`. Between `run` and `finish` a result is read; outside a
     transaction `finish` commits.
@@ -21,48 +21,48 @@ class Backend(Protocol):
 
     @property
     def status(self) -> str:
-        """I (idle), T (in a transaction) or E (in one that failed)."""
+        """I (idle), T (in a transaction) or E (in a failed one)."""
 
     @property
     def timezone(self) -> str:
         """The session's TimeZone."""
 
     def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
-        """The columns that a query would give."""
+        """Returns the columns of a query without running it."""
 
     def run(self, sql: str, parameters: Sequence[object]) -> Result:
         """Starts one statement."""
 
     def finish(self, *, failed: bool) -> None:
-        """The result of `run` was read to its end, given up, or failed."""
+        """Ends the result of `run`, which was read to its end, abandoned, or failed."""
 
     def script(self, sql: str) -> Result:
-        """Runs a text of several statements as one transaction; the last one's result, whole."""
+        """Runs a text of several statements as one transaction; returns the last one's whole result."""
 
     def copy_in(self, sql: str, chunks: Iterable[bytes]) -> str:
-        """Runs COPY … FROM STDIN over the chunks, cut anywhere; its tag."""
+        """Runs COPY … FROM STDIN over chunks, cut anywhere; returns its tag."""
 
     def register(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> None:
-        """Makes an Arrow table (of the types' `SqlType.arrow`) a relation of this session."""
+        """Registers an Arrow table (of the types' `SqlType.arrow`) as a relation of this session."""
 
     def append(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> int:
-        """Inserts an Arrow table's rows into a table, columns by name; their number."""
+        """Inserts an Arrow table's rows into a table, columns by name; returns their number."""
 
     def unregister(self, name: str) -> bool:
-        """Forgets a registered table; False if there is none."""
+        """Unregisters a table; False if there is none."""
 
     def take_notices(self) -> list[Notice]:
-        """The notices since the last call."""
+        """Returns the notices since the last call."""
 
     def cancel(self) -> None:
-        """Ends the running statement with 57014; from any thread."""
+        """Cancels the running statement with 57014; from any thread."""
 
     def close(self) -> None:
-        """Rolls back what is open and frees everything; idempotent."""
+        """Rolls back and releases everything; idempotent."""
 
 
 def copy_refused(*, taking: bool) -> SqlError:
-    """What a COPY from or to the client is told that is run as any other statement."""
+    """The error for a COPY from or to the client that is run like any other statement."""
     if taking:
         hint = "Use Connection.copy_from, or COPY … FROM with a file's name."
         return SqlError.of("feature_not_supported", "COPY FROM STDIN needs its data", hint=hint)

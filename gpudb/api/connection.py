@@ -27,9 +27,9 @@ _LAZY = frozenset({_COMPOSABLE, "VariableShowStmt", "ExplainStmt"})
 
 
 class Connection:
-    """Made by `gpudb.connect`. A context manager: leaving it closes it.
+    """Created by `gpudb.connect`. A context manager: leaving it closes it.
 
-    May be shared by threads; statements take turns. `cancel` alone does not wait for its turn.
+    Threads may share it; their statements are serialised. Only `cancel` does not wait.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -39,14 +39,14 @@ class Connection:
         self._savepoints = 0
         self._closed = False
         self.notices: list[Notice] = []
-        """What the last statement told beside its result."""
+        """The notices of the last statement."""
 
     # ---- queries
 
     def sql(self, query: str, params: Sequence[object] = ()) -> Relation:
-        """A lazy relation of one query (SELECT, VALUES, TABLE, WITH, SHOW, EXPLAIN), `$1` … being `params`.
+        """Returns a lazy relation of one query (SELECT, VALUES, TABLE, WITH, SHOW, EXPLAIN) with `params` for `$1` ….
 
-        42601 if it is no single query, with a hint; what its names mean is looked up when it is used.
+        42601, with a hint, if it is not a single query; its names are resolved when it is used.
         """
         statements = parse(query)
         if len(statements) != 1 or not _is_query(statements[0]):
@@ -57,12 +57,13 @@ class Connection:
         return Relation(self, text, tuple(params), composable=statements[0].kind == _COMPOSABLE)
 
     def table(self, name: str) -> Relation:
-        """A table, view or registered frame as a relation; `name` as SQL has it (`schema.table`)."""
+        """Returns a table, view or registered frame as a relation; `name` as in SQL (`schema.table`)."""
         return self.sql(f"SELECT * FROM {name}")
 
     def execute(self, sql: str, params: Sequence[object] = ()) -> Rows:
-        """Runs a statement now, `$1` … being `params`; or a text of several, as one transaction, without
-        parameters. The rows (of the last one).
+        """Runs a statement now, with `params` for `$1` …; or a text of several, as one transaction, without parameters.
+
+        Returns the rows (of the last one).
         """
         with self._turn():
             if not params and len(parse(sql)) > 1:
@@ -73,7 +74,7 @@ class Connection:
                 return self._collected(reading.result, list(reading))
 
     def head(self, query: str, params: Sequence[object], rows: int) -> Rows:
-        """At least the first `rows` rows of a query, which is then given up."""
+        """Returns at least the first `rows` rows of a query, which is then abandoned."""
         with self._turn():
             reading = self._start(query, params)
             batches: list[pa.RecordBatch] = []
@@ -85,12 +86,12 @@ class Connection:
             return self._collected(reading.result, batches)
 
     def describe(self, query: str, params: Sequence[object] = ()) -> tuple[ResultColumn, ...]:
-        """The columns that a query would give: names and types."""
+        """Returns the columns of a query: names and types."""
         with self._turn():
             return self._backend.describe(query, params)
 
     def stream(self, query: str, params: Sequence[object] = ()) -> Iterator[Row]:
-        """The rows of a query as tuples, while it runs (see `Relation.__iter__`)."""
+        """Yields the rows of a query as tuples, while it runs (see `Relation.__iter__`)."""
         with self._turn():
             reading = self._start(query, params)
         with reading:
@@ -100,11 +101,11 @@ class Connection:
     # ---- tables from elsewhere
 
     def register(self, name: str, frame: object) -> Relation:
-        """Makes an Arrow table, a Polars frame or a pandas DataFrame a table of this connection.
+        """Registers an Arrow table, a Polars frame or a pandas DataFrame as a table of this connection.
 
-        `name` is the name as quoted in SQL would have it: unquoted names in SQL are lower case. It hides a
-        table of that name, and takes the place of a frame of that name. A lazy frame is collected here.
-        Errors: 42804, 0A000 for a column that no SQL type holds or no column at all, 42701 for two of one name.
+        `name` is matched as a quoted name: unquoted names in SQL are lower case. It hides a table of that name and
+        replaces a frame of that name. A lazy frame is collected here. Errors: 42804, 0A000 for a column without a
+        matching SQL type or no column at all, 42701 for duplicate names.
         """
         table, types = as_relation(frame)
         with self._turn():
@@ -112,22 +113,23 @@ class Connection:
         return self.table(quoted(name))
 
     def unregister(self, name: str) -> None:
-        """Forgets a registered frame; 42P01 if there is none of that name."""
+        """Unregisters a frame; 42P01 if there is none of that name."""
         with self._turn():
             if not self._backend.unregister(name):
                 raise UndefinedTable(f'no frame is registered as "{name}"')
 
     def copy_from(self, sql: str, chunks: Iterable[bytes]) -> int:
-        """Runs `COPY … FROM STDIN` over chunks of data, cut anywhere; the number of rows. All or nothing."""
+        """Runs `COPY … FROM STDIN` over chunks of data, cut anywhere, all or nothing; returns the number of rows."""
         with self._turn():
             tag = self._told(lambda: self._backend.copy_in(sql, chunks))
         return int(tag.rpartition(" ")[2])
 
     def append(self, table: str, frame: object) -> int:
-        """Adds the rows of an Arrow table, Polars or pandas frame to a table, columns matched by name; how many.
+        """Adds the rows of an Arrow table, Polars or pandas frame to a table, columns matched by name; returns their
+        number.
 
-        `table` is a name as SQL has it. 42703 for a column that the table lacks; columns that the frame lacks
-        get their defaults. Errors of `register` and of INSERT.
+        `table` is a name as in SQL. 42703 for a column that the table lacks; columns that the frame lacks get their
+        defaults. Other errors are those of `register` and of INSERT.
         """
         rows, types = as_relation(frame)
         with self._turn():
@@ -137,7 +139,7 @@ class Connection:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A block that commits at its end, and rolls back if it raises. Within another one, a savepoint."""
+        """A block that commits at its end and rolls back if it raises. Inside another block it is a savepoint."""
         if self._backend.status == "I":
             begin, commit, rollback = "BEGIN", "COMMIT", "ROLLBACK"
         else:
@@ -160,22 +162,22 @@ class Connection:
 
     @property
     def status(self) -> str:
-        """I outside a transaction, T in one, E in one that failed and takes only its end."""
+        """I outside a transaction, T in one, E in a failed one, which accepts only its end."""
         return self._backend.status
 
     @property
     def in_transaction(self) -> bool:
-        """Whether BEGIN was run and its end was not."""
+        """Whether a transaction block is open."""
         return self._backend.status != "I"
 
     # ---- ends
 
     def cancel(self) -> None:
-        """Ends the statement that runs, with 57014; from any thread."""
+        """Cancels the running statement, with 57014; from any thread."""
         self._backend.cancel()
 
     def close(self) -> None:
-        """Rolls back what is open and ends the session; idempotent."""
+        """Rolls back and ends the session; idempotent."""
         if self._closed:
             return
         self._backend.cancel()
@@ -184,20 +186,20 @@ class Connection:
             self._backend.close()
 
     def __enter__(self) -> Connection:
-        """Itself."""
+        """Returns the connection."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it."""
+        """Closes the connection."""
         self.close()
 
     # ---- taking turns
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """One statement at a time; a result that is being read is read into memory first."""
+        """Serialises statements; a result that is being read is first read into memory."""
         with self._lock:
             if self._closed:
                 raise SqlError.of("connection_does_not_exist", "the connection is closed")
@@ -235,7 +237,7 @@ def _is_query(statement: RawStatement) -> bool:
 
 
 class _Reading:
-    """A result that is being read: batch after batch under the connection's lock."""
+    """A result that is being read batch by batch, under the connection's lock."""
 
     def __init__(self, connection: Connection, result: Result) -> None:
         self._connection = connection
@@ -267,7 +269,7 @@ class _Reading:
                 raise
 
     def drain(self) -> None:
-        """Reads the rest into memory; an error waits for whoever reads on."""
+        """Reads the rest into memory; an error is raised to the reader later."""
         while not self._done:
             try:
                 self._buffer.append(next(self._batches))
@@ -284,7 +286,7 @@ class _Reading:
             self._connection._backend.finish(failed=failed)
 
     def close(self) -> None:
-        """Gives up what was not read."""
+        """Abandons the unread rest."""
         with self._connection._lock:
             self._buffer.clear()
             if not self._connection._closed:

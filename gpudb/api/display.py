@@ -1,4 +1,4 @@
-"""Rows as psql prints them: aligned columns, numbers to the right, and the count of rows."""
+"""Rows in psql's format: aligned columns, numbers to the right, and the count of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RIGHT = frozenset("int2 int4 int8 float4 float8 numeric oid xid cid money".split
 
 
 def aligned(fields: Sequence[ResultColumn], rows: Iterable[tuple[str | None, ...]], *, more: bool = False) -> str:
-    """The table, ending with `(n rows)`; with `more`, saying that there are others."""
+    """Returns the table, ending with `(n rows)`; with `more` the last line says that there are further rows."""
     cells = [[_lines("" if value is None else value) for value in row] for row in rows]
     heads = [_lines(field.name) for field in fields]
     widths = [
@@ -61,7 +61,7 @@ def _lines(text: str) -> list[str]:
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal a text takes: wide characters two, combining ones none."""
+    """Returns the terminal width of a text: wide characters count two, combining ones none."""
     if text.isascii():
         return len(text)
     return sum(

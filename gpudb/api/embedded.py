@@ -1,4 +1,4 @@
-"""A session of a database in this process. Databases are shared: one a data directory, closed with its last user."""
+"""A session of a database in this process. One database a data directory is shared, and closed with its last user."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 
 def acquire(data_dir: Path | None, memory_limit: int | None) -> Database:
-    """The database of a data directory, opened at its first use; None makes a temporary one.
+    """Returns the database of a data directory, opened on first use; None creates a temporary one.
 
     55006 if another process has the directory open; 22023 if it is open here with another memory limit.
     """
@@ -45,7 +45,7 @@ def acquire(data_dir: Path | None, memory_limit: int | None) -> Database:
 
 
 def release(database: Database) -> None:
-    """Gives a database back; the last user closes it."""
+    """Releases a database; the last user closes it."""
     with _lock:
         for key, (held, users) in list(_open.items()):
             if held is database:

@@ -1,4 +1,4 @@
-"""Arrow tables, Polars frames and pandas frames as relations: their columns in the types that SQL has.
+"""Arrow tables, Polars frames and pandas frames as relations: the SQL types of their columns.
 
 | Arrow | SQL |
 |---|---|
@@ -11,8 +11,8 @@
 | uuid | uuid |
 | list | array |
 
-Times finer than microseconds are rounded to them, as PostgreSQL's own input does. NaN in a pandas column is NULL,
-as it is in pandas; in Arrow and Polars it is NaN.
+Times finer than microseconds are rounded, as by PostgreSQL's input. NaN in a pandas column is NULL, as in pandas; in
+Arrow and Polars it is NaN.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ _NANOSECONDS_A_UNIT = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
 
 def arrow_table(frame: object) -> pa.Table:
-    """An Arrow table of a frame: pyarrow Table or RecordBatch, Polars DataFrame or LazyFrame (collected), pandas
-    DataFrame (its index is left out). 42804 for anything else.
+    """Returns a frame as an Arrow table: pyarrow Table or RecordBatch, Polars DataFrame or LazyFrame (collected),
+    pandas DataFrame (without its index). 42804 for anything else.
     """
     if isinstance(frame, pa.Table):
         return frame
@@ -94,9 +94,9 @@ def arrow_table(frame: object) -> pa.Table:
 
 
 def as_relation(frame: object) -> tuple[pa.Table, tuple[SqlType, ...]]:
-    """A frame as an Arrow table whose columns have exactly the `SqlType.arrow` of the types beside it.
+    """Returns a frame as an Arrow table with its SQL types; its columns have exactly these types' `SqlType.arrow`.
 
-    0A000 for a column of a type that SQL has no counterpart of or where there is none, 42701 for two of one name.
+    0A000 for a column without a matching SQL type or no column at all, 42701 for duplicate names.
     """
     table = arrow_table(frame)
     if not table.num_columns:
@@ -118,7 +118,7 @@ def as_relation(frame: object) -> tuple[pa.Table, tuple[SqlType, ...]]:
 
 
 def sql_type(held: pa.DataType, column: str) -> SqlType:
-    """The SQL type of an Arrow type; 0A000 naming the column if there is none."""
+    """Returns the SQL type of an Arrow type; 0A000 naming the column if there is none."""
     for arrow, type_ in _SIMPLE:
         if held == arrow:
             return type_
@@ -144,7 +144,7 @@ def sql_type(held: pa.DataType, column: str) -> SqlType:
 
 
 def converted(column: pa.ChunkedArray, type_: SqlType) -> pa.ChunkedArray:
-    """A column in `type_.arrow`."""
+    """Converts a column to `type_.arrow`."""
     held, wanted = column.type, type_.arrow
     if held == wanted:
         return column
@@ -164,7 +164,7 @@ def converted(column: pa.ChunkedArray, type_: SqlType) -> pa.ChunkedArray:
 
 
 def _interval(column: pa.Array) -> pa.Array:
-    """Durations as intervals of days and a rest, as the difference of two timestamps is."""
+    """Converts durations to intervals of days and a rest, like the difference of two timestamps."""
     nanoseconds = _NANOSECONDS_A_UNIT[column.type.unit]
     counts = column.cast(pa.int64()).fill_null(0)
     if nanoseconds == 1:

@@ -8,17 +8,17 @@ from gpudb.types import SqlType
 
 
 def quoted(name: str) -> str:
-    """A name as an identifier in quotes."""
+    """Returns a name as a quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def qualified(name: str) -> str:
-    """A table's name as given by a user: `schema.table` or `table`, in lower case unless quoted already."""
+    """Returns a table's name given as `schema.table` or `table`, in lower case unless quoted."""
     if '"' in name:
         return name
     return ".".join(quoted(part.lower()) for part in name.split("."))
 
 
 def column_definitions(names: Sequence[str], types: Sequence[SqlType]) -> str:
-    """Columns as CREATE TABLE lists them."""
+    """Returns columns in CREATE TABLE's form."""
     return ", ".join(f"{quoted(name)} {type_}" for name, type_ in zip(names, types, strict=True))

@@ -1,4 +1,4 @@
-"""Python values as statement parameters: the type each asks for, and its text in PostgreSQL's input form."""
+"""Python values as statement parameters: their SQL types, and their text in PostgreSQL's input form."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from gpudb.values.array import format_array
 
 
 def wanted_type(value: object) -> SqlType | None:
-    """The type a value is sent as; None (for NULL, str and ranges) leaves it to the statement, as an untyped literal.
+    """Returns the type that a value is sent as; None (for NULL, str and ranges) leaves it to the statement.
 
-    42846 for a Python type that is no SQL value.
+    42846 for a Python type without an SQL type.
     """
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()  # a numpy scalar
@@ -92,7 +92,7 @@ def _leaves(values: Sequence[object]) -> list[object]:
 
 
 def input_text(value: object) -> str:
-    """The value (not None) as PostgreSQL's input functions read it."""
+    """Returns a value (not None) in the form of PostgreSQL's input functions."""
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
     match value:

@@ -1,4 +1,4 @@
-"""A query that has not run: rows come when they are asked for."""
+"""Lazy queries: a relation's rows are computed when they are requested."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Relation:
-    """A query of a connection. Immutable; made by `Connection.sql`.
+    """A query of a connection. Immutable; created by `Connection.sql`.
 
-    Each of `arrow`, `polars`, `pandas`, `show`, `fetchall` and iteration runs it anew, in the connection's
-    transaction. `filter`, `select`, `order` and `limit` give new relations around this one; nothing runs.
+    `arrow`, `polars`, `pandas`, `show`, `fetchall` and iteration each run it again, in the connection's transaction.
+    `filter`, `select`, `order` and `limit` return new relations around this one; nothing runs.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class Relation:
         """The SQL text."""
         return self._query
 
-    # ---- what it will give
+    # ---- description
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns' names. The query is bound, not run: 42P01, 42703 … where it cannot be."""
+        """The columns' names. The query is bound but not run: 42P01, 42703 … if it is invalid."""
         return tuple(field.name for field in self._connection.describe(self._query, self._params))
 
     @property
@@ -54,45 +54,46 @@ class Relation:
         return tuple(field.type for field in self._connection.describe(self._query, self._params))
 
     def explain(self, analyze: bool = False) -> str:
-        """The plan as text; with `analyze` the query runs, and rows and times are told."""
+        """Returns the plan as text; with `analyze` the query runs, and the plan has rows and times."""
         verb = "EXPLAIN ANALYZE" if analyze else "EXPLAIN"
         rows = self._connection.execute(f"{verb} {self._query}", self._params)
         return "\n".join(str(row[0]) for row in rows)
 
-    # ---- its rows
+    # ---- rows
 
     def __iter__(self) -> Iterator[Row]:
-        """Rows as tuples of Python values; an embedded database gives them while the query runs. A statement of
-        the connection in between has the rest read into memory first.
+        """Yields rows as tuples of Python values; an embedded database yields them while the query runs.
+
+        Another statement of the connection has the rest read into memory first.
         """
         return self._connection.stream(self._query, self._params)
 
     def fetchall(self) -> list[Row]:
-        """All rows as tuples of Python values (see `gpudb.api.arrow`); None is NULL."""
+        """Returns all rows as tuples of Python values (see `gpudb.api.arrow`); None is NULL."""
         return self._rows().fetchall()
 
     def fetchone(self) -> Row | None:
-        """The first row; None if there is none."""
+        """Returns the first row; None if there is none."""
         return self._connection.head(self._query, self._params, 1).fetchone()
 
     def arrow(self) -> pa.Table:
-        """An Arrow table (see `Rows.arrow`)."""
+        """Returns an Arrow table (see `Rows.arrow`)."""
         return self._rows().arrow()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows for whoever takes Arrow's streams: `polars.DataFrame(relation)`, `pyarrow.table(relation)`."""
+        """Exports the rows as an Arrow stream: `polars.DataFrame(relation)`, `pyarrow.table(relation)`."""
         return self.arrow().__arrow_c_stream__(requested_schema)
 
     def polars(self) -> pl.DataFrame:
-        """A Polars frame (see `Rows.polars`)."""
+        """Returns a Polars frame (see `Rows.polars`)."""
         return self._rows().polars()
 
     def pandas(self) -> pd.DataFrame:
-        """A pandas frame of Arrow-backed columns (see `Rows.pandas`); ImportError without pandas."""
+        """Returns a pandas frame of Arrow-backed columns (see `Rows.pandas`); ImportError without pandas."""
         return self._rows().pandas()
 
     def show(self, rows: int = 20) -> None:
-        """Prints the first rows as psql does."""
+        """Prints the first rows in psql's format."""
         found = self._connection.head(self._query, self._params, rows + 1)
         shown = list(islice(found.texts(), rows))
         sys.stdout.write(aligned(found.fields, shown, more=len(found) > rows) + "\n")
@@ -100,26 +101,26 @@ class Relation:
     def _rows(self) -> Rows:
         return self._connection.execute(self._query, self._params)
 
-    # ---- used again
+    # ---- derived relations
 
     def filter(self, condition: str) -> Relation:
-        """The rows for which a SQL condition over the columns holds."""
+        """Returns the rows that satisfy an SQL condition over the columns."""
         return self._around(f"WHERE {condition}")
 
     def select(self, *expressions: str) -> Relation:
-        """Other columns: SQL expressions over these (`"a", "a + b AS c"`)."""
+        """Returns other columns: SQL expressions over these (`"a", "a + b AS c"`)."""
         return self._around("", ", ".join(expressions) or "*")
 
     def order(self, *by: str) -> Relation:
-        """Sorted by SQL expressions (`"a DESC", "b"`)."""
+        """Returns the rows sorted by SQL expressions (`"a DESC", "b"`)."""
         return self._around("ORDER BY " + ", ".join(by))
 
     def limit(self, rows: int, offset: int = 0) -> Relation:
-        """At most `rows` rows, after leaving out `offset`."""
+        """Returns at most `rows` rows, after skipping `offset`."""
         return self._around(f"LIMIT {int(rows)}" + (f" OFFSET {int(offset)}" if offset else ""))
 
     def register(self, name: str) -> Relation:
-        """Runs the query and keeps its rows as a table of this connection; that table as a relation."""
+        """Runs the query and keeps its rows as a table of this connection; returns that table as a relation."""
         return self._connection.register(name, self.arrow())
 
     def _around(self, clause: str, columns: str = "*") -> Relation:

@@ -47,7 +47,7 @@ class RemoteBackend:
                 url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=CONNECT_TIMEOUT_S
             )
         self._connection.add_notice_handler(self._noticed)
-        # Every value is taken as the text that the server prints.
+        # Every value is received as the server's text.
         adapters = psycopg.adapt.AdaptersMap(self._connection.adapters)
         loader = psycopg.types.string.TextLoader
         for kind in psycopg.adapters.types:
@@ -95,7 +95,7 @@ class RemoteBackend:
             return self._whole(cursor)
 
     def _whole(self, cursor: Any) -> Result:
-        """The last result in columns; at once, since a numeric column's digits are known once all have come."""
+        """Returns the last result in columns, whole: a numeric column's digits are known only when all values are."""
         status = cursor.statusmessage or ""
         if cursor.description is None:
             return Result(status)
@@ -113,7 +113,7 @@ class RemoteBackend:
         return Result(tag, columns, iter([batch] if rows else []))
 
     def finish(self, *, failed: bool) -> None:
-        """Nothing to do: the server ends its implicit transactions."""
+        """No-op: the server ends its implicit transactions."""
 
     def script(self, sql: str) -> Result:
         cursor = self._connection.cursor()
@@ -183,7 +183,7 @@ class RemoteBackend:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """psycopg's errors as ours, with the server's SQLSTATE."""
+        """Converts psycopg's errors to gpudb's, with the server's SQLSTATE."""
         try:
             yield
         except self._psycopg.Error as error:
@@ -191,7 +191,7 @@ class RemoteBackend:
             raise _translated(error) if copying is None else copying from error
 
     def _copy_ended(self) -> SqlError | None:
-        """Ends a COPY that psycopg has begun and left open; what to tell of it, None if there was none."""
+        """Ends a COPY that psycopg began and left open; returns the error for it, None if there was none."""
         if self._connection is None:
             return None
         pgconn, status = self._connection.pgconn, self._psycopg.pq.ExecStatus
@@ -209,7 +209,7 @@ class RemoteBackend:
 
 
 def csv_chunks(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:
-    """A table as CSV for COPY: every value in quotes, NULL an empty field."""
+    """Returns a table as CSV for COPY: every value in quotes, NULL an empty field."""
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")
     for batch in table.to_batches(CHUNK_ROWS * 4):
         texts = [text_column(kind, column) for kind, column in zip(types, batch.columns, strict=True)]
@@ -231,7 +231,7 @@ def _kind(oid: int, modifier: int) -> SqlType:
     try:
         kind = by_oid(oid)
         found = SqlType(kind.name, modifier if kind.name.lstrip("_") in _MODIFIED else -1)
-        _ = found.arrow  # KeyError for types that are not held
+        _ = found.arrow  # KeyError for unsupported types
         return found
     except (UndefinedObject, KeyError):
         return TEXT

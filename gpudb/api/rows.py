@@ -1,4 +1,4 @@
-"""Rows in hand: what a statement gave, as Arrow, Polars, pandas, Python tuples or text."""
+"""Results in memory: the rows of a statement as Arrow, Polars, pandas, Python tuples or text."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Rows:
         self, tag: str, columns: tuple[ResultColumn, ...] | None, batches: list[pa.RecordBatch], timezone: str
     ) -> None:
         self.gives_rows = columns is not None
-        """Whether the statement gives rows at all, be they none, or without columns (`SELECT`)."""
+        """Whether the statement returns rows, possibly none, or rows without columns (`SELECT`)."""
         self.fields = columns or ()
-        """The columns, as the session tells them."""
+        """The columns in the session's types."""
         self._batches = batches
         self._timezone = timezone
         self._prefix = tag
@@ -41,7 +41,7 @@ class Rows:
 
     @property
     def rowcount(self) -> int:
-        """Rows given, or changed (`UPDATE 3`); 0 where neither is told."""
+        """The number of rows returned, or changed (`UPDATE 3`); 0 for other statements."""
         if self.gives_rows:
             return len(self)
         last = self._prefix.rpartition(" ")[2]
@@ -49,7 +49,7 @@ class Rows:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns' names; a query may give two of one name."""
+        """The columns' names, which may repeat."""
         return tuple(field.name for field in self.fields)
 
     @property
@@ -62,20 +62,20 @@ class Rows:
         return sum(batch.num_rows for batch in self._batches)
 
     def __iter__(self) -> Iterator[Row]:
-        """Rows as tuples of Python values (see `gpudb.api.arrow`); None is NULL."""
+        """Yields rows as tuples of Python values (see `gpudb.api.arrow`); None is NULL."""
         for batch in self._batches:
             yield from tuples(self.fields, batch)
 
     def fetchall(self) -> list[Row]:
-        """All rows as tuples."""
+        """Returns all rows as tuples."""
         return list(self)
 
     def fetchone(self) -> Row | None:
-        """The first row; None if there is none."""
+        """Returns the first row; None if there is none."""
         return next(iter(self), None)
 
     def arrow(self) -> pa.Table:
-        """An Arrow table, columns as in `gpudb.api.arrow`; rows in the order of the result."""
+        """Returns an Arrow table with columns as in `gpudb.api.arrow`, rows in the result's order."""
         arrays = []
         for index, field in enumerate(self.fields):
             chunks = [batch.column(index) for batch in self._batches]
@@ -83,8 +83,8 @@ class Rows:
         return pa.Table.from_arrays(arrays, names=list(self.columns))
 
     def polars(self) -> pl.DataFrame:
-        """A Polars frame. Columns of one name are told apart by `_1`, `_2`; an interval is a struct of months,
-        days and microseconds, since a Polars duration holds no months. 22008 for a date or timestamp that is
+        """Returns a Polars frame. Duplicate column names get the suffixes `_1`, `_2`; an interval is a struct of
+        months, days and microseconds, since a Polars duration has no months. 22008 for a date or timestamp that is
         infinite or outside the years 1 to 9999.
         """
         import polars as pl
@@ -99,7 +99,7 @@ class Rows:
         return frame
 
     def pandas(self) -> pd.DataFrame:
-        """A pandas frame of Arrow-backed columns, so that NULLs, decimals and big integers stay what they are.
+        """Returns a pandas frame of Arrow-backed columns, which preserve NULLs, decimals and big integers.
 
         22008 as in `polars`. ImportError without pandas (the extra `pandas`).
         """
@@ -110,14 +110,14 @@ class Rows:
             raise ImportError(message, name="pandas") from error
         table = self.arrow()
         _check_years(table)
-        interval = pa.month_day_nano_interval()  # which pandas has no Arrow-backed type for
+        interval = pa.month_day_nano_interval()  # pandas has no Arrow-backed type for it
         frame: pd.DataFrame = table.to_pandas(
             types_mapper=lambda held: None if held == interval else pd.ArrowDtype(held)
         )
         return frame
 
     def texts(self) -> Iterator[tuple[str | None, ...]]:
-        """Rows as PostgreSQL prints them; None is NULL."""
+        """Yields rows in PostgreSQL's text form; None is NULL."""
         from gpudb.values.text_columns import text_column
 
         for batch in self._batches:
@@ -128,7 +128,7 @@ class Rows:
             yield from zip(*columns, strict=True) if columns else [()] * batch.num_rows
 
     def __str__(self) -> str:
-        """The rows as psql prints them."""
+        """The rows in psql's format."""
         from gpudb.api.display import aligned
 
         return aligned(self.fields, self.texts()) if self.gives_rows else self.tag
@@ -139,7 +139,7 @@ class Rows:
 
 
 def tuples(fields: tuple[ResultColumn, ...], batch: pa.RecordBatch) -> Iterator[Row]:
-    """A batch as tuples of Python values."""
+    """Returns a batch as tuples of Python values."""
     if not fields:
         return iter([()] * batch.num_rows)
     columns = [python_values(field.type, batch.column(index)) for index, field in enumerate(fields)]
@@ -161,7 +161,7 @@ def _distinct(names: tuple[str, ...]) -> list[str]:
 
 
 def _check_years(table: pa.Table) -> None:
-    """Frames print dates by Python's or Rust's calendar, which fail on what PostgreSQL calls infinity."""
+    """Raises 22008 for infinite dates, which Python's and Rust's calendars cannot print."""
     for field, column in zip(table.schema, table.columns):
         if pa.types.is_date(field.type):
             low, high, held = -719162, 2932896, pa.int32()

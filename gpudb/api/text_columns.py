@@ -1,4 +1,4 @@
-"""Columns from PostgreSQL's text form, as a server sends them, in the Arrow types that a session of ours gives."""
+"""Columns parsed from PostgreSQL's text form, as a server sends them, into gpudb's own Arrow types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Texts = Sequence[str | None]
 
 
 def from_text(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
-    """A column, and its type: the server's, with the digits that its plain numerics turned out to have.
+    """Returns a column and its type: the server's, with the actual digits of plain numerics.
 
     0A000 for a numeric that is NaN, infinite, or beyond 38 digits.
     """
@@ -64,7 +64,7 @@ def _numeric(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
 
 
 def _digits(strings: pa.StringArray) -> tuple[pa.Array, pa.Array]:
-    """How many digits (signs counted) stand before the point and after it."""
+    """Returns the largest number of digits (signs counted) before the point and after it."""
     point = pc.find_substring(strings, ".")
     length = pc.utf8_length(strings)
     none = pc.less(point, 0)
@@ -135,7 +135,7 @@ def _same(value: object) -> object:
     return value
 
 
-# Tried as a cast of Arrow's first; what Arrow does not read (infinity, years beyond 9999) goes one by one.
+# Arrow's cast is tried first; values that it rejects (infinity, years beyond 9999) are parsed one by one.
 _SLOW: dict[str, Callable[[SqlType, Texts], pa.Array]] = {
     "float4": _each(_same),
     "float8": _each(_same),

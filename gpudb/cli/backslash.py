@@ -1,4 +1,4 @@
-"""The shell's backslash commands: each is SQL over the catalog, or a file for COPY."""
+"""The shell's backslash commands: each runs SQL over the catalog, or COPY from or to a file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _COPY = re.compile(r"\\copy\s+(?P<what>.+?)\s+from\s+'(?P<file>(?:[^']|'')+)'\s*
 
 
 def run(connection: Connection, line: str, show: Callable[[Rows], None]) -> None:
-    """Runs one command; 42601 for one that is none of these."""
+    """Runs one command; 42601 for an unknown one."""
     word, _, rest = line.rstrip("; ").partition(" ")
     name = rest.strip()
     match word:
@@ -83,7 +83,7 @@ def run(connection: Connection, line: str, show: Callable[[Rows], None]) -> None
 
 
 def _include(connection: Connection, name: str, show: Callable[[Rows], None]) -> None:
-    """Runs a file; the position of an error in it is told as its line."""
+    """Runs a file; the position of an error in it is reported as a line."""
     from gpudb.cli.sql import run_each
 
     text = _file(name).read_text(encoding="utf-8")

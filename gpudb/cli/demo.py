@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 PORT = 5433
 AHEAD = 8
-"""Pieces of CSV that may wait for the server, each some 7 MB."""
+"""Pieces of CSV that may be queued for the server, of about 7 MB each."""
 
 _SHOWN = 10
 _RUNS = 5
-"""How often a query runs: the first time it reads its columns from files, of the others the fastest is told."""
+"""Runs of a query: the first one reads its columns from files, the fastest of the others is reported."""
 
 
 def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int) -> None:
-    """The whole demonstration; nothing is left running or on the disk unless asked."""
+    """Runs the whole demonstration; leaves nothing running or on disk unless asked."""
     if find_spec("psycopg") is None:
         message = "the demonstration loads its rides through psycopg, a PostgreSQL driver that is not installed"
         hint = "Run: pip install 'psycopg[binary]'  (make demo does it by itself)"
@@ -64,7 +64,7 @@ def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int) -> None:
 
 
 def _start(data_dir: Path, log: Path) -> Program:
-    """On the port that gpudb serve has, where it is free."""
+    """Starts on gpudb serve's default port if it is free."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -73,7 +73,7 @@ def _start(data_dir: Path, log: Path) -> Program:
             return Program(data_dir, log)
     try:
         return Program(data_dir, log, PORT)
-    except GpudbError:  # another was faster
+    except GpudbError:  # another process took it
         return Program(data_dir, log)
 
 
@@ -120,7 +120,7 @@ def _load(console: Console, connection: Connection, rows: int, seed: int) -> Non
 
 
 def _made_ahead(rows: int, seed: int) -> Iterator[tuple[int, bytes]]:
-    """(rides, CSV) pieces, made in a thread while the last ones travel."""
+    """Yields pieces of (rides, CSV), generated in a thread while earlier ones are sent."""
     from gpudb.demo.taxi import BLOCK, csv
 
     pieces: queue.Queue[tuple[int, bytes] | BaseException | None] = queue.Queue(AHEAD)

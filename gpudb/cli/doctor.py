@@ -1,4 +1,6 @@
-"""`gpudb doctor`: what is here, what is missing, and what to do about it. Ends with the engine that will run."""
+"""`gpudb doctor`: what is present, what is missing, and what to do about it; the last line is the engine that
+will run.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _STYLES = {"ok": "[green]✓[/]", "missing": "[yellow]![/]", "info": " "}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report: `state` is ok, missing or info; `advice` what to do, where something is to be done."""
+    """One line of the report: `state` is ok, missing or info; `advice` says what to do, if anything."""
 
     section: str
     name: str
@@ -48,7 +50,7 @@ class Report:
 
 
 def examine(data_dir: Path, environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Report:
-    """Looks at everything; `root` is where /proc and /sys are looked for."""
+    """Inspects the machine; `root` is the directory of /proc and /sys."""
     gpus = machine.gpus(environment, root)
     findings = [*_host(data_dir, root), *_libraries(), *_gpu(gpus), *_rapids(gpus), *_storage(gpus, environment, root)]
     return Report(*machine.engine_of(gpus), findings)

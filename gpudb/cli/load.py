@@ -21,7 +21,7 @@ from gpudb.errors import UndefinedTable
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says of the files; None is found out."""
+    """Options of the command line about the files; None is detected."""
 
     format: str | None = None
     create: bool = False
@@ -31,7 +31,7 @@ class Options:
 
 
 def run(target: str | None, table: str, patterns: list[str], options: Options) -> None:
-    """Loads. Errors: 58P01 for a file that is not there, 0A000 for a format, and those of COPY and INSERT."""
+    """Loads the files. Errors: 58P01 for a missing file, 0A000 for a format, and those of COPY and INSERT."""
     files = sources.find(patterns, options.format)
     total = sum(source.path.stat().st_size for source in files)
     console = Console(highlight=False, soft_wrap=True)
@@ -78,7 +78,7 @@ def _create(connection: Connection, name: str, source: Source, options: Options)
 
 
 def _load(connection: Connection, name: str, source: Source, options: Options, told: Callable[[int, int], None]) -> int:
-    """One file; `told(bytes read, rows seen)` as it goes on. Gives the number of rows."""
+    """Loads one file, calling `told(bytes read, rows seen)` as it progresses. Returns the number of rows."""
     try:
         there = connection.table(name).columns
     except UndefinedTable as error:

@@ -1,4 +1,4 @@
-"""What this machine has, read without importing CUDA: GPUs and drivers, libraries, disk and memory."""
+"""Properties of this machine, read without importing CUDA: GPUs and drivers, libraries, disk and memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 NVIDIA_SMI_S = 20
-"""Seconds that nvidia-smi may take: the first call after a boot loads the driver."""
+"""Time limit of nvidia-smi in seconds: the first call after a boot loads the driver."""
 
 LIBRARIES = (
     "buenavista",
@@ -29,7 +29,7 @@ LIBRARIES = (
     "psycopg",
 )
 OPTIONAL = {"pandas": "Relation.pandas()", "psycopg": "gpudb demo, and connecting to servers from Python"}
-"""Libraries that gpudb runs without, and what each is for."""
+"""Optional libraries, and the purpose of each."""
 
 GPU_LIBRARIES = (
     "cudf",
@@ -47,7 +47,7 @@ GPU_LIBRARIES = (
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU as the driver tells it; memory in MiB."""
+    """One GPU as the driver describes it; memory in MiB."""
 
     index: int
     name: str
@@ -57,7 +57,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Gpus:
-    """The GPUs, the driver and the newest CUDA it runs; `problem` where they could not be asked."""
+    """The GPUs, the driver and the newest CUDA that it supports; `problem` if they could not be queried."""
 
     gpus: tuple[Gpu, ...] = ()
     driver: str | None = None
@@ -67,7 +67,7 @@ class Gpus:
 
 @dataclass(frozen=True, slots=True)
 class DirectStorage:
-    """GPUDirect Storage: the kernel module nvidia-fs, cuFile's file, and what KvikIO was told."""
+    """GPUDirect Storage: the kernel module nvidia-fs, cuFile's configuration file, and KvikIO's mode."""
 
     kernel_module: bool
     cufile_json: bool
@@ -75,20 +75,20 @@ class DirectStorage:
 
     @property
     def possible(self) -> bool:
-        """Whether reads may go from the disk to the GPU's memory directly."""
+        """Whether reads can go from the disk to the GPU's memory directly."""
         return self.kernel_module and (self.compat_mode or "ON").upper() in {"OFF", "AUTO", "0", "FALSE", "NO"}
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """In bytes: the machine's, or less where a control group says so."""
+    """Memory in bytes: the machine's, or a control group's limit if lower."""
 
     total: int
     available: int
 
 
 def engine_of(found: Gpus) -> tuple[str, str]:
-    """The engine that runs on a machine with these GPUs, `gpu` or `cpu`, and why."""
+    """Returns the engine that runs on a machine with these GPUs, `gpu` or `cpu`, and why."""
     if not found.gpus:
         return "cpu", found.problem or "no GPU found"
     count = f"{len(found.gpus)} GPU{'s' if len(found.gpus) > 1 else ''} found"
@@ -99,7 +99,7 @@ def engine_of(found: Gpus) -> tuple[str, str]:
 
 
 def visible(found: Gpus, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The GPUs that this process may use, by index or identifier: CUDA_VISIBLE_DEVICES says which."""
+    """Returns the GPUs that this process may use by CUDA_VISIBLE_DEVICES, by index or identifier."""
     named = environment.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return tuple(each.strip() for each in named.split(",") if each.strip())
@@ -107,7 +107,7 @@ def visible(found: Gpus, environment: Mapping[str, str] = os.environ) -> tuple[s
 
 
 def gpus(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Gpus:
-    """Asks nvidia-smi, found on the environment's PATH."""
+    """Queries nvidia-smi, found on the environment's PATH."""
     driver_file = root / "proc/driver/nvidia/version"
     driver = _driver_of(driver_file)
     program = shutil.which("nvidia-smi", path=environment.get("PATH"))
@@ -116,7 +116,7 @@ def gpus(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) ->
         return Gpus(driver=driver, problem=problem)
     fields = "index,name,memory.total,compute_cap,driver_version"
     try:
-        # Both at once: on a host of many GPUs each takes a second.
+        # Both in parallel: on a host of many GPUs each takes a second.
         with ThreadPoolExecutor(2) as both:
             query = [program, f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
             asked, overview = both.map(_said, (query, [program]))
@@ -150,7 +150,7 @@ def _driver_of(path: Path) -> str | None:
 
 
 def direct_storage(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> DirectStorage:
-    """What there is of GPUDirect Storage."""
+    """Inspects GPUDirect Storage."""
     return DirectStorage(
         (root / "proc/driver/nvidia-fs").exists(),
         (root / "etc/cufile.json").exists(),
@@ -159,7 +159,7 @@ def direct_storage(environment: Mapping[str, str] = os.environ, root: Path = Pat
 
 
 def memory(root: Path = Path("/")) -> Memory:
-    """Memory by /proc/meminfo, under the limits of control groups 2 and 1."""
+    """Reads memory from /proc/meminfo, limited by control groups 2 and 1."""
     found = {}
     for line in (root / "proc/meminfo").read_text().splitlines():
         name, _, rest = line.partition(":")
@@ -175,7 +175,7 @@ def memory(root: Path = Path("/")) -> Memory:
 
 
 def disk_free(path: Path) -> int:
-    """Free bytes of the file system that a path lies on, or will."""
+    """Returns the free bytes of the file system of a path, which need not exist."""
     there = path.absolute()
     while not there.exists():
         there = there.parent
@@ -183,7 +183,7 @@ def disk_free(path: Path) -> int:
 
 
 def installed(name: str) -> str | None:
-    """A distribution's version; None if it is not installed."""
+    """Returns a distribution's version; None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -191,7 +191,7 @@ def installed(name: str) -> str | None:
 
 
 def installed_gpu(name: str) -> str | None:
-    """The version of a GPU library, whichever CUDA its wheel is for: `26.10.2 (cu13)`."""
+    """Returns the version of a GPU library for any CUDA version: `26.10.2 (cu13)`."""
     for suffix, cuda in (("-cu13", "cu13"), ("-cu12", "cu12"), ("13x", "cu13"), ("12x", "cu12"), ("", "")):
         found = installed(name + suffix)
         if found is not None:
@@ -200,7 +200,7 @@ def installed_gpu(name: str) -> str | None:
 
 
 def cpu() -> tuple[str, int]:
-    """The processor's name and how many threads this process may use."""
+    """Returns the processor's name and the number of threads that this process may use."""
     name = platform.processor() or platform.machine()
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():

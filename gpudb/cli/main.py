@@ -1,4 +1,4 @@
-"""The commands and their options. What a command does is in the file of its name, imported when it runs."""
+"""The commands and their options. Each command is implemented in the file of its name, imported when it runs."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _target(argument: str | None, data_dir: Path | None, url: str | None) -> str
 
 
 def main() -> None:
-    """Runs a command; an error is told in PostgreSQL's form and ends it with status 1."""
+    """Runs a command; an error is printed in PostgreSQL's form, with exit status 1."""
     try:
         app()
     except GpudbError as error:
@@ -160,6 +160,6 @@ def main() -> None:
         sys.stderr.write(error_text(error) + "\n")
         raise SystemExit(1) from None
     except BrokenPipeError:
-        # What reads our output has had enough: say nothing, and let Python not complain while it ends.
+        # The reader of our output has closed it: exit silently, and keep Python from reporting it at exit.
         sys.stderr.close()
         raise SystemExit(141) from None

@@ -1,4 +1,4 @@
-"""What commands say: errors and notices in PostgreSQL's form, sizes and rates for people."""
+"""Output of commands: errors and notices in PostgreSQL's form, human-readable sizes and rates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpudb.session.results import Notice
 
 
 def error_text(error: GpudbError, statement: str | None = None) -> str:
-    """An error as psql shows it, with the place in the statement where it is known."""
+    """Returns an error in psql's form, with its position in the statement if it is known."""
     lines = [f"ERROR:  {error.sqlstate}: {error.message}"]
     if statement is not None and error.position is not None:
         lines += _pointed(statement, error.position)
@@ -27,13 +27,13 @@ def _pointed(statement: str, position: int) -> list[str]:
     line = statement[start:].partition("\n")[0].replace("\t", " ")
     head = f"LINE {number}: "
     column = position - 1 - start
-    if column > 60:  # long lines: what is around the place
+    if column > 60:  # long lines: only the part around the position
         line, column = "..." + line[column - 40 :], 43
     return [head + line[:100], " " * (len(head) + column) + "^"]
 
 
 def notice_text(notice: Notice) -> str:
-    """A notice as psql shows it."""
+    """Returns a notice in psql's form."""
     lines = [f"{notice.severity}:  {notice.message}"]
     if notice.detail:
         lines.append(f"DETAIL:  {notice.detail}")
@@ -43,7 +43,7 @@ def notice_text(notice: Notice) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes for people: `3.4 GB`, in powers of 1000."""
+    """Returns bytes in human-readable form: `3.4 GB`, in powers of 1000."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
@@ -52,7 +52,7 @@ def size(count: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time for people: `12 ms`, `3.4 s`, `2 min 5 s`."""
+    """Returns a time in human-readable form: `12 ms`, `3.4 s`, `2 min 5 s`."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:

@@ -1,4 +1,4 @@
-"""The server program as a child of this one: started on a free port, ended in order."""
+"""The server program as a child process: started on a free port, stopped in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LISTENING = re.compile(rb"listening on (\S+):(\d+)\n")
 
 
 class Program:
-    """A `gpudb serve` of its own: it outlives this process unless `stop` is called."""
+    """A `gpudb serve` process, which outlives this one unless `stop` is called."""
 
     def __init__(
         self,
@@ -31,8 +31,9 @@ class Program:
         engine: str = "auto",
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Starts it, with more of an `environment` than this process has, and waits for its port; 08001 with what it
-        said if it ends or says nothing within START_S."""
+        """Starts it, with an `environment` added to this process's, and waits for its port; 08001 with its output if it
+        ends or does not listen within START_S.
+        """
         command = [sys.executable, "-m", "gpudb.cli", "serve", "--host", "127.0.0.1", "--port", str(port)]
         command += ["--engine", engine]
         with log.open("ab") as errors:
@@ -42,7 +43,7 @@ class Program:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 env={**os.environ, **environment},
-                start_new_session=True,  # Ctrl-C is for us: we end it in order
+                start_new_session=True,  # Ctrl-C is for this process, which stops the server in order
             )
         try:
             self.port = self._wait(log)
@@ -57,7 +58,7 @@ class Program:
 
     @property
     def url(self) -> str:
-        """How drivers name it."""
+        """Its connection string for drivers."""
         return f"postgresql://gpudb@127.0.0.1:{self.port}/gpudb"
 
     def _wait(self, log: Path) -> int:
@@ -78,7 +79,7 @@ class Program:
         raise GpudbError(message, condition="sqlclient_unable_to_establish_sqlconnection")
 
     def stop(self) -> None:
-        """Ends it: in order, by force after STOP_S."""
+        """Stops it: in order, by force after STOP_S."""
         self._process.terminate()
         try:
             self._process.wait(STOP_S)

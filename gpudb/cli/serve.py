@@ -1,6 +1,6 @@
-"""`gpudb serve`: opens the database, listens, and ends in order on SIGTERM or SIGINT.
+"""`gpudb serve`: opens the database, listens, and shuts down in order on SIGTERM or SIGINT.
 
-listening -signal→ ending: idle clients are told 57P01, running statements have GRACE_S, then are cancelled -→ exit 0.
+listening -signal→ ending: idle clients get 57P01, running statements have GRACE_S, then are cancelled -→ exit 0.
 A second signal cancels at once.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 GRACE_S = 5.0
 WARM_AFTER_S = 2.0
-"""How long a server has been listening when it loads what the first question about the catalog needs."""
+"""Delay in seconds after which a listening server loads what the first query of the catalog needs."""
 TWIN_WORKERS = 2
 
 
@@ -48,7 +48,7 @@ def serve(settings: Settings) -> None:
     if gpus or workers or settings.scheduler is not None:
         LOG.setLevel(logging.INFO)
     if settings.scheduler is None and (gpus or workers):
-        forkserver.begin()  # it reads its libraries beside this process
+        forkserver.begin()  # it imports its libraries in parallel with this process
     log_step(f"{len(gpus)} GPUs are found")
 
     from gpudb.errors import GpudbError
@@ -104,14 +104,14 @@ def serve(settings: Settings) -> None:
 
 
 def _workers(settings: Settings) -> int:
-    """How many worker processes run: of a scheduler's all for 0, else of the twin engine alone."""
+    """Returns the number of worker processes: 0 means all of a scheduler's; otherwise only the twin engine has any."""
     if settings.scheduler is not None:
         return settings.workers or 0
     return (settings.workers or TWIN_WORKERS) if settings.engine == "twin" else 0
 
 
 def _gpus(engine: str) -> tuple[str, ...]:
-    """The GPUs to run on: none for other engines; 58000 where the GPU engine is asked for and cannot run."""
+    """Returns the GPUs to run on: none for other engines; 58000 if the GPU engine is requested and cannot run."""
     from gpudb.cli import machine
     from gpudb.errors import SqlError
 

@@ -1,4 +1,4 @@
-"""Files to load: found by name or glob, their format by name, read in pieces, unpacked on the way."""
+"""Files to load: found by name or glob, with their format from the name, read in pieces, decompressed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["Source", "chunks", "columns", "find", "header_of", "quoted", "tables
 FORMATS = ("csv", "text", "parquet", "arrow")
 CHUNK = 4 << 20
 TABLE_ROWS = 1 << 20
-"""Rows of Parquet and Arrow files that are sent at once."""
+"""Rows of Parquet and Arrow files that are sent together."""
 GUESSED_FROM = 32 << 20
-"""Bytes of a csv file from which --create takes its columns' types."""
+"""Bytes of a csv file from which --create infers its columns' types."""
 
 _SUFFIXES = {
     ".csv": ("csv", None),
@@ -42,7 +42,7 @@ _PACKED = {".gz": "gzip", ".zst": "zstd"}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file: its format (one of FORMATS), how it is packed, and the delimiter that its name tells."""
+    """A file: its format (one of FORMATS), its compression, and the delimiter that its name implies."""
 
     path: Path
     format: str
@@ -51,7 +51,7 @@ class Source:
 
 
 def find(patterns: list[str], format: str | None) -> list[Source]:
-    """The files, in order; 58P01 where a name or glob finds nothing, 0A000 for a format that is unknown."""
+    """Returns the files, in order; 58P01 if a name or glob matches nothing, 0A000 for an unknown format."""
     found = []
     for pattern in patterns:
         names = [pattern] if Path(pattern).is_file() else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (may be absolute)
@@ -76,7 +76,7 @@ def _source(path: Path, format: str | None) -> Source:
 
 
 def chunks(source: Source, told: Callable[[int, int], None]) -> Iterator[bytes]:
-    """A file's bytes, unpacked; after each piece `told(bytes of the file read, lines seen)`."""
+    """Yields a file's bytes, decompressed; calls `told(bytes of the file read, lines seen)` after each piece."""
     lines = 0
     with pa.OSFile(str(source.path), "rb") as file:
         stream = pa.CompressedInputStream(file, source.packed) if source.packed else file
@@ -96,7 +96,9 @@ def _read(stream: pa.NativeFile, source: Source) -> bytes:
 
 
 def tables(source: Source) -> Iterator[tuple[pa.Table, int]]:
-    """A Parquet or Arrow file in tables of about TABLE_ROWS rows, each with the bytes of the file read so far."""
+    """Yields a Parquet or Arrow file in tables of about TABLE_ROWS rows, each with the bytes of the file read so
+    far.
+    """
     size = source.path.stat().st_size
     with _readable(source), ExitStack() as stack:
         if source.format == "parquet":
@@ -137,9 +139,9 @@ def _gathered(
 def header_of(
     source: Source, there: tuple[str, ...], wanted: bool | None, delimiter: str | None
 ) -> tuple[bool, tuple[str, ...]]:
-    """Whether the first line is one of names, and the table's columns that it names (none: all, in order).
+    """Returns whether the first line is a header, and the table's columns that it names (none: all, in order).
 
-    Without `--header` or `--no-header` it is one if every field of it is the name of a column.
+    Without `--header` or `--no-header` it is a header if each of its fields is the name of a column.
     """
     if source.format != "csv" or wanted is False:
         return bool(wanted) and source.format != "csv", ()
@@ -167,9 +169,9 @@ def _delimiter(source: Source, given: str | None) -> str:
 
 
 def columns(source: Source, header: bool | None, delimiter: str | None) -> tuple[list[str], list[SqlType]]:
-    """The columns of a table for this file: of csv by its first GUESSED_FROM bytes.
+    """Returns the columns of a new table for this file; for csv from its first GUESSED_FROM bytes.
 
-    Names are made lower case. 0A000 for text files, which tell neither names nor types.
+    Names are made lower case. 0A000 for text files, which have neither names nor types.
     """
     if source.format == "text":
         raise FeatureNotSupported("a text file does not tell its columns", hint="Create the table first.")
@@ -190,7 +192,7 @@ def _schema(source: Source) -> pa.Schema:
 
 @contextmanager
 def _readable(source: Source) -> Iterator[None]:
-    """XX001 naming the file, for what Arrow cannot read."""
+    """Returns XX001 naming a file that Arrow cannot read."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:

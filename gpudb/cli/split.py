@@ -1,4 +1,4 @@
-"""Where statements and backslash commands end: quotes, dollar quotes and comments are seen, nothing else."""
+"""Splits scripts into statements and backslash commands; recognises quotes, dollar quotes and comments only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BLOCK = re.compile(r"/\*|\*/")
 
 
 def pieces(text: str) -> Iterator[tuple[int, str]]:
-    """The backslash commands of a script, a line each, and what is between them, each with its place."""
+    """Yields the backslash commands of a script, one a line, and the texts between them, each with its position."""
     start = place = 0
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("\\") and (not text[start:place].strip() or is_whole(text[start:place])):

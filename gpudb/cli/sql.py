@@ -1,4 +1,4 @@
-"""`gpudb sql`: a small shell. At a terminal it draws tables; with -c, or fed from a pipe, it prints as psql does."""
+"""`gpudb sql`: a small shell. At a terminal it draws tables; with -c, or from a pipe, it prints in psql's format."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HISTORY = Path("~/.gpudb_history")
 HISTORY_LINES = 5000
 _QUIT = frozenset({"\\q", "\\quit"})
 SHOWN = 500
-"""Rows drawn at a terminal; more are counted."""
+"""Rows drawn at a terminal; further rows are counted only."""
 
 
 def run(target: str | None, commands: list[str]) -> int:
-    """The shell's whole life; the exit status: 0, or 1 after an error that nobody was there to see."""
+    """Runs the shell; returns the exit status: 0, or 1 after an error outside a terminal."""
     with gpudb.api.connect(target) as connection:
         if commands:
             return 0 if all(_script(connection, text) for text in commands) else 1
@@ -42,12 +42,12 @@ def run(target: str | None, commands: list[str]) -> int:
 
 
 def _script(connection: Connection, text: str) -> bool:
-    """Runs statements up to the first error; prints results as psql does."""
+    """Runs statements up to the first error; prints results in psql's format."""
     return _attempt(connection, lambda: run_each(connection, text, _print), text)
 
 
 def run_each(connection: Connection, text: str, show: Callable[[Rows], None]) -> None:
-    """Each statement and backslash command by itself, as a shell sends them, up to \\q."""
+    """Runs statements and backslash commands one by one, up to \\q."""
     for place, piece in pieces(text):
         if piece.rstrip("; ") in _QUIT:
             return
@@ -70,9 +70,9 @@ def run_each(connection: Connection, text: str, show: Callable[[Rows], None]) ->
 
 
 def written_statements(text: str) -> list[tuple[int, str]]:
-    """Each statement of a text as it is written, and its place.
+    """Yields each statement of a text as written, with its position.
 
-    The parser's own texts lack the clauses that PostgreSQL's grammar does not know, such as DISTRIBUTE BY.
+    The parser's own texts lack clauses outside PostgreSQL's grammar, such as DISTRIBUTE BY.
     """
     starts = [statement.start for statement in parse(text)]
     return [(start, text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
@@ -85,7 +85,7 @@ def _attempt(connection: Connection, action: Callable[[], None], text: str) -> b
         sys.stdout.flush()
         sys.stderr.write(error_text(error, text) + "\n")
         return False
-    except Exception as error:  # a fault of ours: the shell goes on
+    except Exception as error:  # an internal error: the shell continues
         sys.stdout.flush()
         sys.stderr.write(error_text(InternalError(f"{type(error).__name__}: {error}")) + "\n")
         return False
@@ -117,7 +117,7 @@ class Shell:
         self._console.print(f"gpudb on {where}. \\? lists the commands, \\q leaves.", markup=False)
 
     def loop(self) -> None:
-        """Reads and runs statements until \\q or the end of the input."""
+        """Reads and runs statements until \\q or the end of input."""
         save = _history()
         buffer = ""
         try:
@@ -188,10 +188,10 @@ class Shell:
 
 
 def _history() -> Callable[[], None]:
-    """Line editing with a history that lasts; what keeps it at the end."""
+    """Enables line editing with a persistent history; returns the function that saves it."""
     try:
         import readline
-    except ImportError:  # Python built without it: lines still come
+    except ImportError:  # Python was built without it: input still works
         return lambda: None
     path = HISTORY.expanduser()
     with suppress(OSError):

@@ -41,6 +41,7 @@ PAGES = {
 """Files of the repository that are pages of the site."""
 
 _GENERATED = re.compile(r"<!-- generated: ([\w-]+) -->")
+_CODE_IN_TABLE = re.compile(r"^\|.*$", re.MULTILINE)
 _LINK = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 
 
@@ -56,7 +57,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Fills in tables, and leads links that leave docs/ to the site's pages."""
     made = _GENERATED.sub(lambda found: TABLES[found[1]](), markdown)
-    return relink(made, page.file.src_uri)
+    return _CODE_IN_TABLE.sub(_plain_pipes, relink(made, page.file.src_uri))
+
+
+def _plain_pipes(row: re.Match[str]) -> str:
+    """A table's row without escapes of pipes in code: Markdown in Python shows them."""
+    return re.sub(r"`[^`]*`", lambda code: code[0].replace("\\|", "|"), row[0])
 
 
 def relink(markdown: str, uri: str) -> str:

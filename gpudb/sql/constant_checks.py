@@ -12,15 +12,15 @@ from typing import Any
 
 from gpudb.sql import bound
 from gpudb.sql.rewrite import rewrite_checked
-from gpudb.sql.traverse import children, mapped, walk
+from gpudb.sql.traverse import children, replace_nodes, walk
 from gpudb.types import BOOL
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[object]]
 """Evaluates expressions without columns. Callers only test results by `is None` and `is True`. Raises their errors."""
 
 _TEXTS = {"text", "varchar", "bpchar"}
-_MOMENTS = {"date", "timestamp", "interval"}
-_PLAIN = _TEXTS | _MOMENTS | {"bool", "int2", "int4", "int8", "float4", "float8", "numeric"}
+_DATETIMES = {"date", "timestamp", "interval"}
+_PLAIN = _TEXTS | _DATETIMES | {"bool", "int2", "int4", "int8", "float4", "float8", "numeric"}
 _PURE = (
     bound.Call,
     bound.Cast,
@@ -38,13 +38,13 @@ def check_constants(query: bound.Query, evaluate: Evaluate) -> None:
     """Raises the error of a constant expression of a query, if there is one."""
     if isinstance(query, bound.Select) and query == bound.Select(query.columns, query.targets):
         return  # of one row, which is computed anyway
-    finding = _Finding(evaluate)
+    finding = _Finder(evaluate)
     finding.look(rewrite_checked(query))
     if finding.found:
         evaluate(finding.found)
 
 
-class _Finding:
+class _Finder:
     """Collects in `found` the largest constant expressions that are reachable."""
 
     def __init__(self, evaluate: Evaluate) -> None:
@@ -99,7 +99,7 @@ class _Finding:
                 self._add(each)
             return None
         changed = {id(part): new for part, new in zip(parts, made, strict=True) if new is not part}
-        constant: bound.Expr = mapped(node, lambda each: changed.get(id(each))) if changed else node
+        constant: bound.Expr = replace_nodes(node, lambda each: changed.get(id(each))) if changed else node
         return constant
 
     def _exists(self, query: bound.Query) -> None:
@@ -160,4 +160,4 @@ def _is_immutable(expr: Any) -> bool:
     # Settings decide on time zones and on how text reads as a date
     if expr.type.name not in _PLAIN:
         return False
-    return not (isinstance(expr, bound.Cast) and expr.arg.type.name in _TEXTS and expr.type.name in _MOMENTS)
+    return not (isinstance(expr, bound.Cast) and expr.arg.type.name in _TEXTS and expr.type.name in _DATETIMES)

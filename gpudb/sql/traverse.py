@@ -31,10 +31,10 @@ _FIELDS = {kind: tuple(each.name for each in fields(kind) if _may_hold(each)) fo
 
 def children(node: Any) -> list[Any]:
     """Returns the direct children of a node: expressions, relations, queries, sort keys and frames."""
-    return below(node, _FIELDS)
+    return children_of_kinds(node, _FIELDS)
 
 
-def below(node: Any, fields_of: Mapping[type, tuple[str, ...]]) -> list[Any]:
+def children_of_kinds(node: Any, fields_of: Mapping[type, tuple[str, ...]]) -> list[Any]:
     """Returns the direct children of a node that are of some kinds; `fields_of` maps these to fields with nodes."""
     found: list[Any] = []
     for name in fields_of[node.__class__]:
@@ -42,18 +42,18 @@ def below(node: Any, fields_of: Mapping[type, tuple[str, ...]]) -> list[Any]:
         if value.__class__ in fields_of:
             found.append(value)
         elif value.__class__ is tuple:
-            found += among(value, fields_of)
+            found += filter_nodes(value, fields_of)
     return found
 
 
-def among(values: tuple[Any, ...], kinds: Container[type]) -> list[Any]:
+def filter_nodes(values: tuple[Any, ...], kinds: Container[type]) -> list[Any]:
     """Returns the nodes of some kinds in a tuple and its nested tuples."""
     found: list[Any] = []
     for value in values:
         if value.__class__ in kinds:
             found.append(value)
         elif value.__class__ is tuple:
-            found += among(value, kinds)
+            found += filter_nodes(value, kinds)
     return found
 
 
@@ -63,7 +63,7 @@ def walk(node: Any) -> Iterator[Any]:
     while waiting:
         each = waiting.pop()
         yield each
-        if found := below(each, _FIELDS):
+        if found := children_of_kinds(each, _FIELDS):
             found.reverse()
             waiting += found
 
@@ -81,30 +81,30 @@ def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
     return {(node.rel, node.index) for node in nodes if isinstance(node, bound.Column) and node.rel not in own}
 
 
-def mapped(node: Any, change: Callable[[Any], Any]) -> Any:
+def replace_nodes(node: Any, change: Callable[[Any], Any]) -> Any:
     """Returns the tree with each node replaced for which `change` returns another node, parents first."""
     made = change(node)
     if made is not None:
         return made
     values = {name: getattr(node, name) for name in _FIELDS[type(node)]}
-    changed = {name: new for name, value in values.items() if (new := _mapped(value, change)) is not value}
+    changed = {name: new for name, value in values.items() if (new := _replace_in(value, change)) is not value}
     return replace(node, **changed) if changed else node
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def _replace_in(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, tuple):
-        items = tuple(_mapped(item, change) for item in value)
+        items = tuple(_replace_in(item, change) for item in value)
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
-    return mapped(value, change) if type(value) in _FIELDS else value
+    return replace_nodes(value, change) if type(value) in _FIELDS else value
 
 
-def queries(statement: bound.Statement) -> Iterator[bound.Query]:
+def iter_queries(statement: bound.Statement) -> Iterator[bound.Query]:
     """Yields every top-level query of a statement."""
     match statement:
         case bound.WithChanges():
             for _, part in (*statement.parts, *statement.after):
-                yield from queries(part)
-            yield from queries(statement.statement)
+                yield from iter_queries(part)
+            yield from iter_queries(statement.statement)
         case bound.Insert() | bound.Update() | bound.Delete() | bound.Merge():
             yield statement.query
             if isinstance(statement, bound.Insert) and statement.on_conflict is not None:
@@ -115,15 +115,15 @@ def queries(statement: bound.Statement) -> Iterator[bound.Query]:
             yield statement
 
 
-def over_queries(statement: Any, change: Callable[[bound.Query], bound.Query]) -> Any:
+def map_queries(statement: Any, change: Callable[[bound.Query], bound.Query]) -> Any:
     """Returns the statement with `change` applied to each query that it is or whose rows it writes."""
     match statement:
         case bound.WithChanges():
             parts, after = (
-                tuple((name, over_queries(part, change)) for name, part in each)
+                tuple((name, map_queries(part, change)) for name, part in each)
                 for each in (statement.parts, statement.after)
             )
-            return bound.WithChanges(parts, over_queries(statement.statement, change), after)
+            return bound.WithChanges(parts, map_queries(statement.statement, change), after)
         case bound.Insert() | bound.Update() | bound.Delete() | bound.Merge():
             return replace(statement, query=change(statement.query))
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.sql.parse.nesting import MAX_CHAIN, SHORT, check_text
+from gpudb.sql.parse.nesting import MAX_CHAIN, SHORT, check_depth
 from gpudb.sql.parse.parser import deparse, inner, kind, parse, position, present, strings
 
 
@@ -165,7 +165,7 @@ def test_positions_after_a_distribution() -> None:
 
 
 def test_short_texts_are_not_counted() -> None:
-    check_text("+" * SHORT)
+    check_depth("+" * SHORT)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_short_texts_are_not_counted() -> None:
 )
 def test_chains_that_would_exhaust_the_stack(text: str) -> None:
     with pytest.raises(GpudbError) as caught:
-        check_text(text)
+        check_depth(text)
     assert caught.value.sqlstate == "54001"
     assert _state(text)[0] == "54001"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudb.session.execution.binding import bind_statement, parse_statements
 from gpudb.sql import bound
 from gpudb.sql.bind.binder import StatementBinder
-from gpudb.sql.traverse import children, mapped, walk
+from gpudb.sql.traverse import children, replace_nodes, walk
 from tests.support.session_fixtures import Database, database
 from tests.support.sessions import run
 
@@ -64,8 +64,8 @@ def test_mapped_replaces_outermost_first(database: Database) -> None:
     query = _bound(
         database, "SELECT x + 1, (SELECT max(y) FROM generate_series(1, 3) AS h(y)) FROM generate_series(1, 9) AS g(x)"
     )
-    assert mapped(query, lambda node: None) is query
-    seven = mapped(query, lambda node: bound.Constant(7, node.type) if isinstance(node, bound.Call) else None)
+    assert replace_nodes(query, lambda node: None) is query
+    seven = replace_nodes(query, lambda node: bound.Constant(7, node.type) if isinstance(node, bound.Call) else None)
     assert any(isinstance(node, bound.Constant) and node.value == 7 for node in walk(seven))
     assert not any(isinstance(node, bound.Call) for node in walk(seven))
     assert any(isinstance(node, bound.Call) for node in walk(query))

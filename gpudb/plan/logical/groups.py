@@ -12,7 +12,7 @@ from gpudb.plan.tree.functions import COUNTS
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, SetOperation, Shared, column
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
-from gpudb.sql.traverse import mapped, reads_columns, walk
+from gpudb.sql.traverse import reads_columns, replace_nodes, walk
 
 
 def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Dependent) -> tuple[Rows, bound.Select]:
@@ -38,7 +38,7 @@ def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Depen
             found = at(each)
             if found is None and isinstance(each, bound.SUBQUERIES):
                 # An aggregate over no columns belongs to the subquery, even if an equal one is written outside.
-                kept = replace(each, query=mapped(each.query, within))
+                kept = replace(each, query=replace_nodes(each.query, within))
                 return replace(kept, left=tuple(map(over, kept.left))) if isinstance(kept, bound.AnySubquery) else kept
             return found
 
@@ -55,7 +55,7 @@ def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Depen
                     return bound.Column(rel, number, each.type, getattr(each, "name", ""))
             return None
 
-        return mapped(expr, change)
+        return replace_nodes(expr, change)
 
     # Columns that a primary key among the keys determines become keys too.
     for part in above:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from gpudb.sql import bound
-from gpudb.sql.traverse import mapped
+from gpudb.sql.traverse import replace_nodes
 
 
 def without_relabels(query: bound.Query) -> bound.Query:
     """Returns the query with each such cast replaced by its argument, so that plan analysis sees plain columns."""
 
     def change(node: Any) -> Any:
-        return mapped(node.arg, change) if isinstance(node, bound.Cast) and node.relabels else None
+        return replace_nodes(node.arg, change) if isinstance(node, bound.Cast) and node.relabels else None
 
-    made: bound.Query = mapped(query, change)
+    made: bound.Query = replace_nodes(query, change)
     return made

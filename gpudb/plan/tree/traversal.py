@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudb.plan.tree.nodes import INPUT, Node
 from gpudb.sql import bound
-from gpudb.sql.traverse import among, below
+from gpudb.sql.traverse import children_of_kinds, filter_nodes
 
 _NODES = (*bound.Expr.__args__, bound.SortKey, bound.Frame)
 _HOLDING = ("Expr", "SortKey", "Frame", "bound.")
@@ -32,12 +32,12 @@ _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NODES}
 
 def parts(expr: Any) -> list[Any]:
     """Returns the expressions, sort keys and frames directly below one."""
-    return below(expr, _PARTS)
+    return children_of_kinds(expr, _PARTS)
 
 
 def flat(values: tuple[Any, ...]) -> list[Any]:
     """Returns the expressions of a tuple and of the tuples nested in it."""
-    return among(values, _PARTS)
+    return filter_nodes(values, _PARTS)
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:

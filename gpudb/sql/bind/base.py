@@ -11,10 +11,10 @@ from gpudb.catalog.model import Catalog
 from gpudb.errors import GpudbError, SqlError
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query
-from gpudb.sql.parse.parser import leftmost, position
+from gpudb.sql.parse.parser import expression_location, position
 from gpudb.types import UNKNOWN, SqlType, by_oid
 
-MOST_PARAMETERS = 65535
+MAX_PARAMETERS = 65535
 """The protocol's limit on parameters."""
 
 
@@ -27,16 +27,16 @@ class Arguments:
     values: tuple[Expr, ...]
     uses: list[int] = field(default_factory=list)
 
-    def numbered(self, number: int) -> Expr:
+    def by_number(self, number: int) -> Expr:
         """Returns argument `$number`; 42P02."""
         if not 1 <= number <= len(self.values):
             raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
         self.uses.append(number - 1)
         return self.values[number - 1]
 
-    def named(self, name: str) -> Expr | None:
+    def by_name(self, name: str) -> Expr | None:
         """Returns the argument of a name; None if there is none."""
-        return self.numbered(self.names.index(name) + 1) if name and name in self.names else None
+        return self.by_number(self.names.index(name) + 1) if name and name in self.names else None
 
 
 @dataclass(slots=True)
@@ -44,19 +44,19 @@ class Binder(ABC):
     """The state of binding one statement, and the entry points of mutual recursion.
 
     - `frames`: registered data frames by name.
-    - `system`: returns the columns of a relation of pg_catalog or information_schema; None if there is none.
+    - `system_columns`: returns the columns of a relation of pg_catalog or information_schema; None if there is none.
     - `timezone`: the session's, for literals.
     - `parameters`: types of parameters by number.
-    - `stable`: whether a plan of the statement may be cached.
+    - `cacheable`: whether a plan of the statement may be cached.
     - `stars`: unless None, collects the column names that each `*` of the text stands for, by its location.
-    - `places`: the parse node of each bound expression, by the expression's identity.
-    - `presence`: by relation, the columns of relations under an outer join that are read as whole rows, until FROM is
-      bound.
+    - `parse_nodes`: the parse node of each bound expression, by the expression's identity.
+    - `presence_columns`: the columns of relations under an outer join that are read as whole rows, by relation, until
+      FROM is bound.
     - `arguments`: the arguments of the routine whose body is being bound.
-    - `most_parameters`: the number of values that the client sent, if known.
+    - `max_parameters`: the number of values that the client sent, if known.
     - `fresh_labels`: OIDs of enum labels that the transaction added and may not use before it commits.
-    - `subqueries`: the name of the first column of each subquery in an expression, by its location.
-    - `check`: raises if the statement is canceled.
+    - `subquery_names`: the name of the first column of each subquery in an expression, by its location.
+    - `check_canceled`: raises if the statement is canceled.
     """
 
     catalog: Catalog
@@ -64,21 +64,21 @@ class Binder(ABC):
     search_path: tuple[str, ...] = ("public",)
     timezone: str = "UTC"
     frames: Mapping[str, tuple[OutputColumn, ...]] = field(default_factory=dict)
-    system: Callable[[str, str], tuple[OutputColumn, ...] | None] = lambda schema, name: None
+    system_columns: Callable[[str, str], tuple[OutputColumn, ...] | None] = lambda schema, name: None
     parameters: dict[int, SqlType] = field(default_factory=dict)
-    stable: bool = True
+    cacheable: bool = True
     stars: dict[int, tuple[tuple[str, ...], ...]] | None = None
-    places: dict[int, tuple[Expr, Any]] = field(default_factory=dict)
-    presence: dict[int, tuple[OutputColumn, ...]] = field(default_factory=dict)
+    parse_nodes: dict[int, tuple[Expr, Any]] = field(default_factory=dict)
+    presence_columns: dict[int, tuple[OutputColumn, ...]] = field(default_factory=dict)
     arguments: Arguments | None = None
     _rels: int = 0
     _ctes: int = 0
     depth: int = 0
-    nested: int = 0
-    most_parameters: int = MOST_PARAMETERS
+    routine_depth: int = 0
+    max_parameters: int = MAX_PARAMETERS
     fresh_labels: frozenset[int] = frozenset()
-    subqueries: dict[int, str] = field(default_factory=dict)
-    check: Callable[[], None] = lambda: None
+    subquery_names: dict[int, str] = field(default_factory=dict)
+    check_canceled: Callable[[], None] = lambda: None
 
     @abstractmethod
     def bind_expression(self, scope: Scope, node: Any) -> Expr:
@@ -103,13 +103,13 @@ class Binder(ABC):
             own = digits.get(number) if digits else None
             self.parameters[number] = own if own is not None and own.name == made.name else made
 
-    def parameter(self, number: int) -> Parameter:
+    def get_parameter(self, number: int) -> Parameter:
         """Returns parameter `$number`, of the type known so far."""
-        if not 1 <= number <= self.most_parameters:
+        if not 1 <= number <= self.max_parameters:
             raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
         return Parameter(number, self.parameters.setdefault(number, UNKNOWN))
 
-    def settle_parameter(self, parameter: Parameter, wanted: SqlType) -> Parameter:
+    def infer_parameter(self, parameter: Parameter, wanted: SqlType) -> Parameter:
         """Gives a parameter its inferred type; 42P08 if it already has another."""
         known = self.parameters[parameter.number]
         if known.name == "unknown":
@@ -120,7 +120,7 @@ class Binder(ABC):
             raise SqlError.of("ambiguous_parameter", message, detail=f"{wanted} versus {known}")
         return Parameter(parameter.number, known)
 
-    def parameter_types(self) -> tuple[SqlType, ...]:
+    def get_parameter_types(self) -> tuple[SqlType, ...]:
         """Returns the types of all parameters of the bound statement; 42P18 if one is unknown."""
         count = max(self.parameters, default=0)
         types = []
@@ -131,12 +131,12 @@ class Binder(ABC):
             types.append(found)
         return tuple(types)
 
-    def rel(self) -> int:
+    def new_rel(self) -> int:
         """Returns a new relation number."""
         self._rels += 1
         return self._rels
 
-    def cte(self) -> int:
+    def new_cte(self) -> int:
         """Returns a new number for a WITH query."""
         self._ctes += 1
         return self._ctes
@@ -147,5 +147,5 @@ class Binder(ABC):
 
     def locate_expr(self, error: GpudbError, expr: Expr) -> GpudbError:
         """Returns the error with the position of a bound expression, if the statement's text contains that."""
-        place = self.places.get(id(expr))
-        return error if place is None else self.locate(error, leftmost(place[1]))
+        place = self.parse_nodes.get(id(expr))
+        return error if place is None else self.locate(error, expression_location(place[1]))

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from gpudb.errors import SqlError, UndefinedColumn, UndefinedTable
 
-FARTHEST = 3
+MAX_DISTANCE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Level(Protocol):
         """All relations of the FROM clause so far."""
 
     @property
-    def beside(self) -> frozenset[str]:
+    def lateral_aliases(self) -> frozenset[str]:
         """Aliases that LATERAL would bring into reach."""
 
-    def relation(self, alias: str, schema: str | None = None) -> object | None:
+    def resolve_relation(self, alias: str, schema: str | None = None) -> object | None:
         """Returns the relation of an alias that is in reach."""
 
 
@@ -47,7 +47,7 @@ def missing_column(scope: Level, name: str, alias: str | None = None) -> SqlErro
     """Returns 42703 for a column that is not in reach."""
     shown = f'column "{name}"' if alias is None else f"column {alias}.{name}"
     message = f"{shown} does not exist"
-    exact = [entry for entry in _entries(scope) if name in entry.columns and alias in (None, entry.alias)]
+    exact = [entry for entry in _iter_entries(scope) if name in entry.columns and alias in (None, entry.alias)]
     if len(exact) > 1:
         detail = (
             f'There are columns named "{name}", but they are in tables that cannot be referenced'
@@ -60,34 +60,36 @@ def missing_column(scope: Level, name: str, alias: str | None = None) -> SqlErro
             f'There is a column named "{name}" in table "{exact[0].alias}", but it cannot be referenced'
             " from this part of the query."
         )
-        return UndefinedColumn(message, detail=detail, hint=_way(scope, exact[0], alias))
-    near = " or the column ".join(f'"{owner}.{column}"' for owner, column in _nearest(scope, name, alias))
+        return UndefinedColumn(message, detail=detail, hint=_reach_hint(scope, exact[0], alias))
+    near = " or the column ".join(f'"{owner}.{column}"' for owner, column in _find_nearest(scope, name, alias))
     return UndefinedColumn(message, hint=f"Perhaps you meant to reference the column {near}." if near else None)
 
 
-def _way(scope: Level, entry: Entry, alias: str | None) -> str | None:
+def _reach_hint(scope: Level, entry: Entry, alias: str | None) -> str | None:
     """Returns the hint how to reach the column of a relation that is out of reach."""
-    if entry.alias in _beside(scope):
+    if entry.alias in _collect_lateral_aliases(scope):
         return "To reference that column, you must mark this subquery with LATERAL."
-    if alias is None and scope.relation(entry.alias) is not None:
+    if alias is None and scope.resolve_relation(entry.alias) is not None:
         return "To reference that column, you must use a table-qualified name."
     return None
 
 
 def missing_table(scope: Level, name: str) -> SqlError:
     """Returns 42P01 for an alias that no relation in reach has."""
-    found = next((entry for entry in _entries(scope) if name in (entry.alias, entry.relation)), None)
+    found = next((entry for entry in _iter_entries(scope) if name in (entry.alias, entry.relation)), None)
     if found is None:
         return UndefinedTable(f'missing FROM-clause entry for table "{name}"')
     message = f'invalid reference to FROM-clause entry for table "{name}"'
-    if found.alias != name and scope.relation(found.alias) is not None:
+    if found.alias != name and scope.resolve_relation(found.alias) is not None:
         return UndefinedTable(message, hint=f'Perhaps you meant to reference the table alias "{found.alias}".')
     detail = f'There is an entry for table "{found.alias}", but it cannot be referenced from this part of the query.'
     lateral = "To reference that table, you must mark this subquery with LATERAL."
-    return UndefinedTable(message, detail=detail, hint=lateral if found.alias in _beside(scope) else None)
+    return UndefinedTable(
+        message, detail=detail, hint=lateral if found.alias in _collect_lateral_aliases(scope) else None
+    )
 
 
-def barred(alias: str, *, changed: bool) -> SqlError:
+def unreachable_error(alias: str, *, changed: bool) -> SqlError:
     """Returns 42P10 for a reference to the changed table, or a LATERAL reference that its join does not allow."""
     if changed:
         hint = f'There is an entry for table "{alias}", but it cannot be referenced from this part of the query.'
@@ -98,31 +100,31 @@ def barred(alias: str, *, changed: bool) -> SqlError:
     return SqlError.of("invalid_column_reference", message, detail=detail)
 
 
-def _entries(scope: Level) -> Iterator[Entry]:
+def _iter_entries(scope: Level) -> Iterator[Entry]:
     level: Level | None = scope
     while level is not None:
         yield from level.entries
         level = level.parent
 
 
-def _beside(scope: Level) -> frozenset[str]:
+def _collect_lateral_aliases(scope: Level) -> frozenset[str]:
     """Returns the aliases that LATERAL would bring into reach."""
     found: set[str] = set()
     level: Level | None = scope
     while level is not None:
-        found.update(level.beside)
+        found.update(level.lateral_aliases)
         level = level.parent
     return frozenset(found)
 
 
-def _nearest(scope: Level, name: str, alias: str | None) -> list[tuple[str, str]]:
-    best, found = FARTHEST + 1, list[tuple[str, str]]()
-    for entry in _entries(scope):
-        penalty = 0 if alias is None else _distance(alias, entry.alias)
+def _find_nearest(scope: Level, name: str, alias: str | None) -> list[tuple[str, str]]:
+    best, found = MAX_DISTANCE + 1, list[tuple[str, str]]()
+    for entry in _iter_entries(scope):
+        penalty = 0 if alias is None else _levenshtein(alias, entry.alias)
         for column in entry.columns:
             if penalty > best:
                 break
-            apart = _distance(column, name)
+            apart = _levenshtein(column, name)
             if apart > len(name.encode()) // 2:
                 continue
             apart += penalty
@@ -131,12 +133,12 @@ def _nearest(scope: Level, name: str, alias: str | None) -> list[tuple[str, str]
             elif apart == best and len(found) == 2:
                 # Too many suggestions: further columns at this distance are ignored
                 best, found = apart - 1, []
-            elif apart == best and apart <= FARTHEST:
+            elif apart == best and apart <= MAX_DISTANCE:
                 found.append((entry.alias, column))
     return found
 
 
-def _distance(left: str, right: str) -> int:
+def _levenshtein(left: str, right: str) -> int:
     """Returns the Levenshtein distance of two names."""
     previous = list(range(len(right) + 1))
     for row, a in enumerate(left, 1):

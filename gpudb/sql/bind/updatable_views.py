@@ -7,7 +7,7 @@ from typing import Any
 from gpudb.catalog.model import Catalog, View
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.binder import StatementBinder
-from gpudb.sql.bind.dml.view_targets import through
+from gpudb.sql.bind.dml.view_targets import resolve_target
 from gpudb.sql.bound import Column
 from gpudb.sql.parse.parser import kind, parse
 
@@ -21,7 +21,7 @@ def updatable_columns(catalog: Catalog, view: View) -> frozenset[int] | None:
     if len(node.from_clause) != 1 or kind(node.from_clause[0]) != "range_var":
         return None
     try:
-        made = through(StatementBinder(catalog), view, 1, "delete from")
+        made = resolve_target(StatementBinder(catalog), view, 1, "delete from")
     except GpudbError:
         return None
     return frozenset(n for n, (_, expr) in enumerate(made.columns, 1) if isinstance(expr, Column) and expr.rel == 1)

@@ -22,7 +22,7 @@ QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\
 
 
 @dataclass(frozen=True, slots=True)
-class Distributed:
+class DistributeBy:
     """A DISTRIBUTE BY clause and its byte offset; `alters` if it is an action of ALTER TABLE."""
 
     kind: str
@@ -31,7 +31,7 @@ class Distributed:
     alters: bool = False
 
 
-def take_distribution(text: str) -> tuple[str, list[Distributed]]:
+def extract_distribution(text: str) -> tuple[str, list[DistributeBy]]:
     """Returns the text with its DISTRIBUTE BY clauses blanked, and those clauses."""
     if "distribute" not in text.lower():
         return text, []
@@ -42,14 +42,14 @@ def take_distribution(text: str) -> tuple[str, list[Distributed]]:
         if kind in {"modulo", "range"}:
             raise FeatureNotSupported(f"DISTRIBUTE BY {kind.upper()} is not supported")
         raw = text[match.start("columns") : match.end("columns")] if match["columns"] else ""
-        columns = tuple(name for part in raw.split(",") if (name := identifier(part.strip())))
+        columns = tuple(name for part in raw.split(",") if (name := fold_identifier(part.strip())))
         alters = _ALTERED.search(hidden, 0, match.start()) is not None
-        found.append(Distributed(kind, columns, len(text[: match.start()].encode()), alters))
+        found.append(DistributeBy(kind, columns, len(text[: match.start()].encode()), alters))
         blank = (_ACTION if alters else "").ljust(len(match.group()))
         text = text[: match.start()] + blank + text[match.end() :]
     return text, found
 
 
-def identifier(text: str) -> str:
+def fold_identifier(text: str) -> str:
     """Returns the name that an identifier denotes: unquoted, or folded to lower case."""
     return text[1:-1].replace('""', '"') if text[:1] == text[-1:] == '"' and len(text) > 1 else text.lower()

@@ -30,13 +30,13 @@ TOKEN = re.compile(
 )
 
 
-def too_deep() -> SqlError:
+def nesting_error() -> SqlError:
     """The 54001 error."""
     hint = "Break the statement up, or shorten its chains of operators."
     return SqlError.of("statement_too_complex", "stack depth limit exceeded", hint=hint)
 
 
-def check_text(text: str) -> None:
+def check_depth(text: str) -> None:
     """Raises 54001 for a text whose tree might exceed the C stack."""
     if len(text) <= SHORT:
         return
@@ -60,10 +60,10 @@ def check_text(text: str) -> None:
             case _:
                 run += 1
         if run + whole + len(outer) > MAX_CHAIN:
-            raise too_deep()
+            raise nesting_error()
 
 
-def decoded(kind: type[Message], data: bytes) -> Any:
+def decode(kind: type[Message], data: bytes) -> Any:
     """Decodes a message; 54001 if it nests deeper than MAX_LEVELS."""
     try:
         return kind.FromString(data)
@@ -74,7 +74,7 @@ def decoded(kind: type[Message], data: bytes) -> Any:
     try:
         message = kind.FromString(data)
     except DecodeError:
-        raise too_deep() from None
+        raise nesting_error() from None
     _check_tree(message)
     return message
 
@@ -90,7 +90,7 @@ def _check_tree(message: Message) -> None:
         if not below:
             return
         level = below
-    raise too_deep()
+    raise nesting_error()
 
 
 def _allow_depth() -> None:
@@ -98,4 +98,4 @@ def _allow_depth() -> None:
     try:
         import_module("google._upb._message").SetAllowOversizeProtos(True)
     except (ImportError, AttributeError):  # pragma: no cover - another implementation of protobuf
-        raise too_deep() from None
+        raise nesting_error() from None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpudb.errors import SqlError
-from gpudb.sql.parse.distribute_by import QUOTED, identifier
+from gpudb.sql.parse.distribute_by import QUOTED, fold_identifier
 
 _STATEMENT = re.compile(
     r"(?:\A|;)\s*(?P<all>(?P<verb>CREATE|ALTER|DROP)\s+NODE\s+(?P<name>[^\s;(]+)(?:\s+WITH\s*\((?P<options>[^()]*)\))?"
@@ -32,18 +32,18 @@ class NodeStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
+class ExecuteDirect:
     """EXECUTE DIRECT: a statement for a single node."""
 
     node: str
     text: str
 
 
-Taken = list[tuple[int, NodeStatement | Direct]]
+Taken = list[tuple[int, NodeStatement | ExecuteDirect]]
 """Statements with their byte offsets."""
 
 
-def take_node_statements(text: str) -> tuple[str, Taken]:
+def extract_node_statements(text: str) -> tuple[str, Taken]:
     """Returns the text with placeholders, and the statements that they replace; 42601 for one with a syntax error."""
     lower = text.lower()
     if "node" not in lower and "direct" not in lower:
@@ -60,7 +60,7 @@ def take_node_statements(text: str) -> tuple[str, Taken]:
 
 def _about_node(match: re.Match[str], text: str) -> NodeStatement:
     verb = match["verb"].lower()
-    name = identifier(text[slice(*match.span("name"))])
+    name = fold_identifier(text[slice(*match.span("name"))])
     written = text[slice(*match.span("options"))] if match["options"] is not None else ""
     options: dict[str, str] = {}
     place = 0
@@ -76,7 +76,7 @@ def _about_node(match: re.Match[str], text: str) -> NodeStatement:
     return NodeStatement(verb, name, tuple(options.items()))  # type: ignore[arg-type]
 
 
-def _direct(match: re.Match[str], text: str) -> Direct:
+def _direct(match: re.Match[str], text: str) -> ExecuteDirect:
     nodes = text[slice(*match.span("nodes"))].strip()
     literal = _LITERAL.fullmatch(text[slice(*match.span("text"))])
     if not nodes or literal is None:
@@ -84,4 +84,4 @@ def _direct(match: re.Match[str], text: str) -> Direct:
     if "," in nodes:
         raise SqlError.of("syntax_error", "EXECUTE DIRECT is for one node at a time")
     body = literal[2] if literal[2] is not None else literal[0][1:-1].replace("''", "'")
-    return Direct(identifier(nodes), body)
+    return ExecuteDirect(fold_identifier(nodes), body)

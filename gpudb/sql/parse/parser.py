@@ -18,11 +18,11 @@ from postgast.errors import check_error
 from postgast.native import lib
 
 from gpudb.errors import FeatureNotSupported, SqlError, SyntaxError_
-from gpudb.sql.parse.distribute_by import QUOTED, Distributed, take_distribution
-from gpudb.sql.parse.nesting import check_text, decoded
-from gpudb.sql.parse.node_statements import Direct, NodeStatement, take_node_statements
-from gpudb.sql.parse.qualify import Clause, hang, take_qualify
-from gpudb.sql.parse.vertical_tabs import check_spaces, plain_escapes
+from gpudb.sql.parse.distribute_by import QUOTED, DistributeBy, extract_distribution
+from gpudb.sql.parse.nesting import check_depth, decode
+from gpudb.sql.parse.node_statements import ExecuteDirect, NodeStatement, extract_node_statements
+from gpudb.sql.parse.qualify import QualifyClause, attach_condition, extract_qualify
+from gpudb.sql.parse.vertical_tabs import check_vertical_tabs, replace_escapes
 
 MAX_TEXT = 64 << 20
 _DISTRIBUTED = frozenset({"CreateStmt", "CreateTableAsStmt", "AlterTableStmt"})
@@ -39,7 +39,7 @@ class RawStatement:
     node: Message
     text: str
     start: int = 0
-    distribution: Distributed | None = None
+    distribution: DistributeBy | None = None
     about_node: NodeStatement | None = None
     node_named: str | None = None
     """The node of EXECUTE DIRECT, if this is its statement."""
@@ -57,21 +57,21 @@ def parse(text: str) -> list[RawStatement]:
         raise SqlError.of("character_not_in_repertoire", 'invalid byte sequence for encoding "UTF8": 0x00')
     if len(text) > MAX_TEXT:
         raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
-    plain, about_nodes = take_node_statements(text)
-    plain, distributions = take_distribution(plain)
-    check_text(plain)
+    plain, about_nodes = extract_node_statements(text)
+    plain, distributions = extract_distribution(plain)
+    check_depth(plain)
     if "\v" in plain:
-        check_spaces(plain)
-    written, clauses = plain, list[Clause]()
+        check_vertical_tabs(plain)
+    written, clauses = plain, list[QualifyClause]()
     if "\\v" in plain:
-        plain = plain_escapes(plain)
+        plain = replace_escapes(plain)
     try:
-        tree = _tree(plain)
+        tree = _parse_tree(plain)
     except postgast.PgQueryError as error:
-        if "qualify" in text.lower() and (taken := _with_qualify(plain)) is not None:
+        if "qualify" in text.lower() and (taken := _parse_without_qualify(plain)) is not None:
             tree, plain, clauses = taken
         else:
-            raise _refused(error, plain) from None
+            raise _grammar_error(error, plain) from None
     encoded, own_text = plain.encode(), written.encode()
     found = []
     for each in tree.stmts:
@@ -80,10 +80,10 @@ def parse(text: str) -> list[RawStatement]:
         node = each.stmt
         if start:
             # Parsed again by itself, so that locations count from the start of its own text
-            node = _tree(encoded[start:end].decode().rstrip()).stmts[0].stmt
+            node = _parse_tree(encoded[start:end].decode().rstrip()).stmts[0].stmt
         for hung in clauses:
             if start <= hung.offset <= end:
-                hang(inner(node), hung.select - start, _condition(hung, start))
+                attach_condition(inner(node), hung.select - start, _parse_condition(hung, start))
         own = own_text[start:end].decode().rstrip()
         spread = [each for each in distributions if start <= each.offset <= end]
         statement = RawStatement(inner(node), own, len(encoded[:start].decode()), spread[0] if spread else None)
@@ -91,11 +91,11 @@ def parse(text: str) -> list[RawStatement]:
             at = position(plain, spread[-1].offset)
             raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
         own_taken = next((each for at, each in about_nodes if start <= at <= end), None)
-        found.append(statement if own_taken is None else _about_nodes(statement, own_taken))
+        found.append(statement if own_taken is None else _restore_statement(statement, own_taken))
     return found
 
 
-def _about_nodes(stand_in: RawStatement, taken: NodeStatement | Direct) -> RawStatement:
+def _restore_statement(stand_in: RawStatement, taken: NodeStatement | ExecuteDirect) -> RawStatement:
     """Replaces a placeholder by its statement; 0A000 if EXECUTE DIRECT contains anything but one SELECT."""
     if isinstance(taken, NodeStatement):
         return replace(stand_in, about_node=taken)
@@ -105,31 +105,31 @@ def _about_nodes(stand_in: RawStatement, taken: NodeStatement | Direct) -> RawSt
     return replace(inside[0], start=stand_in.start, node_named=taken.node)
 
 
-def _with_qualify(text: str) -> tuple[Any, str, list[Clause]] | None:
+def _parse_without_qualify(text: str) -> tuple[Any, str, list[QualifyClause]] | None:
     """Parses a text without its QUALIFY clauses; returns the tree, that text and the clauses, or None."""
-    plain, clauses = take_qualify(text)
+    plain, clauses = extract_qualify(text)
     if not clauses:
         return None
     try:
-        return _tree(plain), plain, clauses
+        return _parse_tree(plain), plain, clauses
     except postgast.PgQueryError:
         return None
 
 
-def _condition(clause: Clause, start: int) -> Any:
+def _parse_condition(clause: QualifyClause, start: int) -> Any:
     """Parses the condition of a QUALIFY, with locations in its statement's text."""
     word = "SELECT "
     padded = word + " " * (clause.offset - start - len(word)) + clause.condition
     try:
-        targets = inner(_tree(padded).stmts[0].stmt).target_list
+        targets = inner(_parse_tree(padded).stmts[0].stmt).target_list
     except postgast.PgQueryError as error:
-        raise _refused(error, padded) from None
+        raise _grammar_error(error, padded) from None
     if len(targets) != 1 or inner(targets[0]).name:
         raise SyntaxError_('syntax error at or near "QUALIFY"')
     return inner(targets[0]).val
 
 
-def _refused(error: postgast.PgQueryError, text: str) -> SqlError:
+def _grammar_error(error: postgast.PgQueryError, text: str) -> SqlError:
     """Returns PostgreSQL's error for a text that its grammar rejects."""
     if "stack depth" in error.message or "memory" in error.message:
         return SqlError.of("statement_too_complex", error.message)
@@ -169,7 +169,7 @@ _GRAMMAR: dict[str, tuple[str | None, str | None]] = {
 }
 
 
-def _tree(text: str) -> Any:
+def _parse_tree(text: str) -> Any:
     """Returns libpg_query's tree of a text, without protobuf's limit of 100 levels in postgast's own `parse`."""
     result = lib.pg_query_parse_protobuf(text.encode())
     try:
@@ -177,7 +177,7 @@ def _tree(text: str) -> Any:
         data = ctypes.string_at(result.parse_tree.data, result.parse_tree.len)
     finally:
         lib.pg_query_free_protobuf_parse_result(result)
-    return decoded(pg.ParseResult, data)
+    return decode(pg.ParseResult, data)
 
 
 def kind(node: Any) -> str:
@@ -218,7 +218,7 @@ def parameter_position(text: str, number: int) -> int | None:
 _FIRST = ("lexpr", "arg", "testexpr", "args", "xpr")
 
 
-def leftmost(node: Any) -> int:
+def expression_location(node: Any) -> int:
     """Returns the byte offset at which an expression begins, as PostgreSQL's exprLocation does; -1 if unknown."""
     found = -1
     while present(node):
@@ -242,9 +242,9 @@ def output_location(node: Any, index: int) -> int:
     while node.op != pg.SETOP_NONE:
         node = node.larg
     if len(node.values_lists):
-        return leftmost(inner(node.values_lists[0]).items[index])
+        return expression_location(inner(node.values_lists[0]).items[index])
     outputs = node.target_list
-    return leftmost(inner(outputs[index]).val) if index < len(outputs) else -1
+    return expression_location(inner(outputs[index]).val) if index < len(outputs) else -1
 
 
 def changes_data(node: Any) -> bool:

@@ -23,7 +23,7 @@ _END = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class QualifyClause:
     """A QUALIFY clause: the condition's text, and the byte offsets of the condition and of its SELECT."""
 
     condition: str
@@ -31,10 +31,10 @@ class Clause:
     select: int
 
 
-def take_qualify(text: str) -> tuple[str, list[Clause]]:
+def extract_qualify(text: str) -> tuple[str, list[QualifyClause]]:
     """Returns the text with its QUALIFY clauses blanked, of the same length in bytes, and those clauses."""
     hidden = QUOTED.sub(lambda match: "x" * len(match.group()), text)
-    found: list[Clause] = []
+    found: list[QualifyClause] = []
     plain, done = "", 0
     selects = [-1]
     for match in _WORD.finditer(hidden):
@@ -50,7 +50,7 @@ def take_qualify(text: str) -> tuple[str, list[Clause]]:
         elif word == "qualify" and selects[-1] >= 0:
             end = _end(hidden, match.end())
             at, select = (len(text[:place].encode()) for place in (match.end(), selects[-1]))
-            found.append(Clause(text[match.end() : end], at, select))
+            found.append(QualifyClause(text[match.end() : end], at, select))
             plain += text[done : match.start()] + " " * len(text[match.start() : end].encode())
             done = end
     return plain + text[done:], found
@@ -68,7 +68,7 @@ def _end(hidden: str, start: int) -> int:
     return len(hidden)
 
 
-def hang(tree: Any, select: int, condition: Any) -> None:
+def attach_condition(tree: Any, select: int, condition: Any) -> None:
     """Attaches a condition to the SelectStmt of a tree whose select list is the first after a byte offset."""
     found = min(
         (each for each in _selects(tree) if each.target_list[0].res_target.location > select),

@@ -13,7 +13,7 @@ from gpudb.sql.parse.nesting import TOKEN
 _ESCAPE = re.compile(rb"\\\\|\\v")
 
 
-def check_spaces(text: str) -> None:
+def check_vertical_tabs(text: str) -> None:
     """Raises 42601 for a vertical tab between tokens, which is no blank."""
     at = 0
     for token in TOKEN.finditer(text):
@@ -23,7 +23,7 @@ def check_spaces(text: str) -> None:
         at = token.end()
 
 
-def plain_escapes(text: str) -> str:
+def replace_escapes(text: str) -> str:
     """Returns the text with a plain `v` for each `\\v` in strings with escapes, padded with blanks."""
     encoded = bytearray(text.encode())
     try:

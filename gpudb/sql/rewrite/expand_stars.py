@@ -21,7 +21,7 @@ def expand_stars(node: Any, names: NameSource) -> Any:
 
 def _expand(node: Any, stars: Mapping[int, Names]) -> None:
     if node.DESCRIPTOR.name == "SelectStmt" and len(node.target_list):
-        targets = [made for each in node.target_list for made in _written_out(each, stars)]
+        targets = [made for each in node.target_list for made in _expand_target(each, stars)]
         del node.target_list[:]
         node.target_list.extend(targets)
     for field, value in node.ListFields():
@@ -30,7 +30,7 @@ def _expand(node: Any, stars: Mapping[int, Names]) -> None:
                 _expand(each, stars)
 
 
-def _written_out(target: Any, stars: Mapping[int, Names]) -> list[Any]:
+def _expand_target(target: Any, stars: Mapping[int, Names]) -> list[Any]:
     value = inner(target).val
     if kind(value) != "column_ref" or kind(inner(value).fields[-1]) != "a_star":
         return [target]

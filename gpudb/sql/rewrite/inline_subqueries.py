@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpudb.sql import bound
-from gpudb.sql.traverse import mapped, reads_columns, walk
+from gpudb.sql.traverse import reads_columns, replace_nodes, walk
 
 _LEVEL_BOUND = (bound.SetReturning, bound.Window)
 
@@ -18,9 +18,9 @@ def inline_subqueries(query: bound.Query) -> bound.Query:
 
     def change(node: Any) -> Any:
         value = _value(node.query) if isinstance(node, bound.ScalarSubquery) else None
-        return None if value is None else mapped(value, change)
+        return None if value is None else replace_nodes(value, change)
 
-    made: bound.Query = mapped(query, change)
+    made: bound.Query = replace_nodes(query, change)
     return made
 
 

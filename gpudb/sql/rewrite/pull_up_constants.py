@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudb.sql import bound
-from gpudb.sql.traverse import mapped, walk
+from gpudb.sql.traverse import replace_nodes, walk
 
 
 def pull_up_constants(query: bound.Query) -> bound.Query:
@@ -22,7 +22,9 @@ def pull_up_constants(query: bound.Query) -> bound.Query:
     known = {place: each for place, each in found.items() if place[0] not in nullable}
     if not known:
         return query
-    made: bound.Query = mapped(query, lambda n: known.get((n.rel, n.index)) if isinstance(n, bound.Column) else None)
+    made: bound.Query = replace_nodes(
+        query, lambda n: known.get((n.rel, n.index)) if isinstance(n, bound.Column) else None
+    )
     return made
 
 

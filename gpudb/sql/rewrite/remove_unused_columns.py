@@ -23,7 +23,7 @@ from gpudb.sql.bound import (
     Select,
     SetReturning,
 )
-from gpudb.sql.traverse import mapped, walk
+from gpudb.sql.traverse import replace_nodes, walk
 
 
 def remove_unused_columns(query: Query) -> Query:
@@ -53,7 +53,7 @@ def _prune(query: Query, nodes: list[Any]) -> Query:
             return None
         return None if made is node.query else replace(node, query=made)
 
-    changed: Query = mapped(query, change)
+    changed: Query = replace_nodes(query, change)
     return changed
 
 

@@ -9,9 +9,9 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Table
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.query.sources import named, table_columns
+from gpudb.sql.bind.query.sources import build_source, table_columns
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     NEW_ROWS,
     ROW_NUMBER,
@@ -36,32 +36,32 @@ def bind_check(binder: Binder, table: Table, node: Any, rel: int) -> Expr:
     """Binds a CHECK's expression (a Node) as a boolean over the columns of relation `rel`."""
     scope = Scope(clause="CHECK")
     columns = table_columns(table)
-    source = named(binder, rel, FrameScan(rel, NEW_ROWS, columns), columns, table.name, None, table.schema)
+    source = build_source(binder, rel, FrameScan(rel, NEW_ROWS, columns), columns, table.name, None, table.schema)
     scope.add(source.items, source.columns)
     scope.rels.add(rel)
-    return condition(binder, bind_expression(binder, scope, node), "CHECK")
+    return coerce_condition(binder, bind_expression(binder, scope, node), "CHECK")
 
 
-def used_columns(table: Table, expr: Expr) -> tuple[str, ...]:
+def get_used_columns(table: Table, expr: Expr) -> tuple[str, ...]:
     """Returns the names of the columns that a bound check reads, each once."""
     return tuple(dict.fromkeys(table.columns[n.index].name for n in walk(expr) if isinstance(n, Column)))
 
 
-def parsed(text: str) -> Any:
+def parse_expression(text: str) -> Any:
     """Parses a stored expression to a Node."""
     return inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
 
 
-def violations(binder: Binder, table: Table, *, stored: bool = False) -> Select:
+def build_violation_query(binder: Binder, table: Table, *, stored: bool = False) -> Select:
     """Returns the query for a row that violates one of the table's checks, of NEW_ROWS or of the `stored` rows.
 
     It returns the row's number (the first such row of NEW_ROWS; 0 for a stored row) and the check's position in
     `table.checks`; no row if there is no violation.
     """
-    rel = binder.rel()
+    rel = binder.new_rel()
     text, binder.text = binder.text, ""
     try:
-        tests = [bind_check(binder, table, parsed(check.expression), rel) for check in table.checks]
+        tests = [bind_check(binder, table, parse_expression(check.expression), rel) for check in table.checks]
     finally:
         binder.text = text
     number = OutputColumn(ROW_NUMBER, INT8)
@@ -81,28 +81,28 @@ def violations(binder: Binder, table: Table, *, stored: bool = False) -> Select:
 # ------------------------------------------------------------------------------------------------ as text
 
 
-def stored_text(node: Any) -> str:
+def deparse_check(node: Any) -> str:
     """Returns a check's expression as the catalog stores it: its columns without qualifiers."""
     copy = pg.Node()
     copy.CopyFrom(node)
-    _each_column(copy, lambda fields: fields[-1:])
-    return _text(copy)
+    _change_columns(copy, lambda fields: fields[-1:])
+    return _deparse(copy)
 
 
-def renamed(text: str, old: str, new: str) -> str:
+def rename_column(text: str, old: str, new: str) -> str:
     """Returns a stored expression with a column renamed."""
-    node = parsed(text)
-    _each_column(node, lambda fields: [new if name == old else name for name in fields])
-    return _text(node)
+    node = parse_expression(text)
+    _change_columns(node, lambda fields: [new if name == old else name for name in fields])
+    return _deparse(node)
 
 
-def _text(node: Any) -> str:
+def _deparse(node: Any) -> str:
     select = pg.SelectStmt(limit_option=pg.LIMIT_OPTION_DEFAULT, op=pg.SETOP_NONE)
     select.target_list.add().res_target.val.CopyFrom(node)
     return deparse(select).removeprefix("SELECT ")
 
 
-def _each_column(message: Any, change: Any) -> None:
+def _change_columns(message: Any, change: Any) -> None:
     if message.DESCRIPTOR.name == "ColumnRef":
         if all(kind(field) == "string" for field in message.fields):
             names = change([field.string.sval for field in message.fields])
@@ -113,4 +113,4 @@ def _each_column(message: Any, change: Any) -> None:
     for field, value in message.ListFields():
         if field.message_type is not None:
             for each in value if field.is_repeated else (value,):
-                _each_column(each, change)
+                _change_columns(each, change)

@@ -10,10 +10,10 @@ from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.functions.library import casts, functions_by_name
 from gpudb.functions.resolve import can_coerce
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.checks import parsed
+from gpudb.sql.bind.dml.checks import parse_expression
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.scope import Item, Scope
-from gpudb.sql.bind.types.coercion import fails_when_used, stored
+from gpudb.sql.bind.scope import NamespaceItem, Scope
+from gpudb.sql.bind.types.coercion import coerce_to_column, fails_when_used
 from gpudb.sql.bound import (
     AnySubquery,
     ArraySubquery,
@@ -31,7 +31,7 @@ from gpudb.sql.traverse import walk
 from gpudb.types import output_function
 
 CLAUSE = "column generation expressions"
-_MOMENTS = frozenset({"timestamptz", "timetz"})
+_ZONED_TYPES = frozenset({"timestamptz", "timetz"})
 
 
 def bind_generated(
@@ -40,11 +40,13 @@ def bind_generated(
     """Binds a generation expression over a relation whose columns from `first` on are the table's."""
     scope = Scope(clause=CLAUSE)
     seen = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, first))
-    scope.add((Item(table, seen),), seen)
+    scope.add((NamespaceItem(table, seen),), seen)
     scope.rels.add(rel)
     outer, binder.text = binder.text, f"SELECT {text}"
     try:
-        return stored(binder, bind_expression(binder, scope, parsed(text)), column.name, column.type)
+        return coerce_to_column(
+            binder, bind_expression(binder, scope, parse_expression(text)), column.name, column.type
+        )
     finally:
         binder.text = outer
 
@@ -53,7 +55,7 @@ def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Seq
     """Raises 42P17 or 0A000 for an invalid generation expression."""
     scope = Scope(clause=CLAUSE)
     seen = tuple((c.name, Column(1, index, c.type, c.name)) for index, c in enumerate(columns))
-    scope.add((Item(table, seen),), seen)
+    scope.add((NamespaceItem(table, seen),), seen)
     scope.rels.add(1)
     expr = bind_expression(binder, scope, node)
     if not can_coerce(expr.type.plain, column.type.plain, "a"):
@@ -63,7 +65,7 @@ def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Seq
         hint = "You will need to rewrite or cast the expression."
         raise DatatypeMismatch(message, hint=hint)
     try:
-        expr = stored(binder, expr, column.name, column.type)
+        expr = coerce_to_column(binder, expr, column.name, column.type)
     except SqlError as wrong:
         if not fails_when_used(wrong):
             raise
@@ -75,40 +77,42 @@ def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Seq
             detail = "A generated column cannot reference another generated column."
             error = SqlError.of("invalid_object_definition", message, detail=detail)
             raise binder.locate_expr(error, each)
-        if (isinstance(each, Call) and _call_varies(each)) or (isinstance(each, Cast) and _varies(each)):
+        if (isinstance(each, Call) and _is_call_mutable(each)) or (isinstance(each, Cast) and _is_cast_mutable(each)):
             raise SqlError.of("invalid_object_definition", "generation expression is not immutable")
 
 
-def _call_varies(call: Call) -> bool:
+def _is_call_mutable(call: Call) -> bool:
     """Whether a function is not immutable; `text || any` is as volatile as its cast."""
     if call.function.name in {"textanycat", "anytextcat"}:
-        return any(_text_varies(arg.type.name) for arg in call.args)
+        return any(_is_text_mutable(arg.type.name) for arg in call.args)
     return not call.function.immutable
 
 
-def _text_varies(name: str) -> bool:
+def _is_text_mutable(name: str) -> bool:
     """Whether the text of a type's values depends on settings, or on the items of an array or a row."""
     (output,) = functions_by_name()["array_out" if name[0] == "_" else output_function(name)]
     return not output.immutable
 
 
-def _varies(cast: Cast) -> bool:
+def _is_cast_mutable(cast: Cast) -> bool:
     """Whether a cast depends on the time zone or on the date style."""
     source, target = cast.arg.type.name, cast.type.name
     if source == target:
         return False
-    if (source in _MOMENTS) != (target in _MOMENTS):
+    if (source in _ZONED_TYPES) != (target in _ZONED_TYPES):
         return True
     if cast.type.category == "S" and (source, target) not in casts():
-        return _text_varies(source)
+        return _is_text_mutable(source)
     return False
 
 
-def with_generated(binder: Binder, table: str, columns: Sequence[TableColumn], query: Query, first: int = 0) -> Query:
+def compute_generated(
+    binder: Binder, table: str, columns: Sequence[TableColumn], query: Query, first: int = 0
+) -> Query:
     """Returns `query` with its generated columns computed; its columns from `first` on are the table's."""
     if all(column.generated is None for column in columns):
         return query
-    rel = binder.rel()
+    rel = binder.new_rel()
     targets: list[Expr] = [Column(rel, index, output.type, output.name) for index, output in enumerate(query.columns)]
     for index, column in enumerate(columns, first):
         if column.generated is not None:
@@ -116,7 +120,7 @@ def with_generated(binder: Binder, table: str, columns: Sequence[TableColumn], q
     return Select(query.columns, tuple(targets), Derived(rel, query))
 
 
-def computed(binder: Binder, table: str, columns: Sequence[TableColumn], rel: int) -> tuple[Expr, ...]:
+def compute_columns(binder: Binder, table: str, columns: Sequence[TableColumn], rel: int) -> tuple[Expr, ...]:
     """Returns the columns of a table's relation, with the generated ones computed."""
     return tuple(
         Column(rel, index, column.type, column.name)

@@ -12,18 +12,18 @@ from gpudb.catalog.model import Column as TableColumn
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.generated_columns import with_generated
+from gpudb.sql.bind.dml.generated_columns import compute_generated
 from gpudb.sql.bind.dml.on_conflict import bind_on_conflict
-from gpudb.sql.bind.dml.part_assignments import part_assigned
-from gpudb.sql.bind.dml.targets import assigned, bind_returning, change_target, default_of, table_column
-from gpudb.sql.bind.dml.view_targets import Through
+from gpudb.sql.bind.dml.part_assignments import assign_part
+from gpudb.sql.bind.dml.targets import assign, bind_column_default, bind_returning, bind_target, find_column
+from gpudb.sql.bind.dml.view_targets import ChangeTarget
 from gpudb.sql.bind.expressions.stars import bind_list
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bind.query.set_operations import check_lengths
 from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bind.query.with_clause import bind_with
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.column_coercion import retyped
+from gpudb.sql.bind.types.column_coercion import coerce_columns
 from gpudb.sql.bound import (
     Column,
     Default,
@@ -35,13 +35,13 @@ from gpudb.sql.bound import (
     SetReturning,
     Values,
 )
-from gpudb.sql.parse.parser import inner, kind, leftmost, output_location, present
+from gpudb.sql.parse.parser import expression_location, inner, kind, output_location, present
 from gpudb.sql.traverse import walk
 
 _OVERRIDES = {pg.OVERRIDING_SYSTEM_VALUE: "SYSTEM", pg.OVERRIDING_USER_VALUE: "USER"}
 
 
-def override_of(node: Any) -> str:
+def get_override(node: Any) -> str:
     """Returns SYSTEM or USER of OVERRIDING; '' without it."""
     return _OVERRIDES.get(node.override, "")
 
@@ -49,7 +49,7 @@ def override_of(node: Any) -> str:
 def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert:
     """Binds an InsertStmt message."""
     try:
-        changed = change_target(binder, node.relation, "insert into", binder.rel())
+        changed = bind_target(binder, node.relation, "insert into", binder.new_rel())
     except GpudbError as error:
         if error.sqlstate == "55000":
             raise
@@ -58,20 +58,20 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
     if not table.columns:
         raise FeatureNotSupported("rows without columns are not supported")
     scope = Scope(parent=outer)
-    override = override_of(node)
+    override = get_override(node)
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
-    wanted = insert_columns(binder, changed, node.cols, width_of(node))
+    wanted = bind_insert_columns(binder, changed, node.cols, get_width(node))
     if not present(node.select_stmt):
-        row = tuple(default_of(binder, column) for column in table.columns)
-        return _inserted(binder, node, changed, scope, Values(table_columns(table), (row,), ctes=ctes))
+        row = tuple(bind_column_default(binder, column) for column in table.columns)
+        return _build_insert(binder, node, changed, scope, Values(table_columns(table), (row,), ctes=ctes))
     source = inner(node.select_stmt)
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
         check_lengths(binder, source.values_lists, [len(inner(each).items) for each in source.values_lists])
         rows = tuple(
-            insert_row(binder, scope, table, wanted, inner(each).items, node.cols, override)
+            bind_insert_row(binder, scope, table, wanted, inner(each).items, node.cols, override)
             for each in source.values_lists
         )
-        return _inserted(binder, node, changed, scope, Values(table_columns(table), rows, ctes=ctes))
+        return _build_insert(binder, node, changed, scope, Values(table_columns(table), rows, ctes=ctes))
     query = bind_query(binder, source, scope, settle=False)
     try:
         _check_width(len(query.columns), wanted, bool(len(node.cols)))
@@ -85,34 +85,34 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
         if query.columns[index].type.name == "unknown"
         and not (len(node.cols) and len(inner(node.cols[index]).indirection))
     }
-    query = retyped(binder, query, untyped, "a")
-    rel = binder.rel()
+    query = coerce_columns(binder, query, untyped, "a")
+    rel = binder.new_rel()
     given: dict[str, Expr] = {}
     for index, (column, output) in enumerate(zip(wanted, query.columns, strict=False)):
         target = inner(node.cols[index]) if len(node.cols) else None
         value = Column(rel, index, output.type, output.name)
         if target is not None and len(target.indirection):
-            given[column.name] = part_assigned(binder, scope, column, target, given.get(column.name), value)
+            given[column.name] = assign_part(binder, scope, column, target, given.get(column.name), value)
         else:
-            given[column.name] = _passed(binder, value, column, override, source)
+            given[column.name] = _assign_output(binder, value, column, override, source)
     targets = tuple(
-        given[column.name] if column.name in given else default_of(binder, column) for column in table.columns
+        given[column.name] if column.name in given else bind_column_default(binder, column) for column in table.columns
     )
     made = Select(table_columns(table), targets, Derived(rel, query), ctes=ctes)
-    return _inserted(binder, node, changed, scope, made)
+    return _build_insert(binder, node, changed, scope, made)
 
 
-def _passed(binder: Binder, value: Column, column: TableColumn, override: str, source: Any) -> Expr:
+def _assign_output(binder: Binder, value: Column, column: TableColumn, override: str, source: Any) -> Expr:
     """Converts a query's output to a column; errors have the position of the selected expression."""
     try:
-        return _given(binder, value, column, override)
+        return _assign(binder, value, column, override)
     except GpudbError as error:
         raise binder.locate(error, output_location(source, value.index)) from None
 
 
-def _inserted(binder: Binder, node: Any, changed: Through, scope: Scope, query: Query) -> Insert:
+def _build_insert(binder: Binder, node: Any, changed: ChangeTarget, scope: Scope, query: Query) -> Insert:
     ctes, table = query.ctes, changed.table
-    query = with_generated(binder, table.name, table.columns, query)
+    query = compute_generated(binder, table.name, table.columns, query)
     conflict = None
     if node.HasField("on_conflict_clause"):
         conflict = bind_on_conflict(binder, changed, node.relation, node.on_conflict_clause, scope)
@@ -121,7 +121,7 @@ def _inserted(binder: Binder, node: Any, changed: Through, scope: Scope, query: 
     return Insert(table, query, bind_returning(binder, changed, node, scope, ctes), conflict)
 
 
-def width_of(node: Any) -> int:
+def get_width(node: Any) -> int:
     """Returns the width of an INSERT's longest row; 0 if a star leaves it open."""
     source = inner(node.select_stmt) if present(node.select_stmt) else None
     rows = source.values_lists if source is not None else ()
@@ -130,7 +130,9 @@ def width_of(node: Any) -> int:
     return max((len(inner(each).items) for each in rows), default=0)
 
 
-def insert_columns(binder: Binder, changed: Through, nodes: Several[Any], width: int = 0) -> list[TableColumn]:
+def bind_insert_columns(
+    binder: Binder, changed: ChangeTarget, nodes: Several[Any], width: int = 0
+) -> list[TableColumn]:
     """Returns the columns that a list of ResTarget messages names; all columns without a list. 42703, 42701.
 
     For a view the columns that receive values, the first `width` or all, must be columns of its table.
@@ -146,7 +148,7 @@ def insert_columns(binder: Binder, changed: Through, nodes: Several[Any], width:
         return found
     found = []
     for each in nodes:
-        column = table_column(binder, changed, inner(each), "insert into")
+        column = find_column(binder, changed, inner(each), "insert into")
         # Several items may assign to parts of one column
         if column in found and not len(inner(each).indirection):
             message = f'column "{column.name}" specified more than once'
@@ -162,7 +164,7 @@ def _check_width(width: int, wanted: Several[TableColumn], listed: bool) -> None
         raise SqlError.of("syntax_error", "INSERT has more target columns than expressions")
 
 
-def insert_row(
+def bind_insert_row(
     binder: Binder,
     scope: Scope,
     table: Table,
@@ -181,7 +183,7 @@ def insert_row(
         _check_width(len(values), wanted, bool(len(listed)))
     except GpudbError as error:
         extra = len(values) > len(wanted)
-        at = leftmost(values[len(wanted)][0]) if extra else inner(listed[len(values)]).location
+        at = expression_location(values[len(wanted)][0]) if extra else inner(listed[len(values)]).location
         raise binder.locate(error, at) from None
     given: dict[str, Expr] = {}
     for index, (column, (node, expr)) in enumerate(zip(wanted, values, strict=False)):
@@ -190,23 +192,23 @@ def insert_row(
         target = inner(listed[index]) if len(listed) else None
         try:
             if target is not None and len(target.indirection):
-                given[column.name] = part_assigned(binder, scope, column, target, given.get(column.name), expr)
+                given[column.name] = assign_part(binder, scope, column, target, given.get(column.name), expr)
             else:
-                given[column.name] = _given(binder, expr, column, override)
+                given[column.name] = _assign(binder, expr, column, override)
         except GpudbError as error:
             location = getattr(inner(node), "location", -1)
             raise binder.locate(error, location) from None
-    return tuple(given[c.name] if c.name in given else default_of(binder, c) for c in table.columns)
+    return tuple(given[c.name] if c.name in given else bind_column_default(binder, c) for c in table.columns)
 
 
-def _given(binder: Binder, expr: Expr, column: TableColumn, override: str) -> Expr:
+def _assign(binder: Binder, expr: Expr, column: TableColumn, override: str) -> Expr:
     """Converts a value to a column of INSERT; 428C9 for a generated one. `override` is SYSTEM or USER of OVERRIDING."""
     if isinstance(expr, Default):
-        return default_of(binder, column)
+        return bind_column_default(binder, column)
     if column.identity and override == "USER":
-        return default_of(binder, column)
+        return bind_column_default(binder, column)
     if column.generated is None and (column.identity != "a" or override == "SYSTEM"):
-        return assigned(binder, expr, column)
+        return assign(binder, expr, column)
     message = f'cannot insert a non-DEFAULT value into column "{column.name}"'
     if column.generated is not None:
         raise SqlError.of("generated_always", message, detail=f'Column "{column.name}" is a generated column.')

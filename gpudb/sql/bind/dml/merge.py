@@ -11,17 +11,17 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.generated_columns import with_generated
-from gpudb.sql.bind.dml.insert import insert_columns, insert_row, override_of
-from gpudb.sql.bind.dml.targets import ROW_ID, as_itself, assigned_columns, default_of
+from gpudb.sql.bind.dml.generated_columns import compute_generated
+from gpudb.sql.bind.dml.insert import bind_insert_columns, bind_insert_row, get_override
+from gpudb.sql.bind.dml.targets import ROW_ID, as_target, bind_assignments, bind_column_default
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator
 from gpudb.sql.bind.name_errors import Entry
 from gpudb.sql.bind.query.from_clause import bind_source
-from gpudb.sql.bind.query.sources import Source, find_relation, named, table_columns
+from gpudb.sql.bind.query.sources import Source, build_source, find_relation, table_columns
 from gpudb.sql.bind.query.with_clause import bind_with
-from gpudb.sql.bind.scope import Columns, Item, Scope
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.scope import Columns, NamespaceItem, Scope
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     BoolOp,
     Case,
@@ -63,20 +63,20 @@ def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
     if node.with_clause.recursive:
         error = SqlError.of("syntax_error", "WITH RECURSIVE is not supported for MERGE statement")
         raise binder.locate(error, node.with_clause.location)
-    table = _target(binder, node.relation)
+    table = _bind_target(binder, node.relation)
     _check_reachable(node.merge_when_clauses)
     scope = Scope(parent=outer)
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
-    met = _Met(binder, node, table, scope)
-    clauses = [_clause(binder, met, table, inner(each)) for each in node.merge_when_clauses]
+    met = _JoinedRows(binder, node, table, scope)
+    clauses = [_bind_clause(binder, met, table, inner(each)) for each in node.merge_when_clauses]
     query = replace(met.chosen(clauses), ctes=ctes)
-    generated = with_generated(binder, table.name, table.columns, query, 1 + len(ROW_ID))
+    generated = compute_generated(binder, table.name, table.columns, query, 1 + len(ROW_ID))
     assigned = {name for clause in clauses for name in clause.assigned}
     assigned |= {column.name for column in table.columns if column.generated is not None}
     return Merge(table, generated, assigned=frozenset(assigned))
 
 
-def _target(binder: Binder, relation: Any) -> Table:
+def _bind_target(binder: Binder, relation: Any) -> Table:
     try:
         if relation.schemaname in {"pg_catalog", "information_schema"}:
             raise SqlError.of("insufficient_privilege", f"permission denied for table {relation.relname}")
@@ -94,17 +94,17 @@ def _check_reachable(nodes: Sequence[Any]) -> None:
     for each in map(inner, nodes):
         if each.match_kind == pg.MERGE_WHEN_NOT_MATCHED_BY_SOURCE:
             raise FeatureNotSupported("WHEN NOT MATCHED BY SOURCE is not supported")
-        if ended[_matched(each)]:
+        if ended[_is_matched(each)]:
             message = "unreachable WHEN clause specified after unconditional WHEN clause"
             raise SqlError.of("syntax_error", message)
-        ended[_matched(each)] = not present(each.condition)
+        ended[_is_matched(each)] = not present(each.condition)
 
 
-def _matched(node: Any) -> bool:
+def _is_matched(node: Any) -> bool:
     return bool(node.match_kind == pg.MERGE_WHEN_MATCHED)
 
 
-class _Met:
+class _JoinedRows:
     """The join of source rows to target rows, with all columns of both; unmatched source rows are kept.
 
     Conditions are over that relation. Values are over a second one, which adds the number of the chosen clause.
@@ -114,24 +114,24 @@ class _Met:
         self._binder = binder
         self._table = table
         self._outer = scope
-        target_rel = binder.rel()
+        target_rel = binder.new_rel()
         scan = Scan(target_rel, table, row_ids=True)
         alias = node.relation.alias if node.relation.HasField("alias") else None
-        self._target = named(binder, target_rel, scan, table_columns(table), table.name, alias, table.schema)
+        self._target = build_source(binder, target_rel, scan, table_columns(table), table.name, alias, table.schema)
         self._source = bind_source(binder, scope, node.source_relation)
         self._check_names()
         level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN", entries=scope.entries)
         for each in (self._target, self._source):
             level.add(each.items, each.columns)
             level.rels |= each.rels
-        on = condition(binder, bind_expression(binder, level, node.join_condition), "JOIN/ON")
-        inserts = any(not _matched(inner(each)) for each in node.merge_when_clauses)
+        on = coerce_condition(binder, bind_expression(binder, level, node.join_condition), "JOIN/ON")
+        inserts = any(not _is_matched(inner(each)) for each in node.merge_when_clauses)
         join = Join("LEFT" if inserts else "INNER", self._source.relation, scan, on)
         width = len(table.columns)
         place = (Column(target_rel, width, TEXT, "file"), Column(target_rel, width + 1, INT8, "row"))
-        exprs = (expr for each in (self._target, self._source) for expr in _exprs(each))
+        exprs = (expr for each in (self._target, self._source) for expr in _list_expressions(each))
         self._held: tuple[Expr, ...] = tuple(dict.fromkeys((*place, *exprs)))
-        self._first, self._second = binder.rel(), binder.rel()
+        self._first, self._second = binder.new_rel(), binder.new_rel()
         names = tuple(OutputColumn(f"k{n}", expr.type) for n, expr in enumerate(self._held))
         self._pairs = Derived(self._first, Select(names, self._held, join))
 
@@ -152,7 +152,8 @@ class _Met:
         made.entries.extend(Entry(i.alias, tuple(n for n, _ in i.columns), i.alias) for i in self._target.items)
         for each in (self._target, self._source) if matched else (self._source,):
             items = [
-                Item(i.alias, self._columns(rel, i.columns), i.schema, self._columns(rel, i.hidden)) for i in each.items
+                NamespaceItem(i.alias, self._columns(rel, i.columns), i.schema, self._columns(rel, i.hidden))
+                for i in each.items
             ]
             made.add(items, self._columns(rel, each.columns))
         made.rels.add(rel)
@@ -197,32 +198,32 @@ class _Met:
         return Select((_ACTION, *ROW_ID, *table_columns(self._table)), (action, *place, *values), numbered, some)
 
 
-def _exprs(source: Source) -> list[Expr]:
+def _list_expressions(source: Source) -> list[Expr]:
     listed = [expr for item in source.items for _, expr in (*item.columns, *item.hidden)]
     return [*listed, *(expr for _, expr in source.columns)]
 
 
-def _clause(binder: Binder, met: _Met, table: Table, node: Any) -> _Clause:
+def _bind_clause(binder: Binder, met: _JoinedRows, table: Table, node: Any) -> _Clause:
     test = None
     if present(node.condition):
-        scope = met.scope("MERGE WHEN", matched=_matched(node), chosen=False)
-        test = condition(binder, bind_expression(binder, scope, node.condition), "WHEN")
+        scope = met.scope("MERGE WHEN", matched=_is_matched(node), chosen=False)
+        test = coerce_condition(binder, bind_expression(binder, scope, node.condition), "WHEN")
     old = met.old()
     match node.command_type:
         case pg.CMD_DELETE:
             return _Clause(DELETE, True, test, tuple(old.values()))
         case pg.CMD_UPDATE:
             scope = met.scope("UPDATE", matched=True, chosen=True)
-            assigned = assigned_columns(binder, scope, as_itself(table), node.target_list, tuple(old.values()))
+            assigned = bind_assignments(binder, scope, as_target(table), node.target_list, tuple(old.values()))
             return _Clause(UPDATE, True, test, tuple((old | assigned).values()), tuple(assigned))
         case pg.CMD_INSERT:
             scope = met.scope("VALUES", matched=False, chosen=True)
-            return _Clause(INSERT, False, test, _inserted(binder, scope, table, node))
-    return _Clause(_NOTHING, _matched(node), test)
+            return _Clause(INSERT, False, test, _bind_insert(binder, scope, table, node))
+    return _Clause(_NOTHING, _is_matched(node), test)
 
 
-def _inserted(binder: Binder, scope: Scope, table: Table, node: Any) -> tuple[Expr, ...]:
+def _bind_insert(binder: Binder, scope: Scope, table: Table, node: Any) -> tuple[Expr, ...]:
     if not len(node.values):
-        return tuple(default_of(binder, column) for column in table.columns)
-    wanted = insert_columns(binder, as_itself(table), node.target_list)
-    return insert_row(binder, scope, table, wanted, node.values, node.target_list, override_of(node))
+        return tuple(bind_column_default(binder, column) for column in table.columns)
+    wanted = bind_insert_columns(binder, as_target(table), node.target_list)
+    return bind_insert_row(binder, scope, table, wanted, node.values, node.target_list, get_override(node))

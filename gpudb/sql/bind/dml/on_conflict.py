@@ -11,15 +11,15 @@ from gpudb.catalog.model import Key, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.generated_columns import with_generated
-from gpudb.sql.bind.dml.targets import ROW_ID, assigned_columns
-from gpudb.sql.bind.dml.view_targets import Through, through, view_item
+from gpudb.sql.bind.dml.generated_columns import compute_generated
+from gpudb.sql.bind.dml.targets import ROW_ID, bind_assignments
+from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item, resolve_target
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.operators import apply_operator, call, conjunction
+from gpudb.sql.bind.expressions.operators import apply_operator, build_call, conjunction
 from gpudb.sql.bind.name_errors import Entry
-from gpudb.sql.bind.query.sources import named, table_columns
-from gpudb.sql.bind.scope import Item, Scope
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.query.sources import build_source, table_columns
+from gpudb.sql.bind.scope import NamespaceItem, Scope
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     NEW_ROWS,
     ROW_NUMBER,
@@ -46,7 +46,7 @@ from gpudb.types import BOOL, INT8, TEXT
 _NUMBER = OutputColumn("number", INT8)
 
 
-def bind_on_conflict(binder: Binder, target: Through, relation: Any, node: Any, ctes: Scope) -> OnConflict | None:
+def bind_on_conflict(binder: Binder, target: ChangeTarget, relation: Any, node: Any, ctes: Scope) -> OnConflict | None:
     """Binds an OnConflictClause message; None if no conflict is possible. 42P10, 42704, 42601."""
     table = target.table
     update = node.action == pg.ONCONFLICT_UPDATE
@@ -57,24 +57,24 @@ def bind_on_conflict(binder: Binder, target: Through, relation: Any, node: Any, 
             raise binder.locate(SqlError.of("syntax_error", message, hint=hint), node.location)
         keys: Sequence[Key] = table.keys
     else:
-        keys = _arbiters(binder, target, node.infer)
+        keys = _infer_arbiters(binder, target, node.infer)
     if not keys:
         return None
-    same = _same_keys(binder, table, keys)
+    same = _build_same_keys(binder, table, keys)
     if not update:
-        return OnConflict(False, same, _union([_blocked(binder, table, key) for key in keys]))
+        return OnConflict(False, same, _unite([_build_conflicts(binder, table, key) for key in keys]))
     if len(keys) > 1:
         # All keys are over the same columns; one with NULLS NOT DISTINCT detects the most conflicts
         keys = [next((key for key in keys if not key.nulls_distinct), keys[0])]
-        same = _same_keys(binder, table, keys)
-    query, assigned = _updated(binder, target, relation, node, keys[0], ctes)
+        same = _build_same_keys(binder, table, keys)
+    query, assigned = _build_update(binder, target, relation, node, keys[0], ctes)
     return OnConflict(True, same, query, assigned)
 
 
 # ------------------------------------------------------------------------------------------------ arbiters
 
 
-def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
+def _infer_arbiters(binder: Binder, target: ChangeTarget, infer: Any) -> Sequence[Key]:
     table = target.table
     if infer.conname:
         constraints = {c.name for c in table.constraints if isinstance(c, Unique) and not c.index}
@@ -92,7 +92,7 @@ def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
             raise FeatureNotSupported("ON CONFLICT over collations or operator classes is not supported")
         if not each.name:
             # No key is over an expression
-            _bound(binder, target, each.expr)
+            _bind_arbiter_expression(binder, target, each.expr)
             names.append(None)
             continue
         if each.name not in columns:
@@ -103,7 +103,7 @@ def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
         names.append(table.columns[made.index].name if own and isinstance(made, Column) else None)
     if present(infer.where_clause):
         # A key without a predicate arbitrates under any predicate, which only has to be valid
-        condition(binder, _bound(binder, target, infer.where_clause), "WHERE")
+        coerce_condition(binder, _bind_arbiter_expression(binder, target, infer.where_clause), "WHERE")
     found = [key for key in table.keys if set(key.columns) == set(names)]
     if not found:
         message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
@@ -111,101 +111,101 @@ def _arbiters(binder: Binder, target: Through, infer: Any) -> Sequence[Key]:
     return found
 
 
-def _bound(binder: Binder, target: Through, node: Any) -> Expr:
+def _bind_arbiter_expression(binder: Binder, target: ChangeTarget, node: Any) -> Expr:
     """Binds an expression of the arbiter over the columns of the table or view."""
-    rel = binder.rel()
-    seen = through(binder, target.relation, rel, "insert into")
+    rel = binder.new_rel()
+    seen = resolve_target(binder, target.relation, rel, "insert into")
     scope = Scope(clause="WHERE")
-    scope.add((Item(target.relation.name, seen.columns, target.relation.schema),), seen.columns)
+    scope.add((NamespaceItem(target.relation.name, seen.columns, target.relation.schema),), seen.columns)
     return bind_expression(binder, scope, node)
 
 
 # ------------------------------------------------------------------------------------------------ the queries
 
 
-def proposed(rel: int, table: Table) -> FrameScan:
+def scan_proposed(rel: int, table: Table) -> FrameScan:
     """Returns a scan of the rows to insert, with their numbers as last column."""
     return FrameScan(rel, NEW_ROWS, (*table_columns(table), OutputColumn(ROW_NUMBER, INT8)))
 
 
-def _columns(table: Table, rel: int, names: Sequence[str]) -> list[Column]:
+def _get_columns(table: Table, rel: int, names: Sequence[str]) -> list[Column]:
     places = {column.name: index for index, column in enumerate(table.columns)}
     return [Column(rel, places[name], table.columns[places[name]].type, name) for name in names]
 
 
-def _number(rel: int, table: Table) -> Column:
+def _row_number(rel: int, table: Table) -> Column:
     return Column(rel, len(table.columns), INT8, ROW_NUMBER)
 
 
-def _same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Select:
+def _build_same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Select:
     """Returns the query for each proposed row's number and, for each key, that of the first row with the same key."""
-    rel = binder.rel()
-    number = _number(rel, table)
+    rel = binder.new_rel()
+    number = _row_number(rel, table)
     targets: list[Expr] = [number]
     for key in keys:
-        columns = _columns(table, rel, key.columns)
-        first = call(binder, resolve.function("min", (INT8,), "a"), (number,))
+        columns = _get_columns(table, rel, key.columns)
+        first = build_call(binder, resolve.function("min", (INT8,), "a"), (number,))
         made: Expr = Window(first.function, first.args, INT8, partition_by=tuple(columns))
         if key.nulls_distinct:
             nulls = tuple(Test(column, "NULL") for column in columns)
             made = Case(((BoolOp("OR", nulls) if len(nulls) > 1 else nulls[0], number),), made, INT8)
         targets.append(made)
     outputs = (_NUMBER, *(OutputColumn(f"first{place}", INT8) for place in range(len(keys))))
-    return Select(outputs, tuple(targets), proposed(rel, table))
+    return Select(outputs, tuple(targets), scan_proposed(rel, table))
 
 
-def _meets(binder: Binder, table: Table, key: Key, rel: int, other: int) -> Expr:
+def _compare_keys(binder: Binder, table: Table, key: Key, rel: int, other: int) -> Expr:
     """Returns the condition that a proposed row has the key of a stored row."""
-    pairs = zip(_columns(table, rel, key.columns), _columns(table, other, key.columns), strict=True)
+    pairs = zip(_get_columns(table, rel, key.columns), _get_columns(table, other, key.columns), strict=True)
     if key.nulls_distinct:
         return conjunction([apply_operator(binder, "=", one, two) for one, two in pairs])
     return conjunction([DistinctFrom(one, two, True) for one, two in pairs])
 
 
-def _blocked(binder: Binder, table: Table, key: Key) -> Select:
+def _build_conflicts(binder: Binder, table: Table, key: Key) -> Select:
     """Returns the query for the numbers of proposed rows whose key is stored, with the position of the stored row."""
-    rel, other = binder.rel(), binder.rel()
-    on = _meets(binder, table, key, rel, other)
-    source = Join("INNER", proposed(rel, table), Scan(other, table, row_ids=True), on)
-    return Select((_NUMBER, *ROW_ID), (_number(rel, table), *_place(other, table)), source)
+    rel, other = binder.new_rel(), binder.new_rel()
+    on = _compare_keys(binder, table, key, rel, other)
+    source = Join("INNER", scan_proposed(rel, table), Scan(other, table, row_ids=True), on)
+    return Select((_NUMBER, *ROW_ID), (_row_number(rel, table), *_row_position(other, table)), source)
 
 
-def _place(rel: int, table: Table) -> tuple[Column, Column]:
+def _row_position(rel: int, table: Table) -> tuple[Column, Column]:
     width = len(table.columns)
     return Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row")
 
 
-def _union(queries: Sequence[Query]) -> Query:
+def _unite(queries: Sequence[Query]) -> Query:
     made = queries[0]
     for each in queries[1:]:
         made = SetOperation((_NUMBER, *ROW_ID), "UNION", True, made, each)
     return made
 
 
-def _updated(
-    binder: Binder, target: Through, relation: Any, node: Any, key: Key, ctes: Scope
+def _build_update(
+    binder: Binder, target: ChangeTarget, relation: Any, node: Any, key: Key, ctes: Scope
 ) -> tuple[Query, frozenset[str]]:
     """Returns the query for proposed rows whose key is stored, and the columns that SET assigns.
 
     The query returns each row's number, the position of the stored row, whether WHERE accepts it, and the new row.
     """
-    rel, other = binder.rel(), binder.rel()
+    rel, other = binder.new_rel(), binder.new_rel()
     table = target.table
     columns = table_columns(table)
     scope = Scope(parent=ctes, clause="UPDATE")
     scan = Scan(other, table, row_ids=True)
-    new, stored = (through(binder, target.relation, each, "insert into") for each in (rel, other))
+    new, stored = (resolve_target(binder, target.relation, each, "insert into") for each in (rel, other))
     item = _stored_item(binder, stored, relation)
-    for each, held in ((Item("excluded", new.columns), new), (item, stored)):
+    for each, held in ((NamespaceItem("excluded", new.columns), new), (item, stored)):
         scope.add((each,), each.columns)
         scope.rels.add(held.rel)
     scope.entries.append(Entry(item.alias, tuple(name for name, _ in item.columns), target.relation.name))
-    before = _columns(table, other, [c.name for c in columns])
-    assigned = assigned_columns(binder, scope, stored, node.target_list, before, "insert into")
+    before = _get_columns(table, other, [c.name for c in columns])
+    assigned = bind_assignments(binder, scope, stored, node.target_list, before, "insert into")
     allowed: Expr = Constant(True, BOOL)
     if present(node.where_clause):
         scope.clause = "WHERE"
-        allowed = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+        allowed = coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
     old = {column.name: expr for column, expr in zip(table.columns, before, strict=True)}
     values: list[Expr] = []
     for column in table.columns:
@@ -215,17 +215,17 @@ def _updated(
             value = Case(((allowed, value),), old[column.name], column.type)
         values.append(value)
     outputs = (_NUMBER, *ROW_ID, OutputColumn("allowed", BOOL), *columns)
-    source_join = Join("INNER", proposed(rel, table), scan, _meets(binder, table, key, rel, other))
-    query = Select(outputs, (_number(rel, table), *_place(other, table), allowed, *values), source_join)
+    source_join = Join("INNER", scan_proposed(rel, table), scan, _compare_keys(binder, table, key, rel, other))
+    query = Select(outputs, (_row_number(rel, table), *_row_position(other, table), allowed, *values), source_join)
     computed = {column.name for column in table.columns if column.generated is not None}
-    return with_generated(binder, table.name, table.columns, query, 4), frozenset(assigned.keys() | computed)
+    return compute_generated(binder, table.name, table.columns, query, 4), frozenset(assigned.keys() | computed)
 
 
-def _stored_item(binder: Binder, stored: Through, relation: Any) -> Item:
+def _stored_item(binder: Binder, stored: ChangeTarget, relation: Any) -> NamespaceItem:
     """Returns the table or view under its name or alias, over the stored rows."""
     alias = relation.alias if relation.HasField("alias") else None
     if stored.view is not None:
-        return view_item(stored, alias)
+        return build_view_item(stored, alias)
     table = stored.table
     scan = Scan(stored.rel, table)
-    return named(binder, stored.rel, scan, table_columns(table), table.name, alias, table.schema).items[0]
+    return build_source(binder, stored.rel, scan, table_columns(table), table.name, alias, table.schema).items[0]

@@ -12,14 +12,14 @@ from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import jsonb_subscripts
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import coerce, stored
+from gpudb.sql.bind.types.coercion import coerce, coerce_to_column
 from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import Constant, Default, Expr, Field, PathReplaced, Replaced, Row, Subscript
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.types import INT4, SqlType
 
 
-def part_assigned(
+def assign_part(
     binder: Binder, scope: Scope, column: TableColumn, target: Any, whole: Expr | None, value: Expr
 ) -> Expr:
     """Returns a column in which `value` replaces the part that a ResTarget names; `whole` is the column's value so far.
@@ -28,12 +28,12 @@ def part_assigned(
     """
     whole = Constant(None, column.type) if whole is None else whole
     try:
-        return _assigned(binder, scope, column, list(target.indirection), whole, column.type, value)
+        return _assign(binder, scope, column, list(target.indirection), whole, column.type, value)
     except SqlError as error:
         raise binder.locate(error, target.location) from None
 
 
-def _assigned(
+def _assign(
     binder: Binder, scope: Scope, column: TableColumn, steps: Sequence[Any], whole: Expr, held: SqlType, value: Expr
 ) -> Expr:
     if held.domain is not None:
@@ -41,11 +41,11 @@ def _assigned(
     if kind(steps[0]) == "a_star":
         raise FeatureNotSupported('row expansion via "*" is not supported here')
     if kind(steps[0]) == "a_indices":
-        return _items(binder, scope, column, steps, whole, held, value)
-    return _field(binder, scope, column, steps, whole, held, value)
+        return _assign_items(binder, scope, column, steps, whole, held, value)
+    return _assign_field(binder, scope, column, steps, whole, held, value)
 
 
-def _field(
+def _assign_field(
     binder: Binder, scope: Scope, column: TableColumn, steps: Sequence[Any], whole: Expr, held: SqlType, value: Expr
 ) -> Expr:
     name = inner(steps[0]).sval
@@ -62,22 +62,22 @@ def _field(
     item = held.fields[place][1]
     rest = steps[1:]
     if rest:
-        fresh = _assigned(binder, scope, column, rest, parts[place], item, value)
+        fresh = _assign(binder, scope, column, rest, parts[place], item, value)
     else:
-        fresh = _converted(binder, value, item, f'subfield "{name}" is of type {item} but expression is of type')
+        fresh = _convert(binder, value, item, f'subfield "{name}" is of type {item} but expression is of type')
     return Row(tuple(fresh if index == place else part for index, part in enumerate(parts)), held, whole=True)
 
 
-def _items(
+def _assign_items(
     binder: Binder, scope: Scope, column: TableColumn, steps: Sequence[Any], whole: Expr, held: SqlType, value: Expr
 ) -> Expr:
     count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
     indices, rest = [inner(step) for step in steps[:count]], steps[count:]
     element = resolve.element_of(held)
     if held.name == "jsonb" and not rest and not isinstance(value, Default):
-        path, numbered = jsonb_subscripts.subscripts(binder, scope, indices)
+        path, numbered = jsonb_subscripts.bind_path(binder, scope, indices)
         needed = f'subscripted assignment to "{column.name}" requires type jsonb but expression is of type'
-        return PathReplaced(whole, path, numbered, _converted(binder, value, held, needed), held)
+        return PathReplaced(whole, path, numbered, _convert(binder, value, held, needed), held)
     if element is None:
         raise DatatypeMismatch(f"cannot subscript type {held} because it does not support subscripting")
     if isinstance(value, Default):
@@ -89,21 +89,21 @@ def _items(
         raise SqlError.of("array_subscript_error", "wrong number of array subscripts")
     if sliced and held.dims > 1:
         raise FeatureNotSupported("assigning to slices of arrays of several dimensions is not supported")
-    low = _index(binder, scope, indices[0].lidx) if sliced else None
-    high = tuple(_index(binder, scope, each.uidx) for each in indices)
+    low = _bind_index(binder, scope, indices[0].lidx) if sliced else None
+    high = tuple(_bind_index(binder, scope, each.uidx) for each in indices)
     if rest:
         place = high[0]
         assert place is not None
         part = Subscript(whole, None, place, False, element)
-        fresh = _assigned(binder, scope, column, rest, part, element, value)
+        fresh = _assign(binder, scope, column, rest, part, element, value)
     else:
         item = held if sliced else element
         needed = f'subscripted assignment to "{column.name}" requires type {item.plain} but expression is of type'
-        fresh = _converted(binder, value, item, needed)
+        fresh = _convert(binder, value, item, needed)
     return Replaced(whole, low, high, sliced, fresh, held)
 
 
-def _index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
+def _bind_index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
     if not present(node):
         return None
     index = bind_expression(binder, scope, node)
@@ -112,8 +112,8 @@ def _index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
     return coerce(binder, index, INT4, "a")
 
 
-def _converted(binder: Binder, value: Expr, item: SqlType, refusal: str) -> Expr:
+def _convert(binder: Binder, value: Expr, item: SqlType, refusal: str) -> Expr:
     if not resolve.can_coerce(value.type.plain, item.plain, "a"):
         hint = "You will need to rewrite or cast the expression."
         raise DatatypeMismatch(f"{refusal} {value.type.plain}", hint=hint)
-    return stored(binder, value, "", item)
+    return coerce_to_column(binder, value, "", item)

@@ -13,15 +13,15 @@ from gpudb.catalog.model import Sequence, Table
 from gpudb.catalog.row_types import row_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.part_assignments import part_assigned
-from gpudb.sql.bind.dml.view_targets import Through, through, view_item
+from gpudb.sql.bind.dml.part_assignments import assign_part
+from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item, resolve_target
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.stars import bind_list
 from gpudb.sql.bind.query.select import bind_query, bind_targets
-from gpudb.sql.bind.query.sources import find_relation, named, table_columns
-from gpudb.sql.bind.scope import Columns, Item, Scope
-from gpudb.sql.bind.types.coercion import fails_when_used, stored
-from gpudb.sql.bind.types.domains import domain_default
+from gpudb.sql.bind.query.sources import build_source, find_relation, table_columns
+from gpudb.sql.bind.scope import Columns, NamespaceItem, Scope
+from gpudb.sql.bind.types.coercion import coerce_to_column, fails_when_used
+from gpudb.sql.bind.types.domains import get_domain_default
 from gpudb.sql.bound import (
     CHANGED,
     Column,
@@ -37,13 +37,13 @@ from gpudb.sql.bound import (
     ScalarSubquery,
     Select,
 )
-from gpudb.sql.parse.parser import inner, kind, leftmost, parse
+from gpudb.sql.parse.parser import expression_location, inner, kind, parse
 from gpudb.types import INT8, TEXT, UNKNOWN
 
 ROW_ID = (OutputColumn("file", TEXT), OutputColumn("row", INT8))
 
 
-def change_target(binder: Binder, node: Any, verb: str, rel: int) -> Through:
+def bind_target(binder: Binder, node: Any, verb: str, rel: int) -> ChangeTarget:
     """Returns the target of a change over relation `rel`; 42501 for a system catalog, 55000 for other views."""
     if node.schemaname in {"pg_catalog", "information_schema"}:
         raise SqlError.of("insufficient_privilege", f"permission denied for table {node.relname}")
@@ -52,15 +52,15 @@ def change_target(binder: Binder, node: Any, verb: str, rel: int) -> Through:
         raise SqlError.of("wrong_object_type", f'cannot change sequence "{relation.name}"')
     if isinstance(relation, Table) and relation.query is not None:
         raise SqlError.of("wrong_object_type", f'cannot change materialized view "{relation.name}"')
-    return through(binder, relation, rel, verb)
+    return resolve_target(binder, relation, rel, verb)
 
 
-def as_itself(table: Table) -> Through:
+def as_target(table: Table) -> ChangeTarget:
     """Returns a table as a target that is not read."""
-    return Through(table, 0, tuple((c.name, Column(0, n, c.type, c.name)) for n, c in enumerate(table.columns)))
+    return ChangeTarget(table, 0, tuple((c.name, Column(0, n, c.type, c.name)) for n, c in enumerate(table.columns)))
 
 
-def table_column(binder: Binder, changed: Through, named: Any, doing: str) -> TableColumn:
+def find_column(binder: Binder, changed: ChangeTarget, named: Any, doing: str) -> TableColumn:
     """Returns the table's column that a ResTarget message names; 42703, 0A000 for a computed column of a view."""
     column = changed.column(named.name, doing)
     if column is not None:
@@ -78,34 +78,34 @@ def _check_updated(expr: Expr, column: TableColumn) -> None:
     raise SqlError.of("generated_always", message, detail=f'Column "{column.name}" is {what}.')
 
 
-def assigned(binder: Binder, expr: Expr, column: TableColumn) -> Expr:
+def assign(binder: Binder, expr: Expr, column: TableColumn) -> Expr:
     if isinstance(expr, Default):
-        return default_of(binder, column)
-    return stored(binder, expr, column.name, column.type)
+        return bind_column_default(binder, column)
+    return coerce_to_column(binder, expr, column.name, column.type)
 
 
-def default_of(binder: Binder, column: TableColumn) -> Expr:
+def bind_column_default(binder: Binder, column: TableColumn) -> Expr:
     """Binds the default of a column, or of its domain, as the column's type; NULL without one."""
-    if (text := default_text(binder, column)) is not None:
+    if (text := get_default_text(binder, column)) is not None:
         return bind_default(binder, text, column)
     if column.type.domain is not None:
-        return stored(binder, Constant(None, UNKNOWN), column.name, column.type)
+        return coerce_to_column(binder, Constant(None, UNKNOWN), column.name, column.type)
     return Constant(None, column.type)
 
 
-def default_text(binder: Binder, column: TableColumn) -> str | None:
+def get_default_text(binder: Binder, column: TableColumn) -> str | None:
     """Returns the SQL text of the default of a column, or of its domain."""
-    return column.default if column.default is not None else domain_default(binder, column.type)
+    return column.default if column.default is not None else get_domain_default(binder, column.type)
 
 
 def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
     """Binds the text of a DEFAULT as a column's type; it may refer to no column."""
     node = inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
     expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node)
-    return stored(binder, expr, column.name, column.type)
+    return coerce_to_column(binder, expr, column.name, column.type)
 
 
-def declared_default(binder: Binder, text: str, column: TableColumn) -> str | None:
+def bind_declared_default(binder: Binder, text: str, column: TableColumn) -> str | None:
     """Returns a declared DEFAULT; None for one that is NULL and does not override a domain's."""
     try:
         made = bind_default(binder, text, column)
@@ -117,8 +117,8 @@ def declared_default(binder: Binder, text: str, column: TableColumn) -> str | No
     return None if plain and isinstance(made, Constant) and made.value is None else text
 
 
-def assigned_columns(
-    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any], old: Several[Expr], doing: str = "update"
+def bind_assignments(
+    binder: Binder, scope: Scope, changed: ChangeTarget, nodes: Several[Any], old: Several[Expr], doing: str = "update"
 ) -> dict[str, Expr]:
     """Binds the assignments of SET over the `old` columns of a table; returns them by name. 42703, 42601, 428C9.
 
@@ -128,33 +128,33 @@ def assigned_columns(
     made: dict[str, Expr] = {}
     before = {column.name: expr for column, expr in zip(table.columns, old, strict=True)}
     wholly: set[str] = set()
-    for column, target, value in _assignments(binder, scope, changed, nodes, doing):
+    for column, target, value in _list_assignments(binder, scope, changed, nodes, doing):
         if len(target.indirection) and column.name not in wholly:
             _check_updated(value, column)
             base = made.get(column.name, before[column.name])
-            made[column.name] = part_assigned(binder, scope, column, target, base, value)
+            made[column.name] = assign_part(binder, scope, column, target, base, value)
             continue
         wholly.add(column.name)
         if column.name in made:
             message = f'multiple assignments to same column "{column.name}"'
             raise SqlError.of("syntax_error", message)
         _check_updated(value, column)
-        made[column.name] = assigned(binder, value, column)
+        made[column.name] = assign(binder, value, column)
     return made
 
 
-def _assignments(
-    binder: Binder, scope: Scope, changed: Through, nodes: Several[Any], doing: str
+def _list_assignments(
+    binder: Binder, scope: Scope, changed: ChangeTarget, nodes: Several[Any], doing: str
 ) -> list[tuple[TableColumn, Any, Expr]]:
     made: list[tuple[TableColumn, Any, Expr]] = []
     row: Expr | None = None
     for each in nodes:
         target = inner(each)
-        column = table_column(binder, changed, target, doing)
+        column = find_column(binder, changed, target, doing)
         if kind(target.val) == "multi_assign_ref":
             reference = inner(target.val)
             if reference.colno == 1:
-                row = _multiple(binder, scope, reference)
+                row = _bind_multiple(binder, scope, reference)
             assert isinstance(row, Row)
             made.append((column, target, row.items[reference.colno - 1]))
         else:
@@ -162,7 +162,7 @@ def _assignments(
     return made
 
 
-def _multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
+def _bind_multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
     """Binds the values of SET (…) = ROW (…) or (SELECT …)."""
     source = inner(reference.source)
     message = "number of columns does not match number of values"
@@ -173,31 +173,31 @@ def _multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
         return Row(items)
     if kind(reference.source) != "sub_link" or source.sub_link_type != pg.EXPR_SUBLINK:
         message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression"
-        raise binder.locate(FeatureNotSupported(message), leftmost(reference.source))
+        raise binder.locate(FeatureNotSupported(message), expression_location(reference.source))
     query = bind_query(binder, inner(source.subselect), scope)
     if len(query.columns) != reference.ncolumns:
         raise binder.locate(SqlError.of("syntax_error", message), source.location)
-    return Row(tuple(_part(binder, query, index) for index in range(len(query.columns))))
+    return Row(tuple(_select_column(binder, query, index) for index in range(len(query.columns))))
 
 
-def _part(binder: Binder, query: Query, index: int) -> Expr:
+def _select_column(binder: Binder, query: Query, index: int) -> Expr:
     """Returns one column of a subquery of one row, as a value."""
-    rel, column = binder.rel(), query.columns[index]
+    rel, column = binder.new_rel(), query.columns[index]
     made = Select((column,), (Column(rel, index, column.type, column.name),), Derived(rel, query))
     return ScalarSubquery(made, column.type)
 
 
 @dataclass(frozen=True, slots=True)
-class Others:
+class OtherRelations:
     """The relations of UPDATE … FROM and DELETE … USING, for RETURNING; `exprs` are all expressions that they name."""
 
-    items: tuple[Item, ...] = ()
+    items: tuple[NamespaceItem, ...] = ()
     columns: Columns = ()
     exprs: tuple[Expr, ...] = ()
 
-    def items_over(self, rel: int, first: int) -> tuple[Item, ...]:
+    def items_over(self, rel: int, first: int) -> tuple[NamespaceItem, ...]:
         """Returns the relations over a relation that has `exprs` as its columns from `first` on."""
-        return tuple(Item(i.alias, self._over(i.columns, rel, first), i.schema) for i in self.items)
+        return tuple(NamespaceItem(i.alias, self._over(i.columns, rel, first), i.schema) for i in self.items)
 
     def columns_over(self, rel: int, first: int) -> Columns:
         """Returns the unqualified columns over such a relation."""
@@ -207,28 +207,33 @@ class Others:
         return tuple((n, Column(rel, first + self.exprs.index(expr), expr.type, n)) for n, expr in columns)
 
 
-NO_OTHERS = Others()
+NO_OTHER_RELATIONS = OtherRelations()
 
 
 def bind_returning(
-    binder: Binder, changed: Through, node: Any, level: Scope, ctes: tuple[Cte, ...], others: Others = NO_OTHERS
+    binder: Binder,
+    changed: ChangeTarget,
+    node: Any,
+    level: Scope,
+    ctes: tuple[Cte, ...],
+    others: OtherRelations = NO_OTHER_RELATIONS,
 ) -> Select | None:
     """Binds RETURNING as a query of the frame CHANGED; the columns of `others` follow the table's there."""
     nodes = node.returning_clause.exprs if node.HasField("returning_clause") else ()
     if not len(nodes):
         return None
-    scope, rel = Scope(parent=level.parent, ctes=level.ctes, clause="RETURNING"), binder.rel()
+    scope, rel = Scope(parent=level.parent, ctes=level.ctes, clause="RETURNING"), binder.new_rel()
     table = changed.table
     columns = table_columns(table)
     alias = node.relation.alias if node.relation.HasField("alias") else None
     frame = (*columns, *(OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs)))
     scan = FrameScan(rel, CHANGED, frame)
     if changed.view is None:
-        source = named(binder, rel, scan, columns, table.name, alias, table.schema, row_type(table))
+        source = build_source(binder, rel, scan, columns, table.name, alias, table.schema, row_type(table))
         scope.add(source.items, source.columns)
     else:
-        seen = through(binder, changed.view, rel, "delete from")
-        scope.add((view_item(seen, alias),), seen.columns)
+        seen = resolve_target(binder, changed.view, rel, "delete from")
+        scope.add((build_view_item(seen, alias),), seen.columns)
     scope.add(others.items_over(rel, len(columns)), others.columns_over(rel, len(columns)))
     scope.rels.add(rel)
     targets = bind_targets(binder, scope, nodes)

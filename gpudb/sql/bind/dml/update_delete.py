@@ -10,17 +10,24 @@ from gpudb.catalog.model import Table
 from gpudb.catalog.row_types import row_type
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.generated_columns import with_generated
-from gpudb.sql.bind.dml.targets import NO_OTHERS, ROW_ID, Others, assigned_columns, bind_returning, change_target
-from gpudb.sql.bind.dml.view_targets import Through, view_item
+from gpudb.sql.bind.dml.generated_columns import compute_generated
+from gpudb.sql.bind.dml.targets import (
+    NO_OTHER_RELATIONS,
+    ROW_ID,
+    OtherRelations,
+    bind_assignments,
+    bind_returning,
+    bind_target,
+)
+from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import conjunction
-from gpudb.sql.bind.expressions.records import with_presence
+from gpudb.sql.bind.expressions.records import add_presence_columns
 from gpudb.sql.bind.query.from_clause import bind_from
-from gpudb.sql.bind.query.sources import Source, entries, named, table_columns
+from gpudb.sql.bind.query.sources import Source, build_entries, build_source, table_columns
 from gpudb.sql.bind.query.with_clause import bind_with
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     Column,
     Cte,
@@ -39,38 +46,40 @@ from gpudb.types import INT8, TEXT
 
 def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update:
     """Binds an UpdateStmt message."""
-    changed, scope, scan, ctes = _target(binder, node, "update", outer)
+    changed, scope, scan, ctes = _bind_target(binder, node, "update", outer)
     table = changed.table
-    source, others = _with_others(binder, scope, scan, node, node.from_clause)
+    source, others = _join_others(binder, scope, scan, node, node.from_clause)
     scope.clause = "UPDATE"
     old = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
-    given = assigned_columns(binder, scope, changed, node.target_list, old)
-    where = _where(binder, scope, node, changed)
+    given = bind_assignments(binder, scope, changed, node.target_list, old)
+    where = _bind_where(binder, scope, node, changed)
     new = [given.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
     several = len(node.from_clause) > 0
-    source = with_presence(binder, source) or source
-    query = replace(_rows(table, scan.rel, source, where, new, others, several=several), ctes=ctes)
-    made = with_generated(binder, table.name, table.columns, query, len(ROW_ID))
+    source = add_presence_columns(binder, source) or source
+    query = replace(_build_query(table, scan.rel, source, where, new, others, several=several), ctes=ctes)
+    made = compute_generated(binder, table.name, table.columns, query, len(ROW_ID))
     return Update(table, made, bind_returning(binder, changed, node, scope, ctes, others))
 
 
 def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:
     """Binds a DeleteStmt message."""
-    changed, scope, scan, ctes = _target(binder, node, "delete from", outer)
+    changed, scope, scan, ctes = _bind_target(binder, node, "delete from", outer)
     table = changed.table
-    source, others = _with_others(binder, scope, scan, node, node.using_clause)
-    where = _where(binder, scope, node, changed)
+    source, others = _join_others(binder, scope, scan, node, node.using_clause)
+    where = _bind_where(binder, scope, node, changed)
     old: list[Expr] = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
     several = len(node.using_clause) > 0
-    source = with_presence(binder, source) or source
-    query = replace(_rows(table, scan.rel, source, where, old, others, several=several), ctes=ctes)
+    source = add_presence_columns(binder, source) or source
+    query = replace(_build_query(table, scan.rel, source, where, old, others, several=several), ctes=ctes)
     return Delete(table, query, bind_returning(binder, changed, node, scope, ctes, others))
 
 
-def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[Through, Scope, Scan, tuple[Cte, ...]]:
-    rel = binder.rel()
+def _bind_target(
+    binder: Binder, node: Any, verb: str, outer: Scope | None
+) -> tuple[ChangeTarget, Scope, Scan, tuple[Cte, ...]]:
+    rel = binder.new_rel()
     try:
-        changed = change_target(binder, node.relation, verb, rel)
+        changed = bind_target(binder, node.relation, verb, rel)
     except GpudbError as error:
         if error.sqlstate == "55000":
             raise
@@ -81,48 +90,50 @@ def _target(binder: Binder, node: Any, verb: str, outer: Scope | None) -> tuple[
     scan = Scan(rel, table, row_ids=True)
     alias = node.relation.alias if node.relation.HasField("alias") else None
     if changed.view is None:
-        source = named(binder, rel, scan, table_columns(table), table.name, alias, table.schema, row_type(table))
+        source = build_source(binder, rel, scan, table_columns(table), table.name, alias, table.schema, row_type(table))
     else:
-        source = Source(scan, (view_item(changed, alias),), changed.columns, frozenset({rel}))
+        source = Source(scan, (build_view_item(changed, alias),), changed.columns, frozenset({rel}))
     scope.add(source.items, source.columns)
-    scope.entries += entries(source, changed.relation.name)
+    scope.entries += build_entries(source, changed.relation.name)
     scope.rels.add(rel)
     return changed, scope, scan, ctes
 
 
-def _with_others(binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Several[Any]) -> tuple[From, Others]:
+def _join_others(
+    binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Several[Any]
+) -> tuple[From, OtherRelations]:
     """Returns the target joined to the relations of FROM or USING, and the columns of these that RETURNING may read."""
     items, columns = len(scope.items), len(scope.columns)
-    scope.barred, scope.changed = frozenset(item.alias for item in scope.items), True
+    scope.unreachable, scope.changed = frozenset(item.alias for item in scope.items), True
     source = bind_from(binder, scope, nodes)
-    scope.barred, scope.changed = frozenset(), False
+    scope.unreachable, scope.changed = frozenset(), False
     if source is None:
-        return scan, NO_OTHERS
+        return scan, NO_OTHER_RELATIONS
     joined = Join("CROSS", scan, source, None)
     if not node.HasField("returning_clause"):
-        return joined, NO_OTHERS
+        return joined, NO_OTHER_RELATIONS
     added, unqualified = tuple(scope.items[items:]), tuple(scope.columns[columns:])
     named_columns = (pair for item in added for pair in item.columns)
     exprs = tuple(dict.fromkeys(expr for _, expr in (*named_columns, *unqualified)))
-    return joined, Others(added, unqualified, exprs)
+    return joined, OtherRelations(added, unqualified, exprs)
 
 
-def _where(binder: Binder, scope: Scope, node: Any, changed: Through) -> Expr | None:
+def _bind_where(binder: Binder, scope: Scope, node: Any, changed: ChangeTarget) -> Expr | None:
     """Returns the condition of the rows to change: that of the view, if the target is one, and WHERE."""
     tests = list(changed.where)
     if present(node.where_clause):
         scope.clause = "WHERE"
-        tests.append(condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"))
+        tests.append(coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"))
     return conjunction(tests) if tests else None
 
 
-def _rows(
+def _build_query(
     table: Table,
     rel: int,
     source: From,
     where: Expr | None,
     values: Several[Expr],
-    others: Others,
+    others: OtherRelations,
     *,
     several: bool,
 ) -> Select:

@@ -14,8 +14,8 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.select import bind_query, bind_targets
-from gpudb.sql.bind.scope import Columns, Item, Scope
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.scope import Columns, NamespaceItem, Scope
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import Aggregate, Column, Expr, Select, SetReturning, Window
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
 from gpudb.sql.traverse import walk
@@ -29,7 +29,7 @@ _VERBS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Through:
+class ChangeTarget:
     """A table as the target of a change, under its own columns or through the columns and rows of a view.
 
     `columns` are the names that the statement sees, over the columns of the table's relation `rel`; `where` are the
@@ -60,34 +60,34 @@ class Through:
         return self.view or self.table
 
 
-def through(binder: Binder, relation: Relation, rel: int, verb: str) -> Through:
+def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> ChangeTarget:
     """Returns the target for a table or an automatically updatable view, over its table's relation `rel`; 55000."""
     if isinstance(relation, Table):
         columns = tuple((c.name, Column(rel, n, c.type, c.name)) for n, c in enumerate(relation.columns))
-        return Through(relation, rel, columns)
+        return ChangeTarget(relation, rel, columns)
     assert isinstance(relation, View)
     node: Any = parse(relation.query)[0].node
-    reason = _reason(node) or _computed(binder, relation)
+    reason = _find_syntactic_reason(node) or _find_bound_reason(binder, relation)
     if reason is not None:
-        raise _refused(relation, verb, reason)
+        raise _not_updatable(relation, verb, reason)
     base = inner(node.from_clause[0])
     below = binder.catalog.find(base.relname, (base.schemaname,))
     if not isinstance(below, Table | View) or (isinstance(below, Table) and below.query is not None):
         what = "that do not select from a single table or view are not automatically updatable"
-        raise _refused(relation, verb, what)
-    made = through(binder, below, rel, verb)
+        raise _not_updatable(relation, verb, what)
+    made = resolve_target(binder, below, rel, verb)
     scope = Scope()
     alias = base.alias.aliasname if base.HasField("alias") else base.relname
     names = (*strings(base.alias.colnames),) if base.HasField("alias") else ()
     seen = tuple((names[n] if n < len(names) else name, expr) for n, (name, expr) in enumerate(made.columns))
-    scope.add((Item(alias, seen, base.schemaname if not base.HasField("alias") else None),), seen)
+    scope.add((NamespaceItem(alias, seen, base.schemaname if not base.HasField("alias") else None),), seen)
     scope.rels.add(rel)
     text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (relation.schema, "public")
     try:
         targets = [expr for _, expr in bind_targets(binder, scope, node.target_list)]
         scope.clause = "WHERE"
         own = (
-            (condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"),)
+            (coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"),)
             if present(node.where_clause)
             else ()
         )
@@ -95,12 +95,12 @@ def through(binder: Binder, relation: Relation, rel: int, verb: str) -> Through:
         binder.text, binder.search_path = text, path
     made_of: Columns = tuple((c.name, expr) for c, expr in zip(relation.columns, targets, strict=True))
     if verb != "delete from" and not any(isinstance(expr, Column) and expr.rel == rel for _, expr in made_of):
-        raise _refused(relation, verb, "that have no updatable columns are not automatically updatable")
-    table = made.table if verb == "delete from" else _with_defaults(made.table, rel, relation, made_of)
-    return Through(table, rel, made_of, (*made.where, *own), relation)
+        raise _not_updatable(relation, verb, "that have no updatable columns are not automatically updatable")
+    table = made.table if verb == "delete from" else _apply_defaults(made.table, rel, relation, made_of)
+    return ChangeTarget(table, rel, made_of, (*made.where, *own), relation)
 
 
-def _with_defaults(table: Table, rel: int, view: View, made_of: Columns) -> Table:
+def _apply_defaults(table: Table, rel: int, view: View, made_of: Columns) -> Table:
     """Returns the table with the defaults of the view's columns in place of its own."""
     columns = list(table.columns)
     for column, (_, expr) in zip(view.columns, made_of, strict=True):
@@ -109,7 +109,7 @@ def _with_defaults(table: Table, rel: int, view: View, made_of: Columns) -> Tabl
     return replace(table, columns=tuple(columns))
 
 
-def base_table(catalog: Catalog, relation: Relation | None) -> Table | None:
+def find_base_table(catalog: Catalog, relation: Relation | None) -> Table | None:
     """Returns the table that a change of a relation changes; None if the relation is not updatable."""
     while isinstance(relation, View):
         node: Any = parse(relation.query)[0].node
@@ -120,7 +120,7 @@ def base_table(catalog: Catalog, relation: Relation | None) -> Table | None:
     return relation if isinstance(relation, Table) and relation.query is None else None
 
 
-def _refused(view: View, verb: str, reason: str) -> SqlError:
+def _not_updatable(view: View, verb: str, reason: str) -> SqlError:
     doing, event = _VERBS[verb]
     hint = (
         f"To enable {doing} the view, provide an INSTEAD OF {event} trigger or an unconditional"
@@ -130,7 +130,7 @@ def _refused(view: View, verb: str, reason: str) -> SqlError:
     return SqlError.of("object_not_in_prerequisite_state", message, detail=f"Views {reason}.", hint=hint)
 
 
-def _reason(node: Any) -> str | None:
+def _find_syntactic_reason(node: Any) -> str | None:
     """Returns the reason in a view's text why it is not updatable."""
     for given, what in (
         (len(node.distinct_clause), "containing DISTINCT are"),
@@ -145,7 +145,7 @@ def _reason(node: Any) -> str | None:
     return None
 
 
-def _computed(binder: Binder, view: View) -> str | None:
+def _find_bound_reason(binder: Binder, view: View) -> str | None:
     """Returns the reason in a view's select list or FROM why it is not updatable."""
     node: Any = parse(view.query)[0].node
     text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (view.schema, "public")
@@ -162,11 +162,11 @@ def _computed(binder: Binder, view: View) -> str | None:
     return None
 
 
-def view_item(changed: Through, alias: Any) -> Item:
+def build_view_item(changed: ChangeTarget, alias: Any) -> NamespaceItem:
     """Returns a view as an item of a scope, under its name or that of an Alias message."""
     assert changed.view is not None
     if alias is None:
-        return Item(changed.view.name, changed.columns, changed.view.schema, row_type=row_type(changed.view))
+        return NamespaceItem(changed.view.name, changed.columns, changed.view.schema, row_type=row_type(changed.view))
     if len(alias.colnames):
         raise FeatureNotSupported("names for the columns of a view that is changed are not supported")
-    return Item(alias.aliasname, changed.columns, row_type=row_type(changed.view))
+    return NamespaceItem(alias.aliasname, changed.columns, row_type=row_type(changed.view))

@@ -8,8 +8,8 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.query.recursion import in_order, refers_to
-from gpudb.sql.bind.query.with_clause import bind_cte, check_names, renamed
+from gpudb.sql.bind.query.recursion import refers_to, sort_by_reference
+from gpudb.sql.bind.query.with_clause import bind_cte, check_names, rename_columns
 from gpudb.sql.bind.scope import CteStub, Scope
 from gpudb.sql.bound import (
     Column,
@@ -28,7 +28,7 @@ from gpudb.sql.traverse import walk
 
 Bind = Callable[[Binder, Any, Scope], Query | DataChange]
 
-CHANGES = {"insert_stmt", "update_stmt", "delete_stmt"}
+CHANGE_KINDS = {"insert_stmt", "update_stmt", "delete_stmt"}
 
 
 def bind_with_changes(
@@ -44,54 +44,54 @@ def bind_with_changes(
     clause = node.with_clause
     nodes = [inner(each) for each in clause.ctes]
     check_names(binder, nodes)
-    for each in in_order(binder, nodes) if clause.recursive else nodes:
+    for each in sort_by_reference(binder, nodes) if clause.recursive else nodes:
         if kind(each.ctequery) == "select_stmt":
             *own, cte = bind_cte(binder, scope, each, recursive=clause.recursive)
             part: Query | DataChange = cte.query
             if cte.recursive:
-                part = _selected(binder, cte, own)
+                part = _as_select(binder, cte, own)
             columns: tuple[OutputColumn, ...] | None = cte.query.columns
             number = cte.number
         else:
-            part, number = _change(binder, scope, each, clause.recursive, bind), binder.cte()
+            part, number = _bind_change(binder, scope, each, clause.recursive, bind), binder.new_cte()
             columns = (
                 None
                 if part.returning is None
-                else renamed(part.returning, strings(each.aliascolnames), each.ctename).columns
+                else rename_columns(part.returning, strings(each.aliascolnames), each.ctename).columns
             )
         frame = f"gpudb with {number}"
-        parts.append((frame, _after(part, known)))
+        parts.append((frame, _attach_ctes(part, known)))
         if columns is None:
             scope.ctes[each.ctename] = (CteStub((), returning=False), number)
             continue
-        made = Cte(number, each.ctename, _frame(binder, frame, columns))
+        made = Cte(number, each.ctename, _scan_part(binder, frame, columns))
         known.append(made)
         scope.ctes[each.ctename] = (made, number)
     plain = type(node)()
     plain.CopyFrom(node)
     plain.ClearField("with_clause")
-    statement = _after(bind(binder, plain, scope), known)
-    before = _needed(parts, statement)
+    statement = _attach_ctes(bind(binder, plain, scope), known)
+    before = _find_needed(parts, statement)
     # PostgreSQL completes unread parts last to first, each behind the parts that it reads
     after: list[Part] = []
     for each in reversed([part for part in parts if isinstance(part[1], DataChange)]):
         if each not in (*before, *after):
-            after += [part for part in (*_needed(parts, each[1]), each) if part not in (*before, *after)]
+            after += [part for part in (*_find_needed(parts, each[1]), each) if part not in (*before, *after)]
     return WithChanges(tuple(before), statement, tuple(after))
 
 
-def _needed(parts: Sequence[Part], reader: Query | DataChange) -> list[Part]:
+def _find_needed(parts: Sequence[Part], reader: Query | DataChange) -> list[Part]:
     """Returns the parts that a reader needs, directly or through other parts, in order."""
-    wanted = {f"gpudb with {scan.cte}" for scan in _scans(reader)}
+    wanted = {f"gpudb with {scan.cte}" for scan in _list_scans(reader)}
     for name, part in reversed(parts):
         if name in wanted:
-            wanted |= {f"gpudb with {scan.cte}" for scan in _scans(part)}
+            wanted |= {f"gpudb with {scan.cte}" for scan in _list_scans(part)}
     return [part for part in parts if part[0] in wanted]
 
 
-def _change(binder: Binder, scope: Scope, node: Any, recursive: bool, bind: Bind) -> DataChange:
+def _bind_change(binder: Binder, scope: Scope, node: Any, recursive: bool, bind: Bind) -> DataChange:
     body = inner(node.ctequery)
-    if kind(node.ctequery) not in CHANGES:
+    if kind(node.ctequery) not in CHANGE_KINDS:
         raise binder.locate(FeatureNotSupported("MERGE not supported in WITH query"), node.location)
     if recursive and refers_to(body, node.ctename):
         message = f'recursive query "{node.ctename}" must not contain data-modifying statements'
@@ -101,38 +101,38 @@ def _change(binder: Binder, scope: Scope, node: Any, recursive: bool, bind: Bind
     return made
 
 
-def _selected(binder: Binder, cte: Cte, own: Sequence[Cte]) -> Select:
+def _as_select(binder: Binder, cte: Cte, own: Sequence[Cte]) -> Select:
     """Returns a recursive WITH query as a query by itself; `own` are the queries of its own WITH."""
-    rel = binder.rel()
+    rel = binder.new_rel()
     targets = tuple(Column(rel, index, c.type, c.name) for index, c in enumerate(cte.query.columns))
     return Select(cte.query.columns, targets, CteScan(rel, cte.number), ctes=(*own, cte))
 
 
-def _frame(binder: Binder, name: str, columns: tuple[OutputColumn, ...]) -> Select:
-    rel = binder.rel()
+def _scan_part(binder: Binder, name: str, columns: tuple[OutputColumn, ...]) -> Select:
+    rel = binder.new_rel()
     held = tuple(OutputColumn(f"c{n}", column.type) for n, column in enumerate(columns, 1))
     targets = tuple(Column(rel, index, column.type, column.name) for index, column in enumerate(columns))
     return Select(columns, targets, FrameScan(rel, name, held))
 
 
-def _after(part: Any, known: list[Cte]) -> Any:
+def _attach_ctes(part: Any, known: list[Cte]) -> Any:
     """Returns a part that can read the rows of those before it."""
     ctes = tuple(known)
     if isinstance(part, DataChange):
-        made: Any = replace(part, query=_after(part.query, known))
+        made: Any = replace(part, query=_attach_ctes(part.query, known))
         if part.returning is not None:
-            made = replace(made, returning=_after(part.returning, known))
+            made = replace(made, returning=_attach_ctes(part.returning, known))
         conflict = getattr(part, "on_conflict", None)
         if conflict is not None:
-            conflict = replace(conflict, conflicts=_after(conflict.conflicts, known))
+            conflict = replace(conflict, conflicts=_attach_ctes(conflict.conflicts, known))
             made = replace(made, on_conflict=conflict)
         return made
     used = {scan.cte for scan in walk(part) if isinstance(scan, CteScan)}
     return replace(part, ctes=(*(cte for cte in ctes if cte.number in used), *part.ctes))
 
 
-def _scans(part: Query | DataChange) -> list[CteScan]:
+def _list_scans(part: Query | DataChange) -> list[CteScan]:
     if not isinstance(part, DataChange):
         return [node for node in walk(part) if isinstance(node, CteScan)]
     queries = [part.query, part.returning, getattr(getattr(part, "on_conflict", None), "conflicts", None)]
-    return [scan for query in queries if query is not None for scan in _scans(query)]
+    return [scan for query in queries if query is not None for scan in _list_scans(query)]

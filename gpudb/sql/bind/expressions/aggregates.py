@@ -10,9 +10,9 @@ from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.functions import resolve
 from gpudb.functions.registry import implementation
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.hypothetical import NAMES, hypothetical
-from gpudb.sql.bind.expressions.operators import call
-from gpudb.sql.bind.scope import KEPT, Hypothetical, Scope, spoken
+from gpudb.sql.bind.expressions.hypothetical import NAMES, build_hypothetical
+from gpudb.sql.bind.expressions.operators import build_call
+from gpudb.sql.bind.scope import STORED_CLAUSES, Hypothetical, Scope, get_clause_name
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
@@ -21,18 +21,31 @@ from gpudb.types import TEXT, UNKNOWN
 
 ORDERED_SETS = NAMES | {"percentile_cont", "percentile_disc", "mode"}
 _FORBIDDEN = frozenset(
-    ("WHERE", "GROUP BY", "JOIN", "LIMIT", "OFFSET", "VALUES", "FROM", "UPDATE", "RETURNING", "FILTER", "CHECK", *KEPT)
+    (
+        "WHERE",
+        "GROUP BY",
+        "JOIN",
+        "LIMIT",
+        "OFFSET",
+        "VALUES",
+        "FROM",
+        "UPDATE",
+        "RETURNING",
+        "FILTER",
+        "CHECK",
+        *STORED_CLAUSES,
+    )
     + ("FROM clause of their own query level", "MERGE WHEN", "window ROWS", "window RANGE", "window GROUPS")
 )
 
 
-def aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
+def bind_aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
     """Binds an aggregate call to its query level; 42803 if that clause allows none."""
     inputs: list[Any] = [*made.args, *made.order_by, *made.within_group]
     if made.filter is not None:
         inputs.append(made.filter)
-    owner = _owner(scope, inputs)
-    _check_place(owner, "aggregate functions")
+    owner = _find_owner(scope, inputs)
+    _check_clause(owner, "aggregate functions")
     if owner is not scope and owner.in_aggregate:
         raise SqlError.of("grouping_error", "aggregate function calls cannot be nested")
     for window in (n for part in inputs for n in walk(part) if isinstance(n, Window)):
@@ -40,10 +53,10 @@ def aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
         raise binder.locate_expr(SqlError.of("grouping_error", message), window)
     if made.distinct:
         check_equality(arg.type for arg in made.args)
-    return _lent(scope, owner, made)
+    return _attach(scope, owner, made)
 
 
-def ordered_set(
+def bind_ordered_set(
     binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
 ) -> Expr:
     """Binds an ordered-set aggregate: percentile_cont(0.5) WITHIN GROUP (ORDER BY x)."""
@@ -52,7 +65,7 @@ def ordered_set(
             replace(key, expr=coerce(binder, key.expr, TEXT)) if key.expr.type == UNKNOWN else key for key in order
         )
     if name in NAMES and len(args) == len(order):
-        return _hypothetical(binder, scope, name, args, order, keep)
+        return _bind_hypothetical(binder, scope, name, args, order, keep)
     types = tuple(arg.type.plain for arg in (*args, *(key.expr for key in order)))
     if name in NAMES:
         hint = (
@@ -65,23 +78,23 @@ def ordered_set(
         message = f"{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"
         raise SqlError.of("wrong_object_type", message)
     resolve.check_typed(candidate.types, types)
-    made = call(binder, candidate, [*args, *(key.expr for key in order)])
+    made = build_call(binder, candidate, [*args, *(key.expr for key in order)])
     implementation(made.function)
     keys = tuple(
         SortKey(expr, key.descending, key.nulls_first) for expr, key in zip(made.args[len(args) :], order, strict=True)
     )
     direct = made.args[: len(args)]
-    return aggregate(binder, scope, Aggregate(made.function, direct, made.type, within_group=keys, filter=keep))
+    return bind_aggregate(binder, scope, Aggregate(made.function, direct, made.type, within_group=keys, filter=keep))
 
 
-def _hypothetical(
+def _bind_hypothetical(
     binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
 ) -> Expr:
-    made, parts = hypothetical(binder, name, args, order, keep)
+    made, parts = build_hypothetical(binder, name, args, order, keep)
     for part in parts:
-        aggregate(binder, scope, part)
-    owner = _owner(scope, parts)
-    again = lambda row: hypothetical(binder, name, row, order, keep)[0]  # noqa: E731
+        bind_aggregate(binder, scope, part)
+    owner = _find_owner(scope, parts)
+    again = lambda row: build_hypothetical(binder, name, row, order, keep)[0]  # noqa: E731
     owner.hypotheticals.append(Hypothetical(made, tuple(args), again))
     return made
 
@@ -89,14 +102,14 @@ def _hypothetical(
 def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds GROUPING(…); the query checks later that its arguments are grouping expressions."""
     made = Grouping(tuple(binder.bind_expression(scope, each) for each in node.args))
-    owner = _owner(scope, made.args)
-    _check_place(owner, "grouping operations")
+    owner = _find_owner(scope, made.args)
+    _check_clause(owner, "grouping operations")
     if owner.in_aggregate:
         raise SqlError.of("grouping_error", "aggregate function calls cannot be nested")
-    return _lent(scope, owner, made)
+    return _attach(scope, owner, made)
 
 
-def _owner(scope: Scope, parts: Iterable[Any]) -> Scope:
+def _find_owner(scope: Scope, parts: Iterable[Any]) -> Scope:
     """Returns the innermost query level that one of the columns belongs to; the current level if there is no column."""
     rels = {n.rel for part in parts for n in walk(part) if isinstance(n, Column)}
     level: Scope | None = scope
@@ -107,13 +120,13 @@ def _owner(scope: Scope, parts: Iterable[Any]) -> Scope:
     return scope
 
 
-def _lent(scope: Scope, owner: Scope, made: Aggregate | Grouping) -> Expr:
+def _attach(scope: Scope, owner: Scope, made: Aggregate | Grouping) -> Expr:
     owner.aggregates = True
     if owner is not scope:
-        owner.lent.append(made)
+        owner.outer_aggregates.append(made)
     return made
 
 
-def _check_place(owner: Scope, what: str) -> None:
+def _check_clause(owner: Scope, what: str) -> None:
     if owner.clause in _FORBIDDEN:
-        raise SqlError.of("grouping_error", f"{what} are not allowed in {spoken(owner.clause)}")
+        raise SqlError.of("grouping_error", f"{what} are not allowed in {get_clause_name(owner.clause)}")

@@ -11,14 +11,14 @@ from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import jsonb_subscripts
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import array_item, coerce, unify_branches
+from gpudb.sql.bind.types.coercion import coerce, coerce_array_item, unify_branches
 from gpudb.sql.bound import Array, Case, Constant, Expr, Subscript, Test
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.types import INT4, SqlType
 from gpudb.values.array import MAX_DIMENSIONS
 
 
-def array(binder: Binder, scope: Scope, node: Any) -> Expr:
+def bind_array(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds an A_ArrayExpr message: ARRAY[…]."""
     items = [binder.bind_expression(scope, each) for each in node.elements]
     if not items:
@@ -28,11 +28,11 @@ def array(binder: Binder, scope: Scope, node: Any) -> Expr:
             hint="Explicitly cast to the desired type, for example ARRAY[]::integer[].",
         )
     _, element = unify_branches(binder, items, "ARRAY")
-    items = [array_item(binder, item, element) for item in items]
-    return Array(tuple(items), _array_of(items, element))
+    items = [coerce_array_item(binder, item, element) for item in items]
+    return Array(tuple(items), _array_type(items, element))
 
 
-def cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr:
+def bind_cast_array(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr:
     """Binds ARRAY[…]::type[]: each element is converted by itself, including those of nested arrays."""
     element = target.element
     assert element is not None
@@ -40,19 +40,19 @@ def cast_items(binder: Binder, scope: Scope, node: Any, target: SqlType) -> Expr
     items: list[Expr] = []
     for each in node.elements:
         if kind(each) == "a_array_expr":
-            items.append(cast_items(binder, scope, inner(each), flat))
+            items.append(bind_cast_array(binder, scope, inner(each), flat))
             continue
         item = binder.bind_expression(scope, each)
-        items.append(array_item(binder, item, flat if item.type.element is not None else element, "e"))
+        items.append(coerce_array_item(binder, item, flat if item.type.element is not None else element, "e"))
     nested = [item.type for item in items if item.type.element is not None]
     if not nested:
         return Array(tuple(items), flat)
     deepest = replace(flat, dims=max(item.dims for item in nested))
-    items = [array_item(binder, item, deepest) for item in items]
-    return Array(tuple(items), _array_of(items, deepest))
+    items = [coerce_array_item(binder, item, deepest) for item in items]
+    return Array(tuple(items), _array_type(items, deepest))
 
 
-def _array_of(items: Sequence[Expr], element: SqlType) -> SqlType:
+def _array_type(items: Sequence[Expr], element: SqlType) -> SqlType:
     """Returns the type of ARRAY[…]; nested arrays add a dimension. 2202E if their shapes differ."""
     if element.element is not None:
         shapes = {(item.type.dims, len(item.items)) for item in items if isinstance(item, Array)}
@@ -62,47 +62,47 @@ def _array_of(items: Sequence[Expr], element: SqlType) -> SqlType:
     return element.array
 
 
-def indexed(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
+def bind_subscripts(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
     """Binds array[i][j] of A_Indices messages: NULL for a wrong number of subscripts; one slice makes all slices."""
     if len(steps) == 1 and arg.type.dims == 1 and arg.type.name != "jsonb":
-        return subscript(binder, scope, arg, steps[0])
+        return bind_subscript(binder, scope, arg, steps[0])
     element = arg.type.element
     if len(steps) > MAX_DIMENSIONS and arg.type.name != "jsonb":
         message = f"number of array dimensions ({len(steps)}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
         raise SqlError.of("program_limit_exceeded", message)
     if arg.type.name == "jsonb":
-        return jsonb_subscripts.part(binder, scope, arg, steps)
+        return jsonb_subscripts.bind_subscripts(binder, scope, arg, steps)
     if element is None:
         made = arg
         for step in steps:
-            made = subscript(binder, scope, made, step)
+            made = bind_subscript(binder, scope, made, step)
         return made
     if any(step.is_slice for step in steps):
-        parts = [_slice(binder, scope, arg, step) for step in steps]
+        parts = [_bind_slice(binder, scope, arg, step) for step in steps]
         if len(parts) > arg.type.dims:
             return Case(((Test(arg, "NULL", True), Constant([], arg.type)),), Constant(None, arg.type), arg.type)
         first, *rest = parts
         return replace(first, inner=tuple((part.low, part.high) for part in rest))
     if len(steps) != arg.type.dims:
         for step in steps:
-            _index(binder, scope, step.uidx)
+            _bind_index(binder, scope, step.uidx)
         return Constant(None, element)
     made = arg
     for step in steps:
         inner_type = made.type.item or element
-        found = subscript(binder, scope, made, step)
+        found = bind_subscript(binder, scope, made, step)
         assert isinstance(found, Subscript)
         made = replace(found, type=inner_type)
     return made
 
 
-def _slice(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Subscript:
+def _bind_slice(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Subscript:
     """Binds one step as a slice; an index alone is a slice from 1."""
-    low = None if not step.is_slice else _index(binder, scope, step.lidx)
-    return Subscript(arg, low, _index(binder, scope, step.uidx), True, arg.type)
+    low = None if not step.is_slice else _bind_index(binder, scope, step.lidx)
+    return Subscript(arg, low, _bind_index(binder, scope, step.uidx), True, arg.type)
 
 
-def _index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
+def _bind_index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
     if not present(node):
         return None
     index = binder.bind_expression(scope, node)
@@ -111,15 +111,15 @@ def _index(binder: Binder, scope: Scope, node: Any) -> Expr | None:
     return coerce(binder, index, INT4, "a")
 
 
-def subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
+def bind_subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
     """Binds one A_Indices message, of an array or a name."""
     element = resolve.element_of(arg.type)
     if arg.type.name == "name":
         if step.is_slice:
             raise FeatureNotSupported("slices of fixed-length arrays not implemented")
-        return Subscript(arg, None, _index(binder, scope, step.uidx), False, SqlType("char"))
+        return Subscript(arg, None, _bind_index(binder, scope, step.uidx), False, SqlType("char"))
     if element is None:
         message = f"cannot subscript type {arg.type} because it does not support subscripting"
         raise binder.locate_expr(DatatypeMismatch(message), arg)
-    low, high = _index(binder, scope, step.lidx), _index(binder, scope, step.uidx)
+    low, high = _bind_index(binder, scope, step.lidx), _bind_index(binder, scope, step.uidx)
     return Subscript(arg, low, high, step.is_slice, arg.type if step.is_slice else element)

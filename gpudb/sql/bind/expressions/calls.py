@@ -13,16 +13,23 @@ from gpudb.functions.library import default_text, functions_by_name
 from gpudb.functions.registry import Function, implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import input_checks, records
-from gpudb.sql.bind.expressions.aggregates import ORDERED_SETS, aggregate, ordered_set
-from gpudb.sql.bind.expressions.operators import call
-from gpudb.sql.bind.expressions.ordering import sort_keys
-from gpudb.sql.bind.expressions.routines import as_function, chosen, complete, find_routines, items, scalar
-from gpudb.sql.bind.expressions.user_aggregates import own_aggregate
-from gpudb.sql.bind.expressions.variadic import spread
-from gpudb.sql.bind.expressions.windows import window
-from gpudb.sql.bind.scope import KEPT, Scope, spoken
+from gpudb.sql.bind.expressions.aggregates import ORDERED_SETS, bind_aggregate, bind_ordered_set
+from gpudb.sql.bind.expressions.operators import build_call
+from gpudb.sql.bind.expressions.ordering import bind_sort_keys
+from gpudb.sql.bind.expressions.routines import (
+    as_function,
+    bind_scalar,
+    bind_set,
+    complete_call,
+    find_routines,
+    get_routine,
+)
+from gpudb.sql.bind.expressions.user_aggregates import bind_user_aggregate
+from gpudb.sql.bind.expressions.variadic import expand_variadic
+from gpudb.sql.bind.expressions.windows import bind_window
+from gpudb.sql.bind.scope import STORED_CLAUSES, Scope, get_clause_name
 from gpudb.sql.bind.types.coercion import coerce
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import (
     Aggregate,
@@ -33,9 +40,9 @@ from gpudb.sql.parse.parser import inner, kind, parse, present, strings
 from gpudb.types import SqlType, exists
 
 
-def plain(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
+def call_function(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
     """Returns a call of a function by name."""
-    return call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
+    return build_call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
 
 
 def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
@@ -44,11 +51,11 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = names[-1]
     routines = find_routines(binder, names)
     if len(names) > 1 and names[0] not in {"pg_catalog", "information_schema"} and not routines:
-        raise _no_function(binder, scope, names, node)
+        raise _missing_function(binder, scope, names, node)
     candidates = functions_by_name().get(name, ())
     aggregating = "a" in {each.kind for each in candidates} | {each.kind for each in routines}
     over = node.over if node.HasField("over") else None
-    outer, sets = (scope.in_aggregate, scope.in_window), scope.sets
+    outer, sets = (scope.in_aggregate, scope.in_window), scope.set_calls
     if aggregating and over is None:
         if scope.in_aggregate:
             filtering = scope.clause == "FILTER"
@@ -58,49 +65,49 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     if over is not None:
         scope.in_window = True
     try:
-        args = [binder.bind_expression(scope, unnamed(each)) for each in node.args]
-        order = sort_keys(binder, scope, node.agg_order, arguments=node.agg_within_group)
-        keep = _filter(binder, scope, node.agg_filter)
+        args = [binder.bind_expression(scope, strip_argument_name(each)) for each in node.args]
+        order = bind_sort_keys(binder, scope, node.agg_order, arguments=node.agg_within_group)
+        keep = _bind_filter(binder, scope, node.agg_filter)
     finally:
         scope.in_aggregate, scope.in_window = outer
     if node.agg_within_group:
         if over is not None:
             raise FeatureNotSupported(f"OVER is not supported for ordered-set aggregate {name}")
-        return ordered_set(binder, scope, name, args, order, keep)
-    if not routines and (converted := _type_call(binder, name, args)) is not None:
+        return bind_ordered_set(binder, scope, name, args, order, keep)
+    if not routines and (converted := _bind_type_call(binder, name, args)) is not None:
         _check_plain(node, name)
         return converted
     own = tuple(map(as_function, routines))
     types = tuple(arg.type.plain for arg in args)
     try:
-        candidate = resolve.function(name, types, "fawp", node.func_variadic, own, given_names(node.args))
+        candidate = resolve.function(name, types, "fawp", node.func_variadic, own, get_argument_names(node.args))
     except UndefinedFunction as missing:
-        if (part := _field_called(node, name, args)) is not None:
+        if (part := _find_field(node, name, args)) is not None:
             return part
         if len(names) == 1:
             raise
         written = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
         raise UndefinedFunction(written, hint=missing.hint) from None
-    routine = chosen(routines, candidate, args)
+    routine = get_routine(routines, candidate, args)
     if routine is not None and routine.kind == "a":
         _check_star(node, routine.signature, args)
-        return own_aggregate(binder, scope, routine, candidate, args, order, keep, node)
+        return bind_user_aggregate(binder, scope, routine, candidate, args, order, keep, node)
     if routine is not None:
-        return _routine(binder, scope, *complete(binder, routine, candidate, args), node)
+        return _bind_routine(binder, scope, *complete_call(binder, routine, candidate, args), node)
     if candidate.places:
-        candidate, args = in_places(binder, candidate, args)
+        candidate, args = to_positional(binder, candidate, args)
     target = candidate.target
     assert isinstance(target, Function)
     if target.kind == "f":
         _check_plain(node, name)
     if node.func_variadic and target.variadic is not None and target.variadic.name == "any":
-        return spread(binder, target, args)
+        return expand_variadic(binder, target, args)
     if target.name in input_checks.NAMES:
-        return input_checks.checked_input(binder, target, args)
+        return input_checks.bind_input_check(binder, target, args)
     if target.kind == "f" and target.returns_set:
-        return _set_returning(binder, scope, candidate, args, node.location)
+        return _bind_set_returning(binder, scope, candidate, args, node.location)
     if target.kind == "f":
-        return call(binder, candidate, args)
+        return build_call(binder, candidate, args)
     if target.kind == "a" and name in ORDERED_SETS:
         message = f"WITHIN GROUP is required for ordered-set aggregate {name}"
         raise SqlError.of("wrong_object_type", message)
@@ -108,23 +115,23 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         raise SqlError.of("wrong_object_type", f"window function {name} requires an OVER clause")
     if target.kind == "a":
         _check_star(node, name, args)
-    if scope.sets != sets:
+    if scope.set_calls != sets:
         what = "aggregate" if over is None else "window"
         message = f"{what} function calls cannot contain set-returning function calls"
-        error = FeatureNotSupported(message, hint=ELSEWHERE)
+        error = FeatureNotSupported(message, hint=LATERAL_HINT)
         raise binder.locate(error, scope.set_location)
-    made = call(binder, candidate, args)
+    made = build_call(binder, candidate, args)
     implementation(target)
     if over is not None:
-        return window(binder, scope, node, made, keep)
+        return bind_window(binder, scope, node, made, keep)
     if node.agg_distinct:
-        order = tuple(replace(key, expr=_argument(binder, key.expr, args, made.args)) for key in order)
-    return aggregate(
+        order = tuple(replace(key, expr=_find_argument(binder, key.expr, args, made.args)) for key in order)
+    return bind_aggregate(
         binder, scope, Aggregate(target, made.args, made.type, node.agg_distinct, order, (), keep, node.agg_star)
     )
 
 
-def _argument(binder: Binder, key: Expr, written: Sequence[Expr], made: Sequence[Expr]) -> Expr:
+def _find_argument(binder: Binder, key: Expr, written: Sequence[Expr], made: Sequence[Expr]) -> Expr:
     """Returns the converted argument that an ORDER BY key repeats as written; 42P10 if it repeats none."""
     if key not in written:
         message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
@@ -132,57 +139,57 @@ def _argument(binder: Binder, key: Expr, written: Sequence[Expr], made: Sequence
     return made[written.index(key)]
 
 
-def _filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:
+def _bind_filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:
     if not present(node):
         return None
     clause, scope.clause = scope.clause, "FILTER"
     try:
-        return condition(binder, binder.bind_expression(scope, node), "FILTER")
+        return coerce_condition(binder, binder.bind_expression(scope, node), "FILTER")
     finally:
         scope.clause = clause
 
 
-def applied(binder: Binder, scope: Scope, name: str, row: Expr) -> Expr | None:
+def apply_to_row(binder: Binder, scope: Scope, name: str, row: Expr) -> Expr | None:
     """Returns `name(row)` for `row.name` if there is such a function; None if not."""
     routines = find_routines(binder, (name,))
     try:
         candidate = resolve.function(name, (row.type.plain,), "f", own=tuple(map(as_function, routines)))
     except SqlError:
         return None
-    routine = chosen(routines, candidate, [row])
+    routine = get_routine(routines, candidate, [row])
     if routine is None:
-        return call(binder, candidate, [row])
-    routine, args = complete(binder, routine, candidate, [row])
-    return _value_or_set(binder, scope, routine, args, -1)
+        return build_call(binder, candidate, [row])
+    routine, args = complete_call(binder, routine, candidate, [row])
+    return _inline_routine(binder, scope, routine, args, -1)
 
 
-def member(binder: Binder, scope: Scope, row: Expr, name: str) -> Expr:
+def bind_member(binder: Binder, scope: Scope, row: Expr, name: str) -> Expr:
     """Binds `(row).name`: a field, or else a function of the row; for other values a cast or a function."""
     try:
-        return records.field_named(row, name)
+        return records.get_field_by_name(row, name)
     except SqlError as error:
         if error.sqlstate not in {"42703", "42809"}:
             raise
-        made = _type_call(binder, name, (row,)) or applied(binder, scope, name, row)
+        made = _bind_type_call(binder, name, (row,)) or apply_to_row(binder, scope, name, row)
         if made is None:
             raise
         return made
 
 
-def _field_called(node: Any, name: str, args: Sequence[Expr]) -> Expr | None:
+def _find_field(node: Any, name: str, args: Sequence[Expr]) -> Expr | None:
     """Returns the field that `name(row)` denotes if there is no such function; None if it denotes none."""
     decorated = node.agg_star or node.agg_distinct or node.func_variadic or len(node.agg_order)
     if len(args) != 1 or decorated or node.HasField("over") or present(node.agg_filter):
         return None
     fields = [each for each, _ in args[0].type.fields] if is_row(args[0].type) else []
-    return records.field_at(args[0], fields.index(name)) if name in fields else None
+    return records.get_field(args[0], fields.index(name)) if name in fields else None
 
 
-def _no_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) -> SqlError:
+def _missing_function(binder: Binder, scope: Scope, names: Sequence[str], node: Any) -> SqlError:
     """Returns 42883 for a schema without such a function; 3F000 for an unknown schema."""
     if names[0] not in binder.catalog.schemas:
         return SqlError.of("invalid_schema_name", f'schema "{names[0]}" does not exist')
-    types = ", ".join(str(binder.bind_expression(scope, unnamed(each)).type.plain) for each in node.args)
+    types = ", ".join(str(binder.bind_expression(scope, strip_argument_name(each)).type.plain) for each in node.args)
     hint = "No function matches the given name and argument types. You might need to add explicit type casts."
     return UndefinedFunction(f"function {'.'.join(names)}({types}) does not exist", hint=hint)
 
@@ -210,36 +217,36 @@ def _check_plain(node: Any, name: str) -> None:
         raise SqlError.of("wrong_object_type", message)
 
 
-def _routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], node: Any) -> Expr:
+def _bind_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], node: Any) -> Expr:
     """Binds a call of a user-defined function to its body."""
     if routine.kind == "p":
         hint = "To call a procedure, use CALL."
         raise SqlError.of("wrong_object_type", f"{routine.signature} is a procedure", hint=hint)
     _check_plain(node, routine.name)
-    return _value_or_set(binder, scope, routine, args, node.location)
+    return _inline_routine(binder, scope, routine, args, node.location)
 
 
-def _value_or_set(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], location: int) -> Expr:
+def _inline_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr], location: int) -> Expr:
     if not routine.returns_set:
-        return scalar(binder, routine, args)
+        return bind_scalar(binder, routine, args)
     _count_set(scope, location)
-    return items(binder, scope, routine, args)
+    return bind_set(binder, scope, routine, args)
 
 
 def _count_set(scope: Scope, location: int) -> None:
     """Counts a set-returning call; 0A000 in a clause that allows none."""
     if scope.clause in _NO_SETS:
-        raise FeatureNotSupported(f"set-returning functions are not allowed in {spoken(scope.clause)}")
-    scope.sets += 1
+        raise FeatureNotSupported(f"set-returning functions are not allowed in {get_clause_name(scope.clause)}")
+    scope.set_calls += 1
     scope.set_location = location
 
 
-def unnamed(node: Any) -> Any:
+def strip_argument_name(node: Any) -> Any:
     """Returns an argument without its name."""
     return inner(node).arg if kind(node) == "named_arg_expr" else node
 
 
-def given_names(nodes: Sequence[Any]) -> tuple[str, ...]:
+def get_argument_names(nodes: Sequence[Any]) -> tuple[str, ...]:
     """Returns the names of a call's last arguments; 42601 for a positional argument behind them or a duplicate name."""
     named = [inner(each).name for each in nodes if kind(each) == "named_arg_expr"]
     if named and any(kind(each) != "named_arg_expr" for each in nodes[len(nodes) - len(named) :]):
@@ -250,7 +257,7 @@ def given_names(nodes: Sequence[Any]) -> tuple[str, ...]:
     return tuple(named)
 
 
-def in_places(
+def to_positional(
     binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[resolve.Candidate, list[Expr]]:
     """Converts a built-in function's named arguments to positional ones, with defaults for those that are left out."""
@@ -266,7 +273,7 @@ def in_places(
     return resolve.Candidate(target, target.args[: len(made)]), made
 
 
-def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
+def _bind_type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
     """Returns `type(value)` as a cast if no function of that name takes the value: text(x), float8(x), date(x).
 
     A value of the type itself stays as it is, with its declared modifier.
@@ -284,15 +291,16 @@ def _type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
     return None
 
 
-ELSEWHERE = "You might be able to move the set-returning function into a LATERAL FROM item."
+LATERAL_HINT = "You might be able to move the set-returning function into a LATERAL FROM item."
 _NO_SETS = (
-    frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(",")) | KEPT
+    frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(","))
+    | STORED_CLAUSES
 )
 
 
-def _set_returning(
+def _bind_set_returning(
     binder: Binder, scope: Scope, candidate: resolve.Candidate, args: Sequence[Expr], location: int
 ) -> Expr:
-    made = call(binder, candidate, args)
+    made = build_call(binder, candidate, args)
     _count_set(scope, location)
     return SetReturning(made.function, made.args, made.type)

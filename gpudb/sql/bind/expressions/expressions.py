@@ -19,13 +19,13 @@ from gpudb.errors import (
 )
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import aggregates, arrays, calls, operators, quantified, records, sql_json, stars
-from gpudb.sql.bind.expressions.indirection import indirection
+from gpudb.sql.bind.expressions.indirection import bind_indirection
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce, unify_branches
-from gpudb.sql.bind.types.conversions import condition
-from gpudb.sql.bind.types.literals import literal
+from gpudb.sql.bind.types.conversions import coerce_condition
+from gpudb.sql.bind.types.literals import bind_literal
 from gpudb.sql.bind.types.rows import is_row
-from gpudb.sql.bind.types.type_names import value_type
+from gpudb.sql.bind.types.type_names import resolve_value_type
 from gpudb.sql.bound import (
     ArraySubquery,
     BoolOp,
@@ -67,14 +67,14 @@ def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
     function = _BINDERS.get(node_kind)
     if function is None:
         raise FeatureNotSupported(f"{node_kind.replace('_', ' ') or 'empty'} expressions are not supported")
-    binder.check()
+    binder.check_canceled()
     message = inner(node)
     binder.depth += 1
     try:
         if binder.depth > MAX_DEPTH:
             raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
         made = function(binder, scope, message)
-        binder.places[id(made)] = made, node
+        binder.parse_nodes[id(made)] = made, node
         return made
     except GpudbError as error:
         raise binder.locate(error, getattr(message, "location", -1)) from None
@@ -84,14 +84,14 @@ def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("a_const")
 def _constant(binder: Binder, scope: Scope, node: Any) -> Expr:
-    return literal(node)
+    return bind_literal(node)
 
 
 @binds("param_ref")
 def _parameter(binder: Binder, scope: Scope, node: Any) -> Expr:
     if binder.arguments is not None:
-        return binder.arguments.numbered(node.number)
-    return binder.parameter(node.number)
+        return binder.arguments.by_number(node.number)
+    return binder.get_parameter(node.number)
 
 
 @binds("set_to_default")
@@ -103,30 +103,34 @@ def _default(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
     last = node.fields[-1]
     if kind(last) == "a_star":
-        return stars.relation_row(binder, scope, node)
+        return stars.bind_relation_row(binder, scope, node)
     names = strings(node.fields)
     match names:
         case (name,):
             try:
-                return scope.lookup(name)
+                return scope.resolve_column(name)
             except GpudbError as error:
-                argument = binder.arguments.named(name) if binder.arguments is not None else None
+                argument = binder.arguments.by_name(name) if binder.arguments is not None else None
                 if argument is not None and error.sqlstate == "42703":
                     return argument
-                item = scope.relation(name)
+                item = scope.resolve_relation(name)
                 if item is None:
                     raise
                 if item.scalar:
                     return item.columns[0][1]
-                return records.whole_row(binder, item)
+                return records.bind_whole_row(binder, item)
         case (alias, name):
             known = binder.arguments
-            if known is not None and known.routine == alias and scope.relation(alias) is None:
-                argument = known.named(name)
+            if known is not None and known.routine == alias and scope.resolve_relation(alias) is None:
+                argument = known.by_name(name)
                 if argument is not None:
                     return argument
-            if known is not None and scope.relation(alias) is None and (row := known.named(alias)) is not None:
-                return calls.member(binder, scope, row, name)
+            if (
+                known is not None
+                and scope.resolve_relation(alias) is None
+                and (row := known.by_name(alias)) is not None
+            ):
+                return calls.bind_member(binder, scope, row, name)
             return _qualified(binder, scope, alias, name)
         case (schema, alias, name):
             return _qualified(binder, scope, alias, name, schema)
@@ -140,12 +144,12 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
 def _qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str | None = None) -> Expr:
     """Binds alias.name: a column of the relation, or a function of its row."""
     try:
-        return scope.qualified(alias, name, schema)
+        return scope.resolve_qualified(alias, name, schema)
     except UndefinedColumn:
-        item = scope.relation(alias, schema)
+        item = scope.resolve_relation(alias, schema)
         if item is None or not item.columns:
             raise
-        made = calls.applied(binder, scope, name, records.whole_row(binder, item))
+        made = calls.apply_to_row(binder, scope, name, records.bind_whole_row(binder, item))
         if made is None:
             raise
         return made
@@ -154,11 +158,11 @@ def _qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str 
 @binds("type_cast")
 def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
     try:
-        target = value_type(node.type_name, binder)
+        target = resolve_value_type(node.type_name, binder)
     except GpudbError as error:
         raise binder.locate(error, node.type_name.location) from None
     if kind(node.arg) == "a_array_expr" and target.element is not None:
-        return arrays.cast_items(binder, scope, inner(node.arg), target)
+        return arrays.bind_cast_array(binder, scope, inner(node.arg), target)
     arg = bind_expression(binder, scope, node.arg)
     return coerce(binder, arg, target, "e")
 
@@ -189,9 +193,9 @@ def _boolean(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 def _truth(binder: Binder, scope: Scope, node: Any, clause: str) -> Expr:
     """Binds a condition; 42804 if it returns a set."""
-    sets = scope.sets
-    made = condition(binder, bind_expression(binder, scope, node), clause)
-    if scope.sets != sets:
+    sets = scope.set_calls
+    made = coerce_condition(binder, bind_expression(binder, scope, node), clause)
+    if scope.set_calls != sets:
         raise binder.locate_expr(DatatypeMismatch(f"argument of {clause} must not return a set"), made)
     return made
 
@@ -201,7 +205,7 @@ def _null_test(binder: Binder, scope: Scope, node: Any) -> Expr:
     arg = bind_expression(binder, scope, node.arg)
     negated = node.nulltesttype == pg.IS_NOT_NULL
     if is_row(arg.type) and arg.type.fields:
-        return records.null_test(arg, negated)
+        return records.build_null_test(arg, negated)
     if arg.type == UNKNOWN and not isinstance(arg, Parameter):
         arg = coerce(binder, arg, TEXT)
     return Test(arg, "NULL", negated)
@@ -218,7 +222,7 @@ def _boolean_test(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("case_expr")
 def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
-    sets = scope.sets
+    sets = scope.set_calls
     subject = bind_expression(binder, scope, node.arg) if present(node.arg) else None
     whens, values = [], []
     for each in node.args:
@@ -226,7 +230,7 @@ def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
         test = bind_expression(binder, scope, when.expr)
         if subject is not None:
             test = operators.apply_operator(binder, "=", subject, test)
-        whens.append(condition(binder, test, "CASE/WHEN"))
+        whens.append(coerce_condition(binder, test, "CASE/WHEN"))
         values.append(bind_expression(binder, scope, when.result))
     default: Expr = Constant(None, UNKNOWN)
     if present(node.defresult):
@@ -239,14 +243,14 @@ def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 def _check_sets(binder: Binder, scope: Scope, before: int, what: str) -> None:
     """Raises 0A000 for a set-returning function in a conditional expression."""
-    if scope.sets != before:
+    if scope.set_calls != before:
         message = f"set-returning functions are not allowed in {what}"
-        raise binder.locate(FeatureNotSupported(message, hint=calls.ELSEWHERE), scope.set_location)
+        raise binder.locate(FeatureNotSupported(message, hint=calls.LATERAL_HINT), scope.set_location)
 
 
 @binds("coalesce_expr")
 def _coalesce(binder: Binder, scope: Scope, node: Any) -> Expr:
-    sets = scope.sets
+    sets = scope.set_calls
     args, target = unify_branches(binder, [bind_expression(binder, scope, a) for a in node.args], "COALESCE")
     _check_sets(binder, scope, sets, "COALESCE")
     return Choice("COALESCE", args, target)
@@ -261,12 +265,12 @@ def _min_max(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("a_array_expr")
 def _array(binder: Binder, scope: Scope, node: Any) -> Expr:
-    return arrays.array(binder, scope, node)
+    return arrays.bind_array(binder, scope, node)
 
 
 @binds("row_expr")
 def _row(binder: Binder, scope: Scope, node: Any) -> Expr:
-    return records.row([expr for _, expr in stars.bind_list(binder, scope, node.args)])
+    return records.build_row([expr for _, expr in stars.bind_list(binder, scope, node.args)])
 
 
 @binds("func_call")
@@ -274,7 +278,7 @@ def _function(binder: Binder, scope: Scope, node: Any) -> Expr:
     return calls.bind_call(binder, scope, node)
 
 
-_BINDERS.update(sql_json.BINDERS, a_indirection=indirection)
+_BINDERS.update(sql_json.BINDERS, a_indirection=bind_indirection)
 
 
 @binds("grouping_func")
@@ -296,8 +300,8 @@ _VALUE_FUNCTIONS = {
 def _value_function(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = pg.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_")
     if name in _VALUE_FUNCTIONS:
-        return calls.plain(binder, _VALUE_FUNCTIONS[name], ())
-    now = calls.plain(binder, "now", ())
+        return calls.call_function(binder, _VALUE_FUNCTIONS[name], ())
+    now = calls.call_function(binder, "now", ())
     base = name.removesuffix("_N")
     target = {"CURRENT_DATE": DATE, "CURRENT_TIMESTAMP": now.type, "LOCALTIMESTAMP": TIMESTAMP}.get(base)
     if base == "CURRENT_TIME":
@@ -317,28 +321,28 @@ def _value_function(binder: Binder, scope: Scope, node: Any) -> Expr:
 @binds("a_expr")
 def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = strings(node.name)[-1]
-    match operators.expression_kind(node):
+    match operators.get_expression_kind(node):
         case "AEXPR_OP" | "AEXPR_LIKE" | "AEXPR_ILIKE" | "AEXPR_SIMILAR":
             left = bind_expression(binder, scope, node.lexpr) if present(node.lexpr) else None
             row = left if isinstance(left, Row) and not left.whole else None
             if row is not None and (query := _row_query(binder, scope, node.rexpr)) is not None:
-                return quantified.row_subquery(binder, name, row, query)
+                return quantified.bind_row_subquery(binder, name, row, query)
             return operators.apply_operator(binder, name, left, bind_expression(binder, scope, node.rexpr))
         case "AEXPR_IN":
             left = bind_expression(binder, scope, node.lexpr)
             items = [bind_expression(binder, scope, each) for each in inner(node.rexpr).items]
-            return operators.in_list(binder, left, items, name == "<>")
+            return operators.bind_in_list(binder, left, items, name == "<>")
         case "AEXPR_OP_ANY" | "AEXPR_OP_ALL" as which:
             left = bind_expression(binder, scope, node.lexpr)
             right = bind_expression(binder, scope, node.rexpr)
-            return operators.any_array(binder, name, left, right, which == "AEXPR_OP_ALL")
+            return operators.bind_any_array(binder, name, left, right, which == "AEXPR_OP_ALL")
         case "AEXPR_DISTINCT" | "AEXPR_NOT_DISTINCT" as which:
             left = bind_expression(binder, scope, node.lexpr)
             right = bind_expression(binder, scope, node.rexpr)
-            return operators.distinct_from(binder, left, right, which == "AEXPR_NOT_DISTINCT")
+            return operators.bind_distinct_from(binder, left, right, which == "AEXPR_NOT_DISTINCT")
         case "AEXPR_NULLIF":
             left = bind_expression(binder, scope, node.lexpr)
-            return operators.nullif(binder, left, bind_expression(binder, scope, node.rexpr))
+            return operators.bind_nullif(binder, left, bind_expression(binder, scope, node.rexpr))
         case "AEXPR_BETWEEN" | "AEXPR_NOT_BETWEEN" | "AEXPR_BETWEEN_SYM" | "AEXPR_NOT_BETWEEN_SYM" as which:
             return _between(binder, scope, node, which)
         case other:
@@ -353,10 +357,10 @@ def _row_query(binder: Binder, scope: Scope, node: Any) -> Query | None:
 
 
 def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
-    sets = scope.sets
+    sets = scope.set_calls
     value = bind_expression(binder, scope, node.lexpr)
     low, high = (bind_expression(binder, scope, each) for each in inner(node.rexpr).items)
-    if scope.sets != sets:
+    if scope.set_calls != sets:
         raise DatatypeMismatch("argument of AND must not return a set")
 
     def within(first: Expr, last: Expr) -> Expr:
@@ -385,7 +389,7 @@ def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
         case "EXPR_SUBLINK":
             if len(query.columns) != 1:
                 raise SqlError.of("syntax_error", "subquery must return only one column")
-            binder.subqueries[node.location] = query.columns[0].name
+            binder.subquery_names[node.location] = query.columns[0].name
             return ScalarSubquery(query, query.columns[0].type)
         case "ARRAY_SUBLINK":
             if len(query.columns) != 1:
@@ -394,6 +398,6 @@ def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
         case "ANY_SUBLINK" | "ALL_SUBLINK" as which:
             left = bind_expression(binder, scope, node.testexpr)
             name = strings(node.oper_name)[-1] if node.oper_name else "="
-            return quantified.any_subquery(binder, name, left, query, which == "ALL_SUBLINK")
+            return quantified.bind_any_subquery(binder, name, left, query, which == "ALL_SUBLINK")
         case other:
             raise FeatureNotSupported(f"subquery of kind {other} is not supported")

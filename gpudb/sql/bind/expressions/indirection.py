@@ -12,21 +12,21 @@ from gpudb.sql.bound import Expr
 from gpudb.sql.parse.parser import inner, kind
 
 
-def indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
+def bind_indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
     made = binder.bind_expression(scope, node.arg)
     steps = list(node.indirection)
     while steps:
         count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
         if count:
-            made = arrays.indexed(binder, scope, made, [inner(step) for step in steps[:count]])
+            made = arrays.bind_subscripts(binder, scope, made, [inner(step) for step in steps[:count]])
             steps = steps[count:]
         else:
-            made = _field(binder, scope, made, steps.pop(0))
+            made = _bind_field(binder, scope, made, steps.pop(0))
     return made
 
 
-def _field(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
+def _bind_field(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
     """Binds (record).name, which may be a function of the record."""
     if kind(step) == "a_star":
         raise FeatureNotSupported("(record).* is not supported")
-    return calls.member(binder, scope, arg, inner(step).sval)
+    return calls.bind_member(binder, scope, arg, inner(step).sval)

@@ -16,20 +16,20 @@ from gpudb.sql.parse.parser import present
 from gpudb.types import INT4, TEXT, UNKNOWN
 
 
-def part(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
+def bind_subscripts(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
     """Binds the value at a path of A_Indices messages; NULL if there is none."""
-    path, _ = subscripts(binder, scope, steps)
+    path, _ = bind_path(binder, scope, steps)
     return apply_operator(binder, "#>", arg, Array(path, TEXT.array))
 
 
-def subscripts(binder: Binder, scope: Scope, steps: Sequence[Any]) -> tuple[tuple[Expr, ...], bool]:
+def bind_path(binder: Binder, scope: Scope, steps: Sequence[Any]) -> tuple[tuple[Expr, ...], bool]:
     """Binds a path's steps as texts; returns them, and whether the first is a number. 42804 for slices and others."""
-    bound = [_bound(binder, scope, step) for step in steps]
+    bound = [_bind_step(binder, scope, step) for step in steps]
     numbered = bound[0].type.name != "unknown" and resolve.can_coerce(bound[0].type.plain, INT4, "i")
-    return tuple(_text(binder, each) for each in bound), numbered
+    return tuple(_to_text(binder, each) for each in bound), numbered
 
 
-def _bound(binder: Binder, scope: Scope, step: Any) -> Expr:
+def _bind_step(binder: Binder, scope: Scope, step: Any) -> Expr:
     if step.is_slice:
         error = DatatypeMismatch("jsonb subscript does not support slices")
         place = step.uidx if present(step.uidx) else step.lidx
@@ -37,7 +37,7 @@ def _bound(binder: Binder, scope: Scope, step: Any) -> Expr:
     return binder.bind_expression(scope, step.uidx)
 
 
-def _text(binder: Binder, step: Expr) -> Expr:
+def _to_text(binder: Binder, step: Expr) -> Expr:
     if step.type == UNKNOWN:
         return coerce(binder, step, TEXT)
     takes = [each for each in (INT4, TEXT) if resolve.can_coerce(step.type.plain, each, "i")]

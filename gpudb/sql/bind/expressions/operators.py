@@ -11,10 +11,10 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import dimensions, resolve
 from gpudb.functions.registry import MISSING, Function, result_type
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.records import check_alike
-from gpudb.sql.bind.types.coercion import coerce, untyped_as
+from gpudb.sql.bind.expressions.records import check_comparable
+from gpudb.sql.bind.types.coercion import coerce, resolve_untyped
 from gpudb.sql.bind.types.conversions import check_equality
-from gpudb.sql.bind.types.literals import small_integer
+from gpudb.sql.bind.types.literals import narrow_integer
 from gpudb.sql.bound import (
     AnyArray,
     Array,
@@ -33,25 +33,25 @@ from gpudb.sql.traverse import reads_columns
 from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
 
 
-def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:
+def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:
     """Returns a call of a resolved function or operator, each argument converted to its declared type."""
-    function = _function(candidate)
+    function = _get_function(candidate)
     if not any(isinstance(arg, Parameter) for arg in args):
         resolve.check_typed(candidate.types, [arg.type for arg in args])
-    types, declared = _bound_types(candidate, args, function.result)
+    types, declared = _resolve_types(candidate, args, function.result)
     if any(each.name == "numeric" for each in types):
         args = [
-            small_integer(arg) if isinstance(arg, Constant) and _takes_numeric(t) else arg
+            narrow_integer(arg) if isinstance(arg, Constant) and _takes_numeric(t) else arg
             for arg, t in zip(args, types, strict=True)
         ]
     if function.name == "pg_typeof" and isinstance(args[0], Constant):
         types = (args[0].type,)  # pg_typeof reports an untyped literal as unknown
     converted = tuple(
-        arg if _open(takes, arg) else coerce(binder, arg, wanted)
+        arg if _is_undetermined(takes, arg) else coerce(binder, arg, wanted)
         for takes, arg, wanted in zip(candidate.types, args, types, strict=True)
     )
     if function.name == "array_fill":
-        converted = tuple(map(_folded, converted))
+        converted = tuple(map(_fold_array, converted))
     dimensions.check(function.name, [arg.type for arg in converted])
     if len(function.out_types) > 1:
         outs = [
@@ -60,31 +60,31 @@ def call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> 
         ]
         fields = tuple((name, each.undeclared) for name, each in zip(function.out_names, outs, strict=True))
         return Call(function, converted, SqlType("record", fields=fields))
-    made = result_type(function, [arg.type for arg in converted], constants(converted))
+    made = result_type(function, [arg.type for arg in converted], get_constants(converted))
     if function.result.name != declared.name:
-        made = dimensions.result(function.name, declared, [arg.type for arg in converted], constants(converted))
+        made = dimensions.result(function.name, declared, [arg.type for arg in converted], get_constants(converted))
     return Call(function, converted, made.undeclared)
 
 
-def _bound_types(
+def _resolve_types(
     candidate: resolve.Candidate, args: Sequence[Expr], result: SqlType
 ) -> tuple[tuple[SqlType, ...], SqlType]:
     """Returns a call's argument and result types; an untyped argument takes the type that the others imply."""
     given = [arg.type for arg in args]
     types, declared = resolve.bind_polymorphic(candidate.types, given, result)
     known = [
-        untyped_as(arg, wanted) if arg.type.name == "unknown" and takes.name in resolve.FAMILIES else arg.type
+        resolve_untyped(arg, wanted) if arg.type.name == "unknown" and takes.name in resolve.FAMILIES else arg.type
         for takes, arg, wanted in zip(candidate.types, args, types, strict=True)
     ]
     return (types, declared) if known == given else resolve.bind_polymorphic(candidate.types, known, result)
 
 
-def _open(takes: SqlType, arg: Expr) -> bool:
+def _is_undetermined(takes: SqlType, arg: Expr) -> bool:
     """Whether a call leaves the type of an untyped parameter undetermined."""
     return takes.name == "any" and isinstance(arg, Parameter) and arg.type.name == "unknown"
 
 
-def _folded(arg: Expr) -> Expr:
+def _fold_array(arg: Expr) -> Expr:
     """Folds ARRAY[…] of constants to one constant."""
     if not isinstance(arg, Array) or not all(isinstance(item, Constant) for item in arg.items):
         return arg
@@ -95,11 +95,11 @@ def _takes_numeric(item: SqlType) -> bool:
     return item.name == "numeric" and item.modifier == -1
 
 
-def _function(candidate: resolve.Candidate) -> Function:
+def _get_function(candidate: resolve.Candidate) -> Function:
     return candidate.target if isinstance(candidate.target, Function) else candidate.target.function
 
 
-def constants(args: Sequence[Expr]) -> tuple[object, ...]:
+def get_constants(args: Sequence[Expr]) -> tuple[object, ...]:
     """Returns the values of constant arguments, MISSING for others."""
     return tuple(arg.value if isinstance(arg, Constant) else MISSING for arg in args)
 
@@ -110,7 +110,7 @@ def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) ->
         # ROW(…) compares item by item; a relation's row compares as one value
         return compare_rows(binder, name, left, right)
     candidate = resolve.operator(name, left.type.plain if left is not None else None, right.type.plain)
-    made = call(binder, candidate, (right,) if left is None else (left, right))
+    made = build_call(binder, candidate, (right,) if left is None else (left, right))
     if left is not None:
         _check_rows(name, left.type, right.type)
     return made
@@ -120,7 +120,7 @@ def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
     """Raises 42804 or 42883 for rows that cannot be compared as a whole."""
     if not left.fields or not right.fields:
         return
-    check_alike(left, right)
+    check_comparable(left, right)
     if name in {"=", "<>"}:
         check_equality(item for _, item in left.fields)
 
@@ -128,7 +128,7 @@ def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
 def compare(binder: Binder, name: str, left: Expr, right: Expr) -> tuple[Function, Expr, Expr]:
     """Returns a comparison's function and its converted sides."""
     candidate = resolve.operator(name, left.type.plain, right.type.plain)
-    made = call(binder, candidate, (left, right))
+    made = build_call(binder, candidate, (left, right))
     return made.function, made.args[0], made.args[1]
 
 
@@ -164,12 +164,12 @@ def disjunction(parts: Sequence[Expr]) -> Expr:
     return parts[0] if len(parts) == 1 else BoolOp("OR", tuple(parts))
 
 
-def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) -> Expr:
+def bind_in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) -> Expr:
     """Binds left [NOT] IN (items): one comparison if all share a type, else one for each item."""
     if isinstance(left, Row) and not left.whole:
-        made = disjunction([_row_in(binder, left, item) for item in items])
+        made = disjunction([_compare_row_item(binder, left, item) for item in items])
         return BoolOp("NOT", (made,)) if negated else made
-    pairs = [compare(binder, "=", left, item) for item in _listed(binder, left, items)]
+    pairs = [compare(binder, "=", left, item) for item in _unify_items(binder, left, items)]
     functions = {function.oid for function, _, _ in pairs}
     lefts = [a for _, a, _ in pairs]
     if len(functions) == 1 and all(each == lefts[0] for each in lefts):
@@ -178,7 +178,7 @@ def in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) ->
     return BoolOp("NOT", (made,)) if negated else made
 
 
-def _listed(binder: Binder, left: Expr, items: Sequence[Expr]) -> Sequence[Expr]:
+def _unify_items(binder: Binder, left: Expr, items: Sequence[Expr]) -> Sequence[Expr]:
     """Returns the items as PostgreSQL compares them.
 
     It compares items without columns as an array, of the type that they share with the left side: 0.1 among reals is a
@@ -194,14 +194,14 @@ def _listed(binder: Binder, left: Expr, items: Sequence[Expr]) -> Sequence[Expr]
     return [item if reads_columns(item) else coerce(binder, item, shared.plain) for item in items]
 
 
-def _row_in(binder: Binder, left: Row, item: Expr) -> Expr:
+def _compare_row_item(binder: Binder, left: Row, item: Expr) -> Expr:
     """Compares ROW(…) with an item of an IN list, which may be an untyped NULL."""
     if isinstance(item, Constant) and item.value is None and item.type == UNKNOWN:
         return Constant(None, BOOL)
     return apply_operator(binder, "=", left, item)
 
 
-def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -> Expr:
+def bind_any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -> Expr:
     """Binds left op ANY (array), or ALL."""
     if array.type.name == "unknown":
         wanted = TEXT if left.type.name == "unknown" else left.type.plain
@@ -213,22 +213,22 @@ def any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -
         element = SqlType("oid" if array.type.name == "oidvector" else "int2")
         candidate = resolve.operator(name, left.type.plain, element)
         converted = coerce(binder, left, candidate.types[0])
-        return AnyArray(_function(candidate), converted, array, every)
+        return AnyArray(_get_function(candidate), converted, array, every)
     candidate = resolve.operator(name, left.type.plain, element.plain)
-    if _function(candidate).result != BOOL:
+    if _get_function(candidate).result != BOOL:
         raise SqlError.of("wrong_object_type", "op ANY/ALL (array) requires operator to yield boolean")
     _check_rows(name, left.type, element)
     types, _ = resolve.bind_polymorphic(candidate.types, (left.type, element), BOOL)
     converted = coerce(binder, left, types[0])
     if types[1].name != "record" and array.type.plain != types[1].array.plain:
         array = coerce(binder, array, types[1].array)
-    items = _items(array)
+    items = _get_items(array)
     if items and types[0].name == types[1].name and (name, every) in {("=", False), ("<>", True)}:
         return InList(converted, items, every)
-    return AnyArray(_function(candidate), converted, array, every)
+    return AnyArray(_get_function(candidate), converted, array, every)
 
 
-def _items(array: Expr) -> tuple[Expr, ...]:
+def _get_items(array: Expr) -> tuple[Expr, ...]:
     """Returns the items of an array that is written out; () for any other."""
     if array.type.dims > 1:
         return ()
@@ -240,16 +240,16 @@ def _items(array: Expr) -> tuple[Expr, ...]:
     return ()
 
 
-_MOMENTS = ("date", "timestamp", "timestamptz")
+_DATETIMES = ("date", "timestamp", "timestamptz")
 """Each is compared with a later one as the later one's type."""
 
 
-def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Expr:
+def bind_distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Expr:
     """Binds IS [NOT] DISTINCT FROM."""
     if isinstance(left, Row) and isinstance(right, Row) and not left.whole and not right.whole:
         if len(left.items) != len(right.items):
             raise SqlError.of("syntax_error", "unequal number of entries in row expressions")
-        parts = [distinct_from(binder, a, b, True) for a, b in zip(left.items, right.items, strict=True)]
+        parts = [bind_distinct_from(binder, a, b, True) for a, b in zip(left.items, right.items, strict=True)]
         same = conjunction(parts)
         return same if negated else BoolOp("NOT", (same,))
     for one, other in ((left, right), (right, left)):
@@ -259,20 +259,20 @@ def distinct_from(binder: Binder, left: Expr, right: Expr, negated: bool) -> Exp
             return Test(coerce(binder, one, TEXT) if one.type == UNKNOWN else one, "NULL", not negated)
     _, a, b = compare(binder, "=", left, right)
     kinds = a.type.name, b.type.name
-    if kinds[0] != kinds[1] and set(kinds) <= set(_MOMENTS):
+    if kinds[0] != kinds[1] and set(kinds) <= set(_DATETIMES):
         # DistinctFrom has no function to tell how two types compare
-        later = SqlType(max(kinds, key=_MOMENTS.index))
+        later = SqlType(max(kinds, key=_DATETIMES.index))
         a, b = (each if each.type.name == later.name else coerce(binder, each, later) for each in (a, b))
     return DistinctFrom(a, b, negated)
 
 
-def nullif(binder: Binder, left: Expr, right: Expr) -> Expr:
+def bind_nullif(binder: Binder, left: Expr, right: Expr) -> Expr:
     """Binds NULLIF(left, right): NULL if they are equal, else left, in the type of the comparison."""
     function, a, b = compare(binder, "=", left, right)
     kept = left if left.type.name == a.type.name else a
     return Case(((Call(function, (a, b), BOOL), Constant(None, kept.type)),), kept, kept.type)
 
 
-def expression_kind(node: Any) -> str:
+def get_expression_kind(node: Any) -> str:
     """Returns the name of an A_Expr's kind: AEXPR_OP, AEXPR_IN, …"""
     return str(pg.A_Expr_Kind.Name(node.kind))

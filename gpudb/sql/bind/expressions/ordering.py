@@ -21,7 +21,9 @@ from gpudb.types import TEXT, UNKNOWN, SqlType
 _ORDERINGS = {"<": False, ">": True, "~<~": False, "~>~": True}
 
 
-def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any], *, arguments: bool = False) -> tuple[SortKey, ...]:
+def bind_sort_keys(
+    binder: Binder, scope: Scope, nodes: Sequence[Any], *, arguments: bool = False
+) -> tuple[SortKey, ...]:
     """Binds SortBy messages whose items are plain expressions, as in a call or a window.
 
     Keys that are also `arguments` of an ordered-set aggregate stay untyped if they are untyped literals.
@@ -29,24 +31,24 @@ def sort_keys(binder: Binder, scope: Scope, nodes: Sequence[Any], *, arguments: 
     keys = []
     for each in nodes:
         expr = binder.bind_expression(scope, inner(each).node)
-        key = sort_key(binder, expr, inner(each))
+        key = build_sort_key(binder, expr, inner(each))
         keys.append(replace(key, expr=expr) if arguments else key)
     return tuple(keys)
 
 
-def sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
+def build_sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
     """Binds a SortBy message over a bound expression. PostgreSQL's default for NULLs is last, first if descending."""
-    if (error := unordered(expr.type)) is not None:
+    if (error := find_ordering_error(expr.type)) is not None:
         raise error
     descending = node.sortby_dir == pg.SORTBY_DESC
     if node.use_op:
-        descending = _descends(binder, expr, node)
+        descending = _is_descending(binder, expr, node)
     first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
     expr = coerce(binder, expr, TEXT) if expr.type == UNKNOWN else expr
     return SortKey(expr, descending, first)
 
 
-def unordered(item: SqlType) -> UndefinedFunction | None:
+def find_ordering_error(item: SqlType) -> UndefinedFunction | None:
     """Returns 42883 for a type without an ordering operator, or with a field of such a type."""
     if item.name == "json":
         message = f"could not identify an ordering operator for type {item}"
@@ -54,12 +56,12 @@ def unordered(item: SqlType) -> UndefinedFunction | None:
     for _, field in item.fields:
         if field.name == "json":
             return UndefinedFunction(f"could not identify a comparison function for type {field}")
-        if (error := unordered(field)) is not None:
+        if (error := find_ordering_error(field)) is not None:
             return error
     return None
 
 
-def _descends(binder: Binder, expr: Expr, node: Any) -> bool:
+def _is_descending(binder: Binder, expr: Expr, node: Any) -> bool:
     """Returns whether ORDER BY … USING sorts descending; 42883 or 42809 if the operator does not order."""
     name = strings(node.use_op)[-1]
     try:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpudb.catalog.model import Routine
 from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.types.coercion import coerce, undeclared
+from gpudb.sql.bind.types.coercion import coerce, drop_modifier
 from gpudb.sql.bound import Array, Expr
 from gpudb.types import SqlType
 
@@ -18,7 +18,9 @@ def is_polymorphic(routine: Routine) -> bool:
     return any(each.type.name in resolve.POLYMORPHIC for each in routine.arguments)
 
 
-def concrete(routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]) -> tuple[Routine, list[SqlType]]:
+def resolve_polymorphic(
+    routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
+) -> tuple[Routine, list[SqlType]]:
     """Returns the routine with the types of a call for its polymorphic ones, and the types that arguments convert to.
 
     42804 if a type stays undetermined.
@@ -36,11 +38,11 @@ def concrete(routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr
     return replace(routine, arguments=arguments, result=item(routine.result)), wanted
 
 
-def gathered(
+def convert_arguments(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr], types: Sequence[SqlType]
 ) -> list[Expr]:
     """Converts arguments to `types`; the separate arguments of a VARIADIC parameter become its array."""
-    made = [undeclared(coerce(binder, arg, wanted)) for arg, wanted in zip(args, types, strict=True)]
+    made = [drop_modifier(coerce(binder, arg, wanted)) for arg, wanted in zip(args, types, strict=True)]
     if not candidate.variadic:
         return made
     first = len(routine.inputs) - 1

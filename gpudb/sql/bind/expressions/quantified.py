@@ -6,9 +6,9 @@ from gpudb.errors import SqlError
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.operators import apply_operator, call, compare_rows
-from gpudb.sql.bind.types.column_coercion import projected
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.expressions.operators import apply_operator, build_call, compare_rows
+from gpudb.sql.bind.types.column_coercion import project_columns
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     Aggregate,
     AnySubquery,
@@ -30,21 +30,21 @@ from gpudb.types import BOOL
 _PLAIN = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
-def any_subquery(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
+def bind_any_subquery(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
     """Binds left op ANY (SELECT …), or ALL; `left` is a row if there are several columns."""
     items = left.items if isinstance(left, Row) and not left.whole else (left,)
     _check_width(len(items), query)
     if name not in _PLAIN or (len(items) > 1 and (name, every) not in {("=", False), ("<>", True)}):
-        return _counted(binder, name, left, query, every)
+        return _bind_by_aggregates(binder, name, left, query, every)
     functions, converted = [], []
     for item, column in zip(items, query.columns, strict=True):
         candidate = resolve.operator(name, item.type.plain, column.type.plain)
-        made = call(binder, candidate, (item, Column(0, 0, column.type)))
+        made = build_call(binder, candidate, (item, Column(0, 0, column.type)))
         functions.append(made.function)
         converted.append(made.args[0])
         wanted = made.args[1].type
         if wanted.name != column.type.name:
-            query = projected(binder, query, {len(converted) - 1: wanted})
+            query = project_columns(binder, query, {len(converted) - 1: wanted})
     return AnySubquery(tuple(functions), tuple(converted), query, every)
 
 
@@ -54,21 +54,21 @@ def _check_width(width: int, query: Query) -> None:
         raise SqlError.of("syntax_error", f"subquery has {few} columns")
 
 
-def _compared(binder: Binder, name: str, left: Expr, query: Query) -> Select:
+def _build_comparison(binder: Binder, name: str, left: Expr, query: Query) -> Select:
     """Returns a query of `left op row` for each row of a subquery."""
-    rel = binder.rel()
+    rel = binder.new_rel()
     columns = tuple(Column(rel, index, column.type, column.name) for index, column in enumerate(query.columns))
     if isinstance(left, Row) and not left.whole:
         test = compare_rows(binder, name, left, Row(columns))
     else:
-        test = condition(binder, apply_operator(binder, name, left, columns[0]), name)
+        test = coerce_condition(binder, apply_operator(binder, name, left, columns[0]), name)
     return Select((OutputColumn("test", BOOL),), (test,), Derived(rel, query))
 
 
-def _counted(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
+def _bind_by_aggregates(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
     """Binds ANY or ALL of an operator that engines lack, by aggregates: is a test decisive, else is one unknown."""
-    tests = _compared(binder, name, left, query)
-    rel = binder.rel()
+    tests = _build_comparison(binder, name, left, query)
+    rel = binder.new_rel()
     test = Column(rel, 0, BOOL, "test")
 
     def over(aggregate: str, arg: Expr) -> Expr:
@@ -83,7 +83,7 @@ def _counted(binder: Binder, name: str, left: Expr, query: Query, every: bool) -
     return ScalarSubquery(made, BOOL)
 
 
-def row_subquery(binder: Binder, name: str, left: Row, query: Query) -> Expr:
+def bind_row_subquery(binder: Binder, name: str, left: Row, query: Query) -> Expr:
     """Binds (a, b) op (SELECT …): NULL without a row, 21000 with more than one."""
     _check_width(len(left.items), query)
-    return ScalarSubquery(_compared(binder, name, left, query), BOOL)
+    return ScalarSubquery(_build_comparison(binder, name, left, query), BOOL)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.scope import Item
+from gpudb.sql.bind.scope import NamespaceItem
 from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import (
     BoolOp,
@@ -35,7 +35,7 @@ PRESENT = "present"
 """A column that is true for a relation's own rows and NULL for those that an outer join adds."""
 
 
-def row(items: Sequence[Expr]) -> Row:
+def build_row(items: Sequence[Expr]) -> Row:
     """Returns ROW(…): its fields are f1, f2, …; untyped literals become text."""
     if not items:
         raise FeatureNotSupported("rows without columns are not supported")
@@ -43,7 +43,7 @@ def row(items: Sequence[Expr]) -> Row:
     return Row(tuple(items), SqlType("record", fields=tuple((f"f{n}", each) for n, each in enumerate(types, 1))))
 
 
-def whole_row(binder: Binder, item: Item) -> Expr:
+def bind_whole_row(binder: Binder, item: NamespaceItem) -> Expr:
     """Binds a relation's name as an expression: its row, or NULL if an outer join found none."""
     if not item.columns:
         raise FeatureNotSupported("rows without columns are not supported")
@@ -57,25 +57,25 @@ def whole_row(binder: Binder, item: Item) -> Expr:
     if len(rels) != 1 or not all(isinstance(column, Column) for column in columns):
         raise FeatureNotSupported("the row of a join that may be missing is not supported")
     (rel,) = rels
-    binder.presence[rel] = tuple(OutputColumn(name, expr.type) for name, expr in (*item.columns, *item.hidden))
+    binder.presence_columns[rel] = tuple(OutputColumn(name, expr.type) for name, expr in (*item.columns, *item.hidden))
     present = Test(Column(rel, len(columns), BOOL, PRESENT), "NULL", True)
     return Case(((present, made),), Constant(None, kind), kind)
 
 
-def with_presence(binder: Binder, source: From | None) -> From | None:
+def add_presence_columns(binder: Binder, source: From | None) -> From | None:
     """Adds a presence column to each relation whose whole row is read: it is NULL where an outer join found no row."""
-    if source is None or not binder.presence:
+    if source is None or not binder.presence_columns:
         return source
     if isinstance(source, Join):
-        left, right = with_presence(binder, source.left), with_presence(binder, source.right)
+        left, right = add_presence_columns(binder, source.left), add_presence_columns(binder, source.right)
         assert left is not None
         assert right is not None
         return replace(source, left=left, right=right)
-    columns = binder.presence.pop(source.rel, None)
+    columns = binder.presence_columns.pop(source.rel, None)
     if columns is None:
         return source
     assert isinstance(source, Scan | SystemScan | FrameScan | Derived | CteScan | FunctionScan)
-    rel = binder.rel()
+    rel = binder.new_rel()
     targets: list[Expr] = [Column(rel, n, c.type, c.name) for n, c in enumerate(columns)]
     targets.append(Constant(True, BOOL))
     inside = Select((*columns, OutputColumn(PRESENT, BOOL)), tuple(targets), replace(source, rel=rel))
@@ -83,21 +83,21 @@ def with_presence(binder: Binder, source: From | None) -> From | None:
     return Derived(source.rel, inside, lateral)
 
 
-def field_at(arg: Expr, index: int) -> Expr:
+def get_field(arg: Expr, index: int) -> Expr:
     """Returns a field of a row by its position."""
     if isinstance(arg, Row):
         item = arg.items[index]
-        return item if item.type.name != "unknown" else replace_type(item)
+        return item if item.type.name != "unknown" else literal_as_text(item)
     name, item_type = arg.type.fields[index]
     return Field(arg, name, item_type, index)
 
 
-def replace_type(item: Expr) -> Expr:
+def literal_as_text(item: Expr) -> Expr:
     """Returns an untyped literal of a row as text."""
     return Constant(item.value, TEXT) if isinstance(item, Constant) else item
 
 
-def field_named(arg: Expr, name: str) -> Expr:
+def get_field_by_name(arg: Expr, name: str) -> Expr:
     """Returns (row).name; 42809 for a value that is no row, 42703 for an unknown field."""
     if not is_row(arg.type):
         message = f"column notation .{name} applied to type {arg.type}, which is not a composite type"
@@ -107,16 +107,16 @@ def field_named(arg: Expr, name: str) -> Expr:
         if arg.type.name == "record":
             raise UndefinedColumn(f'could not identify column "{name}" in record data type')
         raise UndefinedColumn(f'column "{name}" not found in data type {arg.type}')
-    return field_at(arg, places[0])
+    return get_field(arg, places[0])
 
 
-def null_test(arg: Expr, negated: bool) -> Expr:
+def build_null_test(arg: Expr, negated: bool) -> Expr:
     """Returns row IS [NOT] NULL: true if it holds for each field; nested rows are not expanded."""
-    parts: list[Expr] = [Test(field_at(arg, index), "NULL", negated) for index in range(len(arg.type.fields))]
+    parts: list[Expr] = [Test(get_field(arg, index), "NULL", negated) for index in range(len(arg.type.fields))]
     return parts[0] if len(parts) == 1 else BoolOp("AND", tuple(parts))
 
 
-def check_alike(left: SqlType, right: SqlType) -> None:
+def check_comparable(left: SqlType, right: SqlType) -> None:
     """Raises 42804 for rows that PostgreSQL does not compare."""
     for number, ((_, one), (_, other)) in enumerate(zip(left.fields, right.fields, strict=False), 1):
         if one.name != other.name:

@@ -13,11 +13,11 @@ from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.library import Function
 from gpudb.sql.bind.base import Arguments, Binder
-from gpudb.sql.bind.expressions.polymorphic import concrete, gathered
-from gpudb.sql.bind.expressions.records import field_at
+from gpudb.sql.bind.expressions.polymorphic import convert_arguments, resolve_polymorphic
+from gpudb.sql.bind.expressions.records import get_field
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import coerce, undeclared
-from gpudb.sql.bind.types.column_coercion import projected
+from gpudb.sql.bind.types.coercion import coerce, drop_modifier
+from gpudb.sql.bind.types.column_coercion import project_columns
 from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import (
     ArraySubquery,
@@ -46,7 +46,7 @@ from gpudb.sql.traverse import walk
 from gpudb.types import INT8, SqlType
 
 _QUERIES = (Select, SetOperation, Values)
-_MOST_NESTED = 32
+_MAX_NESTED = 32
 
 
 def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
@@ -92,7 +92,7 @@ def _variadic(routine: Routine) -> SqlType | None:
 _ITEMS = {"anyarray": SqlType("anyelement"), "anycompatiblearray": SqlType("anycompatible")}
 
 
-def chosen(routines: Sequence[Routine], candidate: resolve.Candidate, args: Sequence[Expr]) -> Routine | None:
+def get_routine(routines: Sequence[Routine], candidate: resolve.Candidate, args: Sequence[Expr]) -> Routine | None:
     """Returns the routine of a resolved candidate; None for a function of PostgreSQL's own.
 
     A routine over the domains of the arguments precedes others over their base types.
@@ -108,12 +108,12 @@ def chosen(routines: Sequence[Routine], candidate: resolve.Candidate, args: Sequ
     return next((each for each in routines if each.oid == target.oid), None)
 
 
-def complete(
+def complete_call(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[Routine, list[Expr]]:
     """Returns the routine with the types of a call, and its arguments: in declared order, converted, with defaults."""
-    routine, types = concrete(routine, candidate, args)
-    args = gathered(binder, routine, candidate, args, types)
+    routine, types = resolve_polymorphic(routine, candidate, args)
+    args = convert_arguments(binder, routine, candidate, args, types)
     places = candidate.places or tuple(range(len(args)))
     given = dict(zip(places, args, strict=True))
     made: list[Expr] = []
@@ -131,49 +131,51 @@ def complete(
 # ------------------------------------------------------------------------------------------------ values
 
 
-def scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
+def bind_scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
     """Binds a function's value: its body's expression, its query's first row, or a call if it runs statements."""
-    if runs(routine) and len(routine.outputs) < 2:
+    if runs_statements(routine) and len(routine.outputs) < 2:
         return Call(as_function(routine), tuple(args), routine.result)
     if len(routine.outputs) > 1:
-        record = _records(binder, routine, rows(binder, routine, args))
+        record = _as_records(binder, routine, bind_rows(binder, routine, args))
         return ScalarSubquery(record, record.columns[0].type)
     values = list(args)
-    query, uses = _body(binder, routine, values)
-    repeated = [place for place, arg in enumerate(values) if _costs(uses, routine, place) > 1 and _volatile(arg)]
-    if repeated and _simple(query):
-        rel = -binder.rel()
+    query, uses = _bind_single_query(binder, routine, values)
+    repeated = [
+        place for place, arg in enumerate(values) if _count_uses(uses, routine, place) > 1 and _is_volatile(arg)
+    ]
+    if repeated and _is_simple(query):
+        rel = -binder.new_rel()
         once = tuple(values[place] for place in repeated)
         for index, place in enumerate(repeated):
             values[place] = Column(rel, index, values[place].type, routine.inputs[place].name)
-        body = _value(binder, routine, _body(binder, routine, values)[0], values)
+        body = _build_value(binder, routine, _bind_single_query(binder, routine, values)[0], values)
         if any(isinstance(node, _QUERIES) for node in walk(body)):
             raise FeatureNotSupported("a volatile argument that a function uses beside a subquery is not supported")
         return Let(rel, once, body, body.type)
-    if not _simple(query) and any(_volatile(arg) for arg in values):
+    if not _is_simple(query) and any(_is_volatile(arg) for arg in values):
         message = f"a volatile argument of function {routine.signature}, whose body is a query, is not supported here"
         raise FeatureNotSupported(message)
-    return _value(binder, routine, query, values)
+    return _build_value(binder, routine, query, values)
 
 
-def _value(binder: Binder, routine: Routine, query: Query, values: Sequence[Expr]) -> Expr:
+def _build_value(binder: Binder, routine: Routine, query: Query, values: Sequence[Expr]) -> Expr:
     result = routine.result
-    if isinstance(query, Select) and _simple(query):
-        made = undeclared(coerce(binder, query.targets[0], result, "a"))
+    if isinstance(query, Select) and _is_simple(query):
+        made = drop_modifier(coerce(binder, query.targets[0], result, "a"))
     else:
-        first = projected(binder, query, {0: result}, "a") if query.columns[0].type != result else query
-        made = ScalarSubquery(_limited(first), first.columns[0].type.undeclared)
+        first = project_columns(binder, query, {0: result}, "a") if query.columns[0].type != result else query
+        made = ScalarSubquery(_limit_to_one(first), first.columns[0].type.undeclared)
     if not routine.strict or not values:
         return made
-    return Case(((_any_null(values), Constant(None, made.type)),), made, made.type)
+    return Case(((_is_any_null(values), Constant(None, made.type)),), made, made.type)
 
 
-def _any_null(values: Sequence[Expr]) -> Expr:
+def _is_any_null(values: Sequence[Expr]) -> Expr:
     tests = tuple(Test(value, "NULL") for value in values)
     return tests[0] if len(tests) == 1 else BoolOp("OR", tests)
 
 
-def _limited(query: Query) -> Query:
+def _limit_to_one(query: Query) -> Query:
     """Returns a query of the first row; a query of a single row stays as it is."""
     if isinstance(query, Select) and query.grouped and not query.group_by and query.grouping_sets is None:
         return query
@@ -186,7 +188,7 @@ def _limited(query: Query) -> Query:
     return Select(query.columns, targets, Derived(rel + 1, query), limit=Constant(1, INT8))
 
 
-def _simple(query: Query) -> bool:
+def _is_simple(query: Query) -> bool:
     """Whether a query is a single expression without FROM."""
     return (
         isinstance(query, Select)
@@ -196,87 +198,87 @@ def _simple(query: Query) -> bool:
     )
 
 
-def _costs(uses: Sequence[int], routine: Routine, place: int) -> int:
+def _count_uses(uses: Sequence[int], routine: Routine, place: int) -> int:
     return uses.count(place) + routine.strict
 
 
-def _volatile(expr: Expr) -> bool:
+def _is_volatile(expr: Expr) -> bool:
     return any(isinstance(node, Call) and node.function.volatile for node in walk(expr))
 
 
 # ------------------------------------------------------------------------------------------------ rows
 
 
-def rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
+def bind_rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
     """Returns the query for a function in FROM, with columns of its result types."""
     values: list[Expr] = list(args)
     source = None
-    if any(_volatile(arg) for arg in values):
-        rel = binder.rel()
+    if any(_is_volatile(arg) for arg in values):
+        rel = binder.new_rel()
         outputs = tuple(OutputColumn(f"a{n}", arg.type) for n, arg in enumerate(values, 1))
         source = Derived(rel, Select(outputs, tuple(values)), lateral=True)
         values = [Column(rel, index, arg.type) for index, arg in enumerate(values)]
     if not routine.returns_set and len(routine.outputs) < 2:
-        made = scalar(binder, routine, values)
+        made = bind_scalar(binder, routine, values)
         query: Query = Select((OutputColumn(routine.name, made.type),), (made,))
-    elif runs(routine):
-        return _carried_out(binder, routine, args)
+    elif runs_statements(routine):
+        return _scan_function(binder, routine, args)
     else:
-        query, _ = _body(binder, routine, values)
-        types = result_types(routine)
+        query, _ = _bind_single_query(binder, routine, values)
+        types = get_result_types(routine)
         changed = {i: item for i, item in enumerate(types) if query.columns[i].type != item}
-        query = projected(binder, query, changed, "a") if changed else query
-        query = query if routine.returns_set else _limited(query)
-        names = result_names(routine, None)
+        query = project_columns(binder, query, changed, "a") if changed else query
+        query = query if routine.returns_set else _limit_to_one(query)
+        names = get_result_names(routine, None)
         columns = tuple(
             replace(each, name=name, type=each.type if declared.modifier != -1 else each.type.undeclared)
             for each, name, declared in zip(query.columns, names, types, strict=True)
         )
         query = replace(query, columns=columns)
-    where = BoolOp("NOT", (_any_null(values),)) if routine.strict and values and routine.returns_set else None
+    where = BoolOp("NOT", (_is_any_null(values),)) if routine.strict and values and routine.returns_set else None
     if source is None and where is None:
         return query
-    rel = binder.rel()
+    rel = binder.new_rel()
     inside = Derived(rel, query, lateral=True)
     targets = tuple(Column(rel, i, c.type, c.name) for i, c in enumerate(query.columns))
     return Select(query.columns, targets, inside if source is None else Join("CROSS", source, inside, None), where)
 
 
-def _carried_out(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
+def _scan_function(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
     """Returns the query for a function in FROM that runs statements."""
-    rel = binder.rel()
-    names, types = result_names(routine, None), result_types(routine)
+    rel = binder.new_rel()
+    names, types = get_result_names(routine, None), get_result_types(routine)
     outputs = tuple(OutputColumn(name, item) for name, item in zip(names, types, strict=True))
     scan = FunctionScan(rel, as_function(routine), tuple(args), outputs, lateral=True)
     return Select(outputs, tuple(Column(rel, n, each.type, each.name) for n, each in enumerate(outputs)), scan)
 
 
-def result_types(routine: Routine) -> tuple[SqlType, ...]:
+def get_result_types(routine: Routine) -> tuple[SqlType, ...]:
     """Returns the types of a function's result columns."""
     outputs = tuple(each.type for each in routine.outputs)
     return outputs or (routine.result,)
 
 
-def result_names(routine: Routine, alias: str | None) -> tuple[str, ...]:
+def get_result_names(routine: Routine, alias: str | None) -> tuple[str, ...]:
     """Returns a function's column names in FROM: those of its output parameters, else its alias or name."""
     outputs = tuple(each.name or f"column{n}" for n, each in enumerate(routine.outputs, 1))
     return outputs or (alias or routine.name,)
 
 
-def items(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr]) -> Expr:
+def bind_set(binder: Binder, scope: Scope, routine: Routine, args: Sequence[Expr]) -> Expr:
     """Binds a set-returning function in a select list: one row for each of its values."""
-    query = rows(binder, routine, args)
+    query = bind_rows(binder, routine, args)
     if len(routine.outputs) > 1:
-        query = _records(binder, routine, query)
+        query = _as_records(binder, routine, query)
     array = ArraySubquery(query, query.columns[0].type.array)
     unnest = resolve.function("unnest", (array.type.plain,)).target
     assert isinstance(unnest, Function)
     return SetReturning(unnest, (array,), query.columns[0].type)
 
 
-def _records(binder: Binder, routine: Routine, query: Query) -> Query:
+def _as_records(binder: Binder, routine: Routine, query: Query) -> Query:
     """Returns a query of another query's rows, each as one value."""
-    rel = binder.rel()
+    rel = binder.new_rel()
     columns = tuple(Column(rel, index, each.type, each.name) for index, each in enumerate(query.columns))
     table = binder.catalog.by_oid(routine.rows_of) if routine.rows_of else None
     fields = tuple((each.name, each.type) for each in query.columns)
@@ -287,50 +289,50 @@ def _records(binder: Binder, routine: Routine, query: Query) -> Query:
 # ------------------------------------------------------------------------------------------------ bodies
 
 
-def statements(routine: Routine) -> list[RawStatement]:
+def parse_body(routine: Routine) -> list[RawStatement]:
     """Parses a routine's body."""
     return parse(routine.body)
 
 
 @lru_cache(1024)
-def runs(routine: Routine) -> bool:
+def runs_statements(routine: Routine) -> bool:
     """Whether a function's statements run one after the other, because it is no single query that can be inlined."""
-    found = statements(routine)
+    found = parse_body(routine)
     if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":
         return True
     return changes_data(found[0].node)
 
 
-def _body(binder: Binder, routine: Routine, values: Sequence[Expr]) -> tuple[Query, list[int]]:
+def _bind_single_query(binder: Binder, routine: Routine, values: Sequence[Expr]) -> tuple[Query, list[int]]:
     """Binds a function's query over its arguments; returns it, and the position of each use of an argument."""
-    return bound_body(binder, routine, values, statements(routine)[0].node)
+    return bind_body(binder, routine, values, parse_body(routine)[0].node)
 
 
-def bound_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: Any) -> tuple[Query, list[int]]:
+def bind_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: Any) -> tuple[Query, list[int]]:
     """Binds a query of a routine's body; its errors have no position in the text of the call."""
-    text, arguments, stars, depth = binder.text, binder.arguments, binder.stars, binder.nested
-    if depth >= _MOST_NESTED:
+    text, arguments, stars, depth = binder.text, binder.arguments, binder.stars, binder.routine_depth
+    if depth >= _MAX_NESTED:
         raise FeatureNotSupported(f"function {routine.signature} calls itself: recursion is not supported")
     own = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
-    binder.text, binder.arguments, binder.stars, binder.nested = routine.body, own, None, depth + 1
+    binder.text, binder.arguments, binder.stars, binder.routine_depth = routine.body, own, None, depth + 1
     try:
-        return _spread(binder, routine, binder.bind_query(node, None)), own.uses
+        return _expand_record(binder, routine, binder.bind_query(node, None)), own.uses
     except GpudbError as error:
         error.position = None
         raise
     finally:
-        binder.text, binder.arguments, binder.stars, binder.nested = text, arguments, stars, depth
+        binder.text, binder.arguments, binder.stars, binder.routine_depth = text, arguments, stars, depth
 
 
-def _spread(binder: Binder, routine: Routine, query: Query) -> Query:
+def _expand_record(binder: Binder, routine: Routine, query: Query) -> Query:
     """Expands a query of one row value to the fields of that, for a function of several columns."""
     item = query.columns[0].type
     if len(query.columns) != 1 or len(routine.outputs) < 2 or not is_row(item):
         return query
-    rel = binder.rel()
+    rel = binder.new_rel()
     value = Column(rel, 0, item, query.columns[0].name)
     columns = tuple(OutputColumn(name, each) for name, each in item.fields)
-    return Select(columns, tuple(field_at(value, index) for index in range(len(columns))), Derived(rel, query))
+    return Select(columns, tuple(get_field(value, index) for index in range(len(columns))), Derived(rel, query))
 
 
 Check = Callable[[str], SqlError]
@@ -344,7 +346,7 @@ def check_result(routine: Routine, columns: Sequence[OutputColumn]) -> None:
         message = f"return type mismatch in function declared to return {shown}"
         return SqlError.of("invalid_function_definition", message, detail=detail)
 
-    types = result_types(routine)
+    types = get_result_types(routine)
     if len(types) == 1 and len(columns) != 1:
         raise wrong("Final statement must return exactly one column.")
     if len(columns) != len(types):

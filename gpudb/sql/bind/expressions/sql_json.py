@@ -13,7 +13,7 @@ from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import bind_call
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
-from gpudb.sql.bind.types.type_names import type_name
+from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.bound import Call, Cast, Expr
 from gpudb.sql.parse.parser import inner, present
 from gpudb.types import JSON, JSONB, TEXT, SqlType
@@ -21,8 +21,8 @@ from gpudb.types import JSON, JSONB, TEXT, SqlType
 
 def bind_array(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds JSON_ARRAY(value, …)."""
-    items = [_value(binder, scope, inner(each)) for each in node.exprs]
-    return _made(binder, node.output, "json_array", items, absent=node.absent_on_null)
+    items = [_bind_value(binder, scope, inner(each)) for each in node.exprs]
+    return _build_constructor(binder, node.output, "json_array", items, absent=node.absent_on_null)
 
 
 def bind_object(binder: Binder, scope: Scope, node: Any) -> Expr:
@@ -30,14 +30,14 @@ def bind_object(binder: Binder, scope: Scope, node: Any) -> Expr:
     items: list[Expr] = []
     for each in node.exprs:
         pair = inner(each)
-        items += [_text(binder, binder.bind_expression(scope, pair.key)), _value(binder, scope, pair.value)]
-    return _made(binder, node.output, "json_object", items, absent=node.absent_on_null, unique=node.unique)
+        items += [_to_text(binder, binder.bind_expression(scope, pair.key)), _bind_value(binder, scope, pair.value)]
+    return _build_constructor(binder, node.output, "json_object", items, absent=node.absent_on_null, unique=node.unique)
 
 
 def bind_array_query(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds JSON_ARRAY(SELECT …) as an aggregate over the query; NULL without rows."""
     whole = pg.SelectStmt(
-        target_list=[pg.Node(res_target=pg.ResTarget(val=pg.Node(json_array_agg=_over_query(node))))],
+        target_list=[pg.Node(res_target=pg.ResTarget(val=pg.Node(json_array_agg=_build_array_aggregate(node))))],
         from_clause=[
             pg.Node(
                 range_subselect=pg.RangeSubselect(
@@ -53,7 +53,7 @@ def bind_array_query(binder: Binder, scope: Scope, node: Any) -> Expr:
     return binder.bind_expression(scope, pg.Node(sub_link=link))
 
 
-def _over_query(node: Any) -> Any:
+def _build_array_aggregate(node: Any) -> Any:
     """Returns JSON_ARRAYAGG(a) over the query's single column, which is named a."""
     column = pg.Node(column_ref=pg.ColumnRef(fields=[pg.Node(string=pg.String(sval="a"))], location=node.location))
     return pg.JsonArrayAgg(
@@ -65,16 +65,16 @@ def _over_query(node: Any) -> Any:
 
 def bind_array_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds JSON_ARRAYAGG(value)."""
-    returned = _returned(binder, node.constructor.output)
-    name = _aggregate_name(returned, "agg", node.absent_on_null, False)
-    return _aggregated(binder, scope, node, name, [node.arg.raw_expr], returned)
+    returned = _bind_returning(binder, node.constructor.output)
+    name = _get_aggregate_name(returned, "agg", node.absent_on_null, False)
+    return _bind_aggregate(binder, scope, node, name, [node.arg.raw_expr], returned)
 
 
 def bind_object_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds JSON_OBJECTAGG(key: value)."""
-    returned = _returned(binder, node.constructor.output)
-    name = _aggregate_name(returned, "object_agg", node.absent_on_null, node.unique)
-    return _aggregated(binder, scope, node, name, [node.arg.key, node.arg.value.raw_expr], returned)
+    returned = _bind_returning(binder, node.constructor.output)
+    name = _get_aggregate_name(returned, "object_agg", node.absent_on_null, node.unique)
+    return _bind_aggregate(binder, scope, node, name, [node.arg.key, node.arg.value.raw_expr], returned)
 
 
 def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
@@ -92,25 +92,25 @@ def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
 # ---------------------------------------------------------------------------------------------- parts
 
 
-def _value(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_value(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds a value; text under FORMAT JSON is converted to json."""
     made = binder.bind_expression(scope, node.raw_expr)
     if node.format.format_type == pg.JS_FORMAT_JSON:
         if made.type.name == "bytea":
             raise FeatureNotSupported("FORMAT JSON of bytea is not supported")
         return coerce(binder, made, JSON, "e") if made.type.name not in {"json", "jsonb"} else made
-    return _text(binder, made)
+    return _to_text(binder, made)
 
 
-def _text(binder: Binder, made: Expr) -> Expr:
+def _to_text(binder: Binder, made: Expr) -> Expr:
     return coerce(binder, made, TEXT) if made.type.name == "unknown" else made
 
 
-def _returned(binder: Binder, output: Any) -> SqlType:
+def _bind_returning(binder: Binder, output: Any) -> SqlType:
     """Returns the type of RETURNING; json without one."""
     if not output.HasField("type_name"):
         return JSON
-    made = type_name(output.type_name, binder)
+    made = resolve_type_name(output.type_name, binder)
     if made.name not in {"json", "jsonb", "text", "varchar", "bpchar"}:
         if made.name == "bytea":
             raise FeatureNotSupported("RETURNING bytea is not supported")
@@ -118,19 +118,21 @@ def _returned(binder: Binder, output: Any) -> SqlType:
     return made
 
 
-def _made(binder: Binder, output: Any, what: str, items: Sequence[Expr], *, absent: bool, unique: bool = False) -> Expr:
-    returned = _returned(binder, output)
+def _build_constructor(
+    binder: Binder, output: Any, what: str, items: Sequence[Expr], *, absent: bool, unique: bool = False
+) -> Expr:
+    returned = _bind_returning(binder, output)
     function = constructor(what, binary=returned.name == "jsonb", absent=absent, unique=unique)
     made = Call(function, tuple(items), JSONB if returned.name == "jsonb" else JSON)
     return made if returned.name in {"json", "jsonb"} else Cast(made, returned, True)
 
 
-def _aggregate_name(returned: SqlType, kind: str, absent: bool, unique: bool) -> str:
+def _get_aggregate_name(returned: SqlType, kind: str, absent: bool, unique: bool) -> str:
     prefix = "jsonb" if returned.name == "jsonb" else "json"
     return f"{prefix}_{kind}{'_unique' * unique}{'_strict' * absent}"
 
 
-def _aggregated(binder: Binder, scope: Scope, node: Any, name: str, args: Sequence[Any], returned: SqlType) -> Expr:
+def _bind_aggregate(binder: Binder, scope: Scope, node: Any, name: str, args: Sequence[Any], returned: SqlType) -> Expr:
     """Binds the aggregate that a constructor denotes, with its ORDER BY, FILTER and OVER."""
     call = pg.FuncCall(funcname=[pg.Node(string=pg.String(sval=name))], args=args, agg_order=node.constructor.agg_order)
     if present(node.constructor.agg_filter):

@@ -8,7 +8,7 @@ from typing import Any
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import records
-from gpudb.sql.bind.expressions.indirection import indirection
+from gpudb.sql.bind.expressions.indirection import bind_indirection
 from gpudb.sql.bind.name_errors import missing_table
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.rows import is_row
@@ -16,33 +16,33 @@ from gpudb.sql.bound import Expr
 from gpudb.sql.parse.parser import inner, kind, strings
 
 
-def relation_row(binder: Binder, scope: Scope, node: Any) -> Expr:
+def bind_relation_row(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds `t.*` as a single value: the relation's row, like its bare name."""
     *schema, alias = strings(node.fields[:-1]) or ("",)
     if not alias:
         raise FeatureNotSupported('row expansion via "*" is not supported here')
-    item = scope.relation(alias, schema[-1] if schema else None)
+    item = scope.resolve_relation(alias, schema[-1] if schema else None)
     if item is None:
         raise missing_table(scope, alias)
-    return records.whole_row(binder, item)
+    return records.bind_whole_row(binder, item)
 
 
 def bind_list(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> list[tuple[Any, Expr]]:
     """Binds the expressions of ROW (…) or a list of VALUES, each with its node; stars are expanded."""
     made: list[tuple[Any, Expr]] = []
     for each in nodes:
-        spread = spread_row(binder, scope, each)
+        spread = expand_star(binder, scope, each)
         made += [(each, binder.bind_expression(scope, each))] if spread is None else [(each, e) for _, e in spread]
     return made
 
 
-def spread_row(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]] | None:
+def expand_star(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]] | None:
     """Returns the names and expressions that `t.*` or `(row).*` expands to; None for any other node."""
     if kind(node) == "column_ref" and kind(inner(node).fields[-1]) == "a_star":
         names = strings(inner(node).fields[:-1])
         if not names:
             return list(scope.columns)
-        item = scope.relation(names[-1], names[-2] if len(names) > 1 else None)
+        item = scope.resolve_relation(names[-1], names[-2] if len(names) > 1 else None)
         if item is None:
             raise binder.locate(missing_table(scope, names[-1]), inner(node).location)
         return list(item.columns)
@@ -51,7 +51,7 @@ def spread_row(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]
     shorter = type(inner(node))()
     shorter.CopyFrom(inner(node))
     del shorter.indirection[-1]
-    made = indirection(binder, scope, shorter)
+    made = bind_indirection(binder, scope, shorter)
     if not is_row(made.type) or not made.type.fields:
         raise SqlError.of("wrong_object_type", f"type {made.type} is not composite")
-    return [(name, records.field_at(made, index)) for index, (name, _) in enumerate(made.type.fields)]
+    return [(name, records.get_field(made, index)) for index, (name, _) in enumerate(made.type.fields)]

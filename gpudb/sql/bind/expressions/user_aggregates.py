@@ -10,12 +10,12 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import library, resolve
 from gpudb.functions.registry import Function, implementation
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.aggregates import aggregate
-from gpudb.sql.bind.expressions.operators import call
-from gpudb.sql.bind.expressions.routines import as_function, complete, scalar
-from gpudb.sql.bind.expressions.windows import window
+from gpudb.sql.bind.expressions.aggregates import bind_aggregate
+from gpudb.sql.bind.expressions.operators import build_call
+from gpudb.sql.bind.expressions.routines import as_function, bind_scalar, complete_call
+from gpudb.sql.bind.expressions.windows import bind_window
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import coerce, exactly
+from gpudb.sql.bind.types.coercion import coerce, coerce_exactly
 from gpudb.sql.bound import (
     Aggregate,
     BoolOp,
@@ -37,7 +37,7 @@ from gpudb.types import BOOL, INT4, UNKNOWN, SqlType
 _STATE, _ITEM = -3_000_001, -3_000_002
 
 
-def own_aggregate(
+def bind_user_aggregate(
     binder: Binder,
     scope: Scope,
     routine: Routine,
@@ -51,81 +51,81 @@ def own_aggregate(
     assert routine.aggregate is not None
     declared = candidate.types
     given = [arg.type for arg in args]
-    made, values = complete(binder, routine, candidate, args)
+    made, values = complete_call(binder, routine, candidate, args)
     state = resolve.bind_polymorphic(declared, given, routine.aggregate.state)[1]
-    strict = as_called(binder, routine.aggregate.transition).strict
+    strict = get_function(binder, routine.aggregate.transition).strict
     if strict and values:
         known = tuple(Test(value, "NULL", True) for value in values)
         keep = BoolOp("AND", (*known, *(() if keep is None else (keep,))))
-    row = _row(values)
+    row = _build_row(values)
     if node.agg_distinct and order:
         raise FeatureNotSupported(f"DISTINCT beside ORDER BY in aggregate {routine.name} is not supported")
-    several = call(binder, resolve.function("array_agg", (row.type,), "a"), [row])
+    several = build_call(binder, resolve.function("array_agg", (row.type,), "a"), [row])
     implementation(several.function)
     if node.HasField("over"):
-        rows = window(binder, scope, node, several, keep)
+        rows = bind_window(binder, scope, node, several, keep)
     else:
-        rows = aggregate(
+        rows = bind_aggregate(
             binder,
             scope,
             Aggregate(several.function, several.args, several.type, node.agg_distinct, order, (), keep),
         )
-    folded = _folded(binder, routine.aggregate, rows, row.type, state, values, strict=strict)
-    result = _final(binder, routine.aggregate, folded, values)
+    folded = _build_fold(binder, routine.aggregate, rows, row.type, state, values, strict=strict)
+    result = _apply_final(binder, routine.aggregate, folded, values)
     if any(isinstance(each, Query.__args__) for each in walk(result)):
         if not isinstance(rows, Aggregate):
             raise FeatureNotSupported(f"window aggregate {routine.name}, whose final function is a query")
-        scope.lent.append(rows)
+        scope.outer_aggregates.append(rows)
     return coerce(binder, result, made.result, "a") if result.type != made.result else result
 
 
-def _row(values: Sequence[Expr]) -> Row:
+def _build_row(values: Sequence[Expr]) -> Row:
     """Returns the item of the group's array for a row: the arguments, or true if there are none."""
     items = tuple(values) or (Constant(True, BOOL),)
     fields = tuple((f"f{n}", item.type) for n, item in enumerate(items, 1))
     return Row(items, SqlType("record", fields=fields), whole=True)
 
 
-def _folded(
+def _build_fold(
     binder: Binder, how: Aggregation, rows: Expr, row: SqlType, state: SqlType, values: Sequence[Expr], *, strict: bool
 ) -> Expr:
     """Returns the state after the last row; a strict function without initial state starts from the first argument."""
     now, each = Column(_STATE, 0, state), Column(_ITEM, 1, row)
     parts = [Field(each, name, kind, index) for index, (name, kind) in enumerate(row.fields)] if values else []
-    body = exactly(binder, applied(binder, how.transition, [now, *parts]), state)
+    body = coerce_exactly(binder, call_by_oid(binder, how.transition, [now, *parts]), state)
     if any(isinstance(part, Query.__args__) for part in walk(body)):
         raise FeatureNotSupported("aggregates whose state function is a query are not supported")
     initial: Expr = Constant(None, state)
     if how.initial is not None:
-        initial = exactly(binder, Constant(how.initial, UNKNOWN), state)
+        initial = coerce_exactly(binder, Constant(how.initial, UNKNOWN), state)
     elif strict and values:
         name, kind = row.fields[0]
         first = Field(Subscript(rows, None, Constant(1, INT4), False, row), name, kind, 0)
-        initial = exactly(binder, first, state)
+        initial = coerce_exactly(binder, first, state)
         rows = Subscript(rows, Constant(2, INT4), None, True, rows.type)
     return Fold(_STATE, _ITEM, rows, initial, body, state)
 
 
-def _final(binder: Binder, how: Aggregation, folded: Expr, values: Sequence[Expr]) -> Expr:
+def _apply_final(binder: Binder, how: Aggregation, folded: Expr, values: Sequence[Expr]) -> Expr:
     if not how.final:
         return folded
     nulls = [Constant(None, value.type) for value in values] if how.final_extra else []
-    return applied(binder, how.final, [folded, *nulls])
+    return call_by_oid(binder, how.final, [folded, *nulls])
 
 
-def applied(binder: Binder, oid: int, args: Sequence[Expr]) -> Expr:
+def call_by_oid(binder: Binder, oid: int, args: Sequence[Expr]) -> Expr:
     """Returns a call of a function by its OID."""
-    routine = _routine(binder, oid)
+    routine = _find_routine(binder, oid)
     if routine is None:
         function = library.functions_by_oid()[oid]
-        return call(binder, resolve.Candidate(function, function.args), args)
+        return build_call(binder, resolve.Candidate(function, function.args), args)
     candidate = resolve.Candidate(as_function(routine), tuple(each.type for each in routine.inputs))
-    return scalar(binder, *complete(binder, routine, candidate, args))
+    return bind_scalar(binder, *complete_call(binder, routine, candidate, args))
 
 
-def as_called(binder: Binder, oid: int) -> Function:
+def get_function(binder: Binder, oid: int) -> Function:
     """Returns a function by its OID; 42883 if it no longer exists."""
-    routine = _routine(binder, oid)
+    routine = _find_routine(binder, oid)
     if routine is not None:
         return as_function(routine)
     if oid not in library.functions_by_oid():
@@ -133,5 +133,5 @@ def as_called(binder: Binder, oid: int) -> Function:
     return library.functions_by_oid()[oid]
 
 
-def _routine(binder: Binder, oid: int) -> Routine | None:
+def _find_routine(binder: Binder, oid: int) -> Routine | None:
     return next((each for each in binder.catalog.routines.values() if each.oid == oid), None)

@@ -9,8 +9,8 @@ from gpudb.functions import resolve
 from gpudb.functions.library import Function
 from gpudb.functions.variadic_arrays import over_items
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.operators import call
-from gpudb.sql.bind.types.coercion import settled
+from gpudb.sql.bind.expressions.operators import build_call
+from gpudb.sql.bind.types.coercion import resolve_unknown
 from gpudb.sql.bound import Array, Call, Case, Constant, Expr, Test
 from gpudb.types import INT4, TEXT, SqlType
 
@@ -18,19 +18,19 @@ from gpudb.types import INT4, TEXT, SqlType
 _OF_NOTHING = {"concat": Constant("", TEXT), "num_nulls": Constant(0, INT4), "num_nonnulls": Constant(0, INT4)}
 
 
-def spread(binder: Binder, function: Function, args: Sequence[Expr]) -> Expr:
+def expand_variadic(binder: Binder, function: Function, args: Sequence[Expr]) -> Expr:
     """Returns the call with the items of its last argument in place of it; 42804 if that is no array."""
     *before, array = args
     if array.type.element is None and not _is_null(array):
         raise binder.locate_expr(DatatypeMismatch("VARIADIC argument must be an array"), array)
     if _is_null(array):
-        return Constant(None, function.result) if function.name != "format" else _called(binder, function.name, before)
-    items = _items(binder, array)
+        return Constant(None, function.result) if function.name != "format" else _call(binder, function.name, before)
+    items = _get_items(binder, array)
     if items is not None:
-        return _called(binder, function.name, [*before, *items])
+        return _call(binder, function.name, [*before, *items])
     if function.name in {"concat", "concat_ws"} and len(before) == (function.name == "concat_ws"):
         between = before or [Constant("", TEXT)]
-        text = _called(binder, "array_to_string", [array, *between])
+        text = _call(binder, "array_to_string", [array, *between])
         return Case(((Test(array, "NULL"), Constant(None, TEXT)),), text, TEXT)
     over = over_items(function)
     if over is None:
@@ -39,35 +39,35 @@ def spread(binder: Binder, function: Function, args: Sequence[Expr]) -> Expr:
     return Call(over, (*before, array), function.result)
 
 
-def _called(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
+def _call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
     if not args and name in _OF_NOTHING:
         return _OF_NOTHING[name]
     if name == "concat_ws" and len(args) == 1:
         args = [*args, Constant(None, TEXT)]
-    return call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
+    return build_call(binder, resolve.function(name, tuple(arg.type.plain for arg in args)), args)
 
 
 def _is_null(array: Expr) -> bool:
     return isinstance(array, Constant) and array.value is None
 
 
-def _items(binder: Binder, array: Expr) -> list[Expr] | None:
+def _get_items(binder: Binder, array: Expr) -> list[Expr] | None:
     """Returns the items of an array that is written out, of all dimensions; None for any other."""
     if isinstance(array, Array):
         made: list[Expr] = []
         for item in array.items:
-            inner = _items(binder, item) if item.type.element is not None else [settled(binder, item)]
+            inner = _get_items(binder, item) if item.type.element is not None else [resolve_unknown(binder, item)]
             if inner is None:
                 return None
             made += inner
         return made
     if isinstance(array, Constant) and isinstance(array.value, list) and array.type.element is not None:
-        return _constants(array.value, array.type.element)
+        return _flatten(array.value, array.type.element)
     return None
 
 
-def _constants(values: Sequence[object], item: SqlType) -> list[Expr]:
+def _flatten(values: Sequence[object], item: SqlType) -> list[Expr]:
     made: list[Expr] = []
     for value in values:
-        made += _constants(value, item) if isinstance(value, list) else [Constant(value, item)]
+        made += _flatten(value, item) if isinstance(value, list) else [Constant(value, item)]
     return made

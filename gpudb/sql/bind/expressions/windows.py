@@ -8,8 +8,8 @@ from typing import Any
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.ordering import sort_keys
-from gpudb.sql.bind.scope import Scope, spoken
+from gpudb.sql.bind.expressions.ordering import bind_sort_keys
+from gpudb.sql.bind.scope import Scope, get_clause_name
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import Call, Column, Expr, Frame, SortKey, Window
@@ -21,7 +21,7 @@ from gpudb.types import INT8, UNKNOWN, SqlType
 _ALLOWED = {"", "SELECT", "ORDER BY", "QUALIFY"}
 
 
-def named_windows(nodes: Sequence[Any]) -> dict[str, object]:
+def collect_windows(nodes: Sequence[Any]) -> dict[str, object]:
     """Returns the definitions of a WINDOW clause by name; 42P20 for a duplicate name."""
     found: dict[str, object] = {}
     for each in nodes:
@@ -33,17 +33,17 @@ def named_windows(nodes: Sequence[Any]) -> dict[str, object]:
     return found
 
 
-def window(binder: Binder, scope: Scope, node: Any, made: Call, keep: Expr | None) -> Expr:
+def bind_window(binder: Binder, scope: Scope, node: Any, made: Call, keep: Expr | None) -> Expr:
     """Binds a window call with its OVER clause, which may inherit from a named window."""
     if scope.clause not in _ALLOWED:
-        raise SqlError.of("windowing_error", f"window functions are not allowed in {spoken(scope.clause)}")
+        raise SqlError.of("windowing_error", f"window functions are not allowed in {get_clause_name(scope.clause)}")
     if scope.in_window:
         raise SqlError.of("windowing_error", "window function calls cannot be nested")
     if node.agg_distinct:
         raise FeatureNotSupported("DISTINCT is not implemented for window functions")
     if len(node.agg_order):
         raise FeatureNotSupported("aggregate ORDER BY is not implemented for window functions")
-    partition, order, frame = _window_definition(binder, scope, node.over)
+    partition, order, frame = _bind_definition(binder, scope, node.over)
     if keep is not None and made.function.kind == "w":
         raise FeatureNotSupported("FILTER is not implemented for non-aggregate window functions")
     return Window(made.function, made.args, made.type, partition, order, frame, keep, False, node.agg_star)
@@ -52,7 +52,7 @@ def window(binder: Binder, scope: Scope, node: Any, made: Call, keep: Expr | Non
 Definition = tuple[tuple[Expr, ...], tuple[SortKey, ...], Frame | None]
 
 
-def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
+def _bind_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
     base: Definition = ((), (), None)
     defined = scope.windows.get(node.name)
     if node.name and defined is not node:
@@ -60,21 +60,21 @@ def _window_definition(binder: Binder, scope: Scope, node: Any) -> Definition:
         if defined is None:
             error = SqlError.of("undefined_object", f'window "{node.name}" does not exist')
             raise binder.locate(error, node.location)
-        return _window_definition(binder, scope, defined)
+        return _bind_definition(binder, scope, defined)
     named = node.refname
     if named:
         if named not in scope.windows or named == node.name:
             error = SqlError.of("undefined_object", f'window "{named}" does not exist')
             raise binder.locate(error, node.location)
-        base = _window_definition(binder, scope, scope.windows[named])
+        base = _bind_definition(binder, scope, scope.windows[named])
         if base[2] is not None:
             raise SqlError.of("windowing_error", f'cannot copy window "{named}" because it has a frame clause')
     clause, scope.clause = scope.clause, "window definitions"
     try:
         partition = tuple(binder.bind_expression(scope, each) for each in node.partition_clause)
         check_equality(each.type for each in partition)
-        order = sort_keys(binder, scope, node.order_clause)
-        frame = _frame(binder, scope, node, order or base[1])
+        order = bind_sort_keys(binder, scope, node.order_clause)
+        frame = _bind_frame(binder, scope, node, order or base[1])
     finally:
         scope.clause = clause
     if named and (partition or (order and base[1])):
@@ -102,7 +102,7 @@ _END = {
 _EXCLUDE = {0x8000: "CURRENT ROW", 0x10000: "GROUP", 0x20000: "TIES"}
 
 
-def _frame(binder: Binder, scope: Scope, node: Any, order: Sequence[SortKey]) -> Frame | None:
+def _bind_frame(binder: Binder, scope: Scope, node: Any, order: Sequence[SortKey]) -> Frame | None:
     options = node.frame_options
     if not options & _NONDEFAULT:
         return None
@@ -115,7 +115,7 @@ def _frame(binder: Binder, scope: Scope, node: Any, order: Sequence[SortKey]) ->
     if unit == "RANGE" and len(order) != 1 and (present(node.start_offset) or present(node.end_offset)):
         message = "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column"
         raise binder.locate(SqlError.of("windowing_error", message), node.location)
-    first, last = (_offset(binder, scope, each, unit, order) for each in (node.start_offset, node.end_offset))
+    first, last = (_bind_offset(binder, scope, each, unit, order) for each in (node.start_offset, node.end_offset))
     return Frame(unit, start, first, end, last, exclude)  # type: ignore[arg-type]
 
 
@@ -132,7 +132,7 @@ _RANGES = {
 }
 
 
-def _offset(binder: Binder, scope: Scope, node: Any, unit: str, order: Sequence[SortKey]) -> Expr | None:
+def _bind_offset(binder: Binder, scope: Scope, node: Any, unit: str, order: Sequence[SortKey]) -> Expr | None:
     """Binds a frame's offset: a number of rows or groups, or for RANGE a distance from the only sort key."""
     if not present(node):
         return None

@@ -19,17 +19,17 @@ from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.from_functions import bind_function
 from gpudb.sql.bind.query.sources import (
     Source,
-    entries,
+    add_hidden,
+    build_entries,
+    build_source,
+    build_system_source,
     find_relation,
-    named,
-    system_relation,
     table_columns,
-    with_hidden,
 )
 from gpudb.sql.bind.query.table_sample import bind_sample
-from gpudb.sql.bind.scope import Columns, CteStub, Item, Scope
-from gpudb.sql.bind.types.coercion import coerce, undeclared, unify_branches
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.scope import Columns, CteStub, NamespaceItem, Scope
+from gpudb.sql.bind.types.coercion import coerce, drop_modifier, unify_branches
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     Choice,
     Column,
@@ -67,7 +67,7 @@ def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
     message = inner(node)
     try:
         if kind(node) == "join_expr":
-            return _join(binder, scope, message)
+            return _bind_join(binder, scope, message)
         bind = _BINDERS.get(kind(node))
         if bind is None:
             raise FeatureNotSupported(f"{kind(node).replace('_', ' ')} in FROM is not supported")
@@ -75,60 +75,62 @@ def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
     except GpudbError as error:
         raise binder.locate(error, getattr(message, "location", -1)) from None
     own = message.relname if kind(node) == "range_var" else None
-    scope.entries += entries(made, own)
+    scope.entries += build_entries(made, own)
     return made
 
 
 _BINDERS: dict[str, Callable[[Binder, Scope, Any], Source]] = {}
 
 
-def _relation(binder: Binder, scope: Scope, node: Any) -> Source:
+def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
     alias = node.alias if node.HasField("alias") else None
     if node.catalogname and node.catalogname != binder.catalog.database:
         message = f"cross-database references are not implemented: {node.catalogname}.{node.schemaname}.{node.relname}"
         raise FeatureNotSupported(message)
-    rel = binder.rel()
-    if not node.schemaname and (found := scope.cte(node.relname)) is not None:
+    rel = binder.new_rel()
+    if not node.schemaname and (found := scope.resolve_cte(node.relname)) is not None:
         definition, number = found
         if isinstance(definition, CteStub) and not definition.returning:
             raise FeatureNotSupported(f'WITH query "{node.relname}" does not have a RETURNING clause')
         columns = definition.columns if isinstance(definition, CteStub) else definition.query.columns
         columns = tuple(replace(column, table_oid=0, number=0) for column in columns)
-        made = named(binder, rel, CteScan(rel, number), columns, node.relname, alias)
-        return made if not isinstance(definition, CteStub) else with_hidden(made, rel, len(columns), definition.hidden)
+        made = build_source(binder, rel, CteScan(rel, number), columns, node.relname, alias)
+        return made if not isinstance(definition, CteStub) else add_hidden(made, rel, len(columns), definition.hidden)
     if not node.schemaname and node.relname in binder.frames:
         columns = binder.frames[node.relname]
-        return named(binder, rel, FrameScan(rel, node.relname, columns), columns, node.relname, alias)
+        return build_source(binder, rel, FrameScan(rel, node.relname, columns), columns, node.relname, alias)
     if node.schemaname in ("", "pg_catalog", "information_schema"):
         for schema in (node.schemaname,) if node.schemaname else ("pg_catalog",):
-            if (system := binder.system(schema, node.relname)) is not None:
-                binder.stable = False
-                return system_relation(binder, rel, f"{schema}.{node.relname}", system, alias)
+            if (system := binder.system_columns(schema, node.relname)) is not None:
+                binder.cacheable = False
+                return build_system_source(binder, rel, f"{schema}.{node.relname}", system, alias)
     relation = find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, View):
-        return _view(binder, rel, relation, alias)
+        return _bind_view(binder, rel, relation, alias)
     if isinstance(relation, Sequence):
-        return _sequence(binder, rel, relation, alias)
+        return _bind_sequence(binder, rel, relation, alias)
     scan = Scan(rel, relation)
-    return named(binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, row_type(relation))
+    return build_source(
+        binder, rel, scan, table_columns(relation), node.relname, alias, relation.schema, row_type(relation)
+    )
 
 
-def _sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:
+def _bind_sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:
     """Returns the state of a sequence as a relation of one row."""
-    states = binder.system("pg_catalog", f"{SEQUENCE_STATES}()")
+    states = binder.system_columns("pg_catalog", f"{SEQUENCE_STATES}()")
     if states is None:
         raise FeatureNotSupported("reading a sequence is not supported here")
-    binder.stable = False
-    inside = binder.rel()
+    binder.cacheable = False
+    inside = binder.new_rel()
     oid, *shown = (Column(inside, index, column.type, column.name) for index, column in enumerate(states))
     test = operators.apply_operator(binder, "=", oid, Constant(sequence.oid, OID))
     source = SystemScan(inside, f"pg_catalog.{SEQUENCE_STATES}()", states)
     query = Select(states[1:], tuple(shown), source, test)
     columns = tuple(replace(c, table_oid=sequence.oid, number=n) for n, c in enumerate(states[1:], 1))
-    return named(binder, rel, Derived(rel, query), columns, sequence.name, alias, sequence.schema)
+    return build_source(binder, rel, Derived(rel, query), columns, sequence.name, alias, sequence.schema)
 
 
-def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
+def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
     text, path, stars, arguments = binder.text, binder.search_path, binder.stars, binder.arguments
     binder.text, binder.search_path, binder.stars = view.query, (view.schema, "public"), None
     binder.arguments = None
@@ -140,32 +142,32 @@ def _view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
         OutputColumn(declared.name, column.type, view.oid, number)
         for number, (declared, column) in enumerate(zip(view.columns, query.columns, strict=True), 1)
     )
-    return named(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema, row_type(view))
+    return build_source(binder, rel, Derived(rel, query), columns, view.name, alias, view.schema, row_type(view))
 
 
-def _subquery(binder: Binder, scope: Scope, node: Any) -> Source:
+def _bind_subquery(binder: Binder, scope: Scope, node: Any) -> Source:
     # Without LATERAL a subquery sees WITH queries and outer levels, never its siblings
     outer = scope
     if not node.lateral:
         beside = frozenset(item.alias for item in scope.items)
-        outer = Scope(parent=scope.parent, ctes=scope.ctes, entries=scope.entries, beside=beside)
-    rel = binder.rel()
+        outer = Scope(parent=scope.parent, ctes=scope.ctes, entries=scope.entries, lateral_aliases=beside)
+    rel = binder.new_rel()
     query = binder.bind_query(inner(node.subquery), outer)
     columns = tuple(replace(column, table_oid=0, number=0) for column in query.columns)
     alias = node.alias if node.HasField("alias") else None
-    return named(binder, rel, Derived(rel, query, node.lateral), columns, "", alias)
+    return build_source(binder, rel, Derived(rel, query, node.lateral), columns, "", alias)
 
 
-def _join(binder: Binder, scope: Scope, node: Any) -> Source:
+def _bind_join(binder: Binder, scope: Scope, node: Any) -> Source:
     left = bind_source(binder, scope, node.larg)
     # The right side may be LATERAL to the left one
     inside = Scope(parent=scope.parent, ctes=scope.ctes, clause=scope.clause, entries=scope.entries)
     inside.items, inside.columns = [*scope.items, *left.items], [*scope.columns, *left.columns]
     inside.rels = scope.rels | left.rels
     how = _KINDS[node.jointype]
-    inside.barred = scope.barred
+    inside.unreachable = scope.unreachable
     if how in {"RIGHT", "FULL"}:
-        inside.barred |= frozenset(item.alias for item in left.items)
+        inside.unreachable |= frozenset(item.alias for item in left.items)
     right = bind_source(binder, inside, node.rarg)
     columns: Columns
     level = Scope(parent=scope.parent, ctes=scope.ctes, clause="JOIN", entries=scope.entries)
@@ -177,31 +179,31 @@ def _join(binder: Binder, scope: Scope, node: Any) -> Source:
         if node.is_natural:
             names = {name for name, _ in right.columns}
             shared = tuple(name for name, _ in left.columns if name in names)
-        on, columns = _using(binder, how, left, right, shared)
+        on, columns = _bind_using(binder, how, left, right, shared)
     else:
         columns = left.columns + right.columns
         if present(node.quals):
             level.rels = set(left.rels | right.rels)
-            on = condition(binder, bind_expression(binder, level, node.quals), "JOIN/ON")
+            on = coerce_condition(binder, bind_expression(binder, level, node.quals), "JOIN/ON")
     if on is None:
         how = "CROSS"
     relation = Join(how, left.relation, right.relation, on)  # type: ignore[arg-type]
     rels = left.rels | right.rels
-    items = _nullable(left.items, how in {"RIGHT", "FULL"}) + _nullable(right.items, how in {"LEFT", "FULL"})
+    items = _mark_nullable(left.items, how in {"RIGHT", "FULL"}) + _mark_nullable(right.items, how in {"LEFT", "FULL"})
     if node.HasField("join_using_alias"):
-        items += (Item(node.join_using_alias.aliasname, columns[: len(node.using_clause)]),)
+        items += (NamespaceItem(node.join_using_alias.aliasname, columns[: len(node.using_clause)]),)
     if node.HasField("alias"):
-        source = _aliased(columns, node.alias)
-        return Source(relation, (Item(node.alias.aliasname, source),), source, rels)
+        source = _apply_alias(columns, node.alias)
+        return Source(relation, (NamespaceItem(node.alias.aliasname, source),), source, rels)
     return Source(relation, items, columns, rels)
 
 
-def _nullable(items: tuple[Item, ...], outer: bool) -> tuple[Item, ...]:
+def _mark_nullable(items: tuple[NamespaceItem, ...], outer: bool) -> tuple[NamespaceItem, ...]:
     """Marks the relations of one side as nullable if the join is outer to them."""
     return tuple(replace(item, nullable=True) for item in items) if outer else items
 
 
-def _aliased(columns: Columns, alias: Any) -> Columns:
+def _apply_alias(columns: Columns, alias: Any) -> Columns:
     given = strings(alias.colnames)
     if len(given) > len(columns):
         shown = f'join expression "{alias.aliasname}" has {len(columns)} columns available'
@@ -210,12 +212,14 @@ def _aliased(columns: Columns, alias: Any) -> Columns:
     return tuple((name, expr) for name, (_, expr) in zip(names, columns, strict=False))
 
 
-def _using(binder: Binder, how: str, left: Source, right: Source, names: Several[str]) -> tuple[Expr | None, Columns]:
+def _bind_using(
+    binder: Binder, how: str, left: Source, right: Source, names: Several[str]
+) -> tuple[Expr | None, Columns]:
     """Returns the condition of USING, and the columns: shared ones first, each once."""
     conditions: list[Expr] = []
     merged: list[tuple[str, Expr]] = []
     for name in names:
-        first, second = (_only(side, name, which) for side, which in ((left, "left"), (right, "right")))
+        first, second = (_find_only_column(side, name, which) for side, which in ((left, "left"), (right, "right")))
         conditions.append(operators.apply_operator(binder, "=", first, second))
         (a, b), target = unify_branches(binder, [first, second], "JOIN/USING")
         if how == "FULL":
@@ -223,12 +227,12 @@ def _using(binder: Binder, how: str, left: Source, right: Source, names: Several
         else:
             kept = second if how == "RIGHT" else first
             kept = kept if kept.type.name == target.name else coerce(binder, kept, target)
-            merged.append((name, kept if kept.type.modifier == target.modifier else undeclared(kept)))
+            merged.append((name, kept if kept.type.modifier == target.modifier else drop_modifier(kept)))
     rest = [(name, expr) for side in (left, right) for name, expr in side.columns if name not in names]
     return operators.conjunction(conditions) if conditions else None, (*merged, *rest)
 
 
-def _only(side: Source, name: str, which: str) -> Expr:
+def _find_only_column(side: Source, name: str, which: str) -> Expr:
     found = [expr for each, expr in side.columns if each == name]
     if not found:
         raise UndefinedColumn(f'column "{name}" specified in USING clause does not exist in {which} table')
@@ -239,5 +243,8 @@ def _only(side: Source, name: str, which: str) -> Expr:
 
 
 _BINDERS.update(
-    range_var=_relation, range_subselect=_subquery, range_function=bind_function, range_table_sample=bind_sample
+    range_var=_bind_relation,
+    range_subselect=_bind_subquery,
+    range_function=bind_function,
+    range_table_sample=bind_sample,
 )

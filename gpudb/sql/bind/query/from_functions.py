@@ -10,16 +10,23 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.registry import implementation
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.calls import given_names, unnamed
+from gpudb.sql.bind.expressions.calls import get_argument_names, strip_argument_name
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.records import field_at
-from gpudb.sql.bind.expressions.routines import as_function, chosen, complete, find_routines, result_names, rows
-from gpudb.sql.bind.query.output_names import output_name
-from gpudb.sql.bind.query.rows_from import rows_from, several
-from gpudb.sql.bind.query.sources import Source, named, system_relation
+from gpudb.sql.bind.expressions.records import get_field
+from gpudb.sql.bind.expressions.routines import (
+    as_function,
+    bind_rows,
+    complete_call,
+    find_routines,
+    get_result_names,
+    get_routine,
+)
+from gpudb.sql.bind.query.output_names import derive_output_name
+from gpudb.sql.bind.query.rows_from import bind_rows_from, list_functions
+from gpudb.sql.bind.query.sources import Source, build_source, build_system_source
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import settled
-from gpudb.sql.bind.types.type_names import value_type
+from gpudb.sql.bind.types.coercion import resolve_unknown
+from gpudb.sql.bind.types.type_names import resolve_value_type
 from gpudb.sql.bound import (
     Call,
     Column,
@@ -32,7 +39,7 @@ from gpudb.sql.bound import (
     Select,
     SetReturning,
 )
-from gpudb.sql.parse.parser import inner, kind, leftmost, strings
+from gpudb.sql.parse.parser import expression_location, inner, kind, strings
 from gpudb.types import INT8, SqlType
 
 _RECORDS = frozenset(
@@ -48,50 +55,50 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
     items = inner(node.functions[0]).items
     part = items[0]
     single = len(node.functions) == 1
-    if (not single or kind(part) == "func_call") and (calls := several(node)) is not None:
-        derived, outputs = rows_from(binder, scope, calls, node.ordinality)
-        return named(binder, derived.rel, derived, outputs, "" if node.is_rowsfrom else calls[0][0], alias)
+    if (not single or kind(part) == "func_call") and (calls := list_functions(node)) is not None:
+        derived, outputs = bind_rows_from(binder, scope, calls, node.ordinality)
+        return build_source(binder, derived.rel, derived, outputs, "" if node.is_rowsfrom else calls[0][0], alias)
     columns = list(node.coldeflist)
     if len(items) > 1 and kind(items[1]) == "list":
         columns = list(inner(items[1]).items)
-    name = strings(inner(part).funcname)[-1] if kind(part) == "func_call" else output_name(part)
-    if kind(part) == "func_call" and (system := binder.system("pg_catalog", f"{name}()")) is not None:
-        binder.stable = False
-        return system_relation(binder, binder.rel(), f"pg_catalog.{name}()", system, alias)
-    if kind(part) == "func_call" and (made := _routine(binder, scope, inner(part), node)) is not None:
+    name = strings(inner(part).funcname)[-1] if kind(part) == "func_call" else derive_output_name(part)
+    if kind(part) == "func_call" and (system := binder.system_columns("pg_catalog", f"{name}()")) is not None:
+        binder.cacheable = False
+        return build_system_source(binder, binder.new_rel(), f"pg_catalog.{name}()", system, alias)
+    if kind(part) == "func_call" and (made := _bind_routine(binder, scope, inner(part), node)) is not None:
         return made
-    expr = _bound(binder, scope, part)
+    expr = _bind_call(binder, scope, part)
     if name in _RECORDS and expr.type.name == "record" and not expr.type.fields:
-        expr = _with_columns(binder, expr, part, columns)
+        expr = _apply_column_definitions(binder, expr, part, columns)
     elif columns:
         message = 'a column definition list is only allowed for functions returning "record"'
         raise binder.locate(SqlError.of("syntax_error", message), inner(columns[0]).location)
     if isinstance(expr, SetReturning | Call) and _has_fields(expr) and (name in _RECORDS or len(expr.type.fields) == 1):
-        return _fields(binder, expr, node, name, alias)
+        return _select_fields(binder, expr, node, name, alias)
     if expr.type.name == "record" and not expr.type.fields and isinstance(expr, SetReturning):
         message = 'a column definition list is required for functions returning "record"'
-        raise binder.locate(SqlError.of("syntax_error", message), leftmost(part))
-    outputs = _columns(expr, name, alias)
-    rel = binder.rel()
+        raise binder.locate(SqlError.of("syntax_error", message), expression_location(part))
+    outputs = _get_columns(expr, name, alias)
+    rel = binder.new_rel()
     if isinstance(expr, Row):
-        made = named(binder, rel, Derived(rel, Select(outputs, expr.items)), outputs, name, alias)
+        made = build_source(binder, rel, Derived(rel, Select(outputs, expr.items)), outputs, name, alias)
     elif not isinstance(expr, SetReturning | Call) or kind(part) == "sqlvalue_function":
-        expr = settled(binder, expr)
+        expr = resolve_unknown(binder, expr)
         ordinals = (Constant(1, INT8),) if node.ordinality else ()
-        outputs = (OutputColumn(outputs[0].name, expr.type), *_ordinality(node))
-        made = named(binder, rel, Derived(rel, Select(outputs, (expr, *ordinals)), True), outputs, name, alias)
+        outputs = (OutputColumn(outputs[0].name, expr.type), *_ordinality_columns(node))
+        made = build_source(binder, rel, Derived(rel, Select(outputs, (expr, *ordinals)), True), outputs, name, alias)
     else:
         implementation(expr.function)
-        outputs = (*outputs, *_ordinality(node))
+        outputs = (*outputs, *_ordinality_columns(node))
         scan = FunctionScan(rel, expr.function, expr.args, outputs, node.ordinality, lateral=True)
         row = expr.type if expr.type.user is not None and expr.type.fields and not node.ordinality else None
-        made = named(binder, rel, scan, outputs, name, alias, row=row)
+        made = build_source(binder, rel, scan, outputs, name, alias, row=row)
     if _has_fields(expr) or node.ordinality:
         return made
     return replace(made, items=tuple(replace(item, scalar=True) for item in made.items))
 
 
-def _routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | None:
+def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | None:
     """Binds a user-defined function as a lateral subquery of its body; None for a built-in function."""
     names = strings(node.funcname)
     routines = find_routines(binder, names)
@@ -99,42 +106,42 @@ def _routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | Non
         return None
     clause, scope.clause = scope.clause, "FROM"
     try:
-        args = [bind_expression(binder, scope, unnamed(each)) for each in node.args]
+        args = [bind_expression(binder, scope, strip_argument_name(each)) for each in node.args]
     finally:
         scope.clause = clause
     own, types = tuple(map(as_function, routines)), tuple(arg.type.plain for arg in args)
-    candidate = resolve.function(names[-1], types, "f", node.func_variadic, own, given_names(node.args))
-    routine = chosen(routines, candidate, args)
+    candidate = resolve.function(names[-1], types, "f", node.func_variadic, own, get_argument_names(node.args))
+    routine = get_routine(routines, candidate, args)
     if routine is None:
         return None
     if item.ordinality:
         raise FeatureNotSupported("WITH ORDINALITY of a function in SQL is not supported")
-    routine, args = complete(binder, routine, candidate, args)
-    query = rows(binder, routine, args)
+    routine, args = complete_call(binder, routine, candidate, args)
+    query = bind_rows(binder, routine, args)
     alias = item.alias if item.HasField("alias") else None
-    given = result_names(routine, alias.aliasname if alias is not None else None)
+    given = get_result_names(routine, alias.aliasname if alias is not None else None)
     columns = tuple(OutputColumn(name, c.type) for name, c in zip(given, query.columns, strict=True))
-    rel = binder.rel()
-    return named(binder, rel, Derived(rel, query, lateral=True), columns, routine.name, alias)
+    rel = binder.new_rel()
+    return build_source(binder, rel, Derived(rel, query, lateral=True), columns, routine.name, alias)
 
 
-def _bound(binder: Binder, scope: Scope, part: Any) -> Expr:
+def _bind_call(binder: Binder, scope: Scope, part: Any) -> Expr:
     outer, scope.clause = scope.clause, "FROM"
-    sets = scope.sets
+    sets = scope.set_calls
     try:
         expr = bind_expression(binder, scope, part)
     finally:
         scope.clause = outer
-    if scope.sets - sets > isinstance(expr, SetReturning):
+    if scope.set_calls - sets > isinstance(expr, SetReturning):
         raise FeatureNotSupported("set-returning functions must appear at top level of FROM")
     return expr
 
 
-def _ordinality(node: Any) -> tuple[OutputColumn, ...]:
+def _ordinality_columns(node: Any) -> tuple[OutputColumn, ...]:
     return (OutputColumn("ordinality", INT8),) if node.ordinality else ()
 
 
-def _columns(expr: Expr, name: str, alias: Any) -> tuple[OutputColumn, ...]:
+def _get_columns(expr: Expr, name: str, alias: Any) -> tuple[OutputColumn, ...]:
     """Returns a function's columns: its record's fields, or one named after its result, its alias or itself."""
     if _has_fields(expr):
         return tuple(OutputColumn(each, item) for each, item in expr.type.fields)
@@ -146,27 +153,27 @@ def _has_fields(expr: Expr) -> bool:
     return bool(expr.type.fields) and expr.type.element is None
 
 
-def _with_columns(binder: Binder, expr: Expr, part: Any, columns: Sequence[Any]) -> Expr:
+def _apply_column_definitions(binder: Binder, expr: Expr, part: Any, columns: Sequence[Any]) -> Expr:
     """Returns a record with the fields of its column definition list."""
     if not columns:
         message = 'a column definition list is required for functions returning "record"'
-        raise binder.locate(SqlError.of("syntax_error", message), leftmost(part))
-    given = [(each.colname, value_type(each.type_name, binder)) for each in map(inner, columns)]
+        raise binder.locate(SqlError.of("syntax_error", message), expression_location(part))
+    given = [(each.colname, resolve_value_type(each.type_name, binder)) for each in map(inner, columns)]
     assert isinstance(expr, SetReturning | Call)
     return replace(expr, type=SqlType("record", fields=tuple(given)))
 
 
-def _fields(binder: Binder, expr: SetReturning | Call, node: Any, name: str, alias: Any) -> Source:
+def _select_fields(binder: Binder, expr: SetReturning | Call, node: Any, name: str, alias: Any) -> Source:
     """Returns a function's rows, each as one value, with the fields selected from that."""
-    rows = binder.rel()
-    held = (OutputColumn("value", expr.type), *_ordinality(node))
+    rows = binder.new_rel()
+    held = (OutputColumn("value", expr.type), *_ordinality_columns(node))
     scan = FunctionScan(rows, expr.function, expr.args, held, node.ordinality, lateral=True)
     outputs = [OutputColumn(each, item) for each, item in expr.type.fields]
-    targets = [field_at(Column(rows, 0, expr.type, "value"), index) for index in range(len(outputs))]
+    targets = [get_field(Column(rows, 0, expr.type, "value"), index) for index in range(len(outputs))]
     if node.ordinality:
-        outputs += _ordinality(node)
+        outputs += _ordinality_columns(node)
         targets.append(Column(rows, 1, INT8, "ordinality"))
-    rel = binder.rel()
+    rel = binder.new_rel()
     row = expr.type if expr.type.user is not None and not node.ordinality else None
     query = Select(tuple(outputs), tuple(targets), scan)
-    return named(binder, rel, Derived(rel, query, True), outputs, name, alias, row=row)
+    return build_source(binder, rel, Derived(rel, query, True), outputs, name, alias, row=row)

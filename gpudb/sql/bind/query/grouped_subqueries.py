@@ -15,7 +15,7 @@ from gpudb.sql.bound import (
     Expr,
     Fold,
 )
-from gpudb.sql.traverse import mapped, walk
+from gpudb.sql.traverse import replace_nodes, walk
 
 _NUMBERED = {
     Cte: {"number": "query"},
@@ -26,33 +26,33 @@ _OTHERS = {"rel": "relation"}
 """The kinds of number that fields of nodes hold."""
 
 
-def subqueries_of(keys: Sequence[Expr]) -> list[Any]:
+def list_subqueries(keys: Sequence[Expr]) -> list[Any]:
     """Returns the subqueries in the keys of GROUP BY."""
     return [each for key in keys for each in walk(key) if isinstance(each, SUBQUERIES)]
 
 
-def with_grouped(node: Any, known: Sequence[Any]) -> Any:
+def replace_grouped(node: Any, known: Sequence[Any]) -> Any:
     """Replaces each subquery outside aggregates by the `known` subquery that equals it."""
 
     def change(each: Any) -> Any:
         if isinstance(each, Aggregate):
             return each
-        return next((key for key in known if isinstance(each, SUBQUERIES) and alike(each, key)), None)
+        return next((key for key in known if isinstance(each, SUBQUERIES) and is_equivalent(each, key)), None)
 
-    return mapped(node, change) if known else node
+    return replace_nodes(node, change) if known else node
 
 
-def named_again(expr: Expr, others: Iterable[Expr]) -> Expr:
+def find_equivalent(expr: Expr, others: Iterable[Expr]) -> Expr:
     """Returns the first of `others` that equals an expression with a subquery, else the expression."""
-    return next((each for each in others if alike(each, expr)), expr) if subqueries_of([expr]) else expr
+    return next((each for each in others if is_equivalent(each, expr)), expr) if list_subqueries([expr]) else expr
 
 
-def alike(one: Any, other: Any) -> bool:
+def is_equivalent(one: Any, other: Any) -> bool:
     """Whether two expressions are equal up to the numbers of the relations that they define."""
     return _Pairing(one, other).same(one, other)
 
 
-def _own(expr: Any) -> set[tuple[str, int]]:
+def _defined_numbers(expr: Any) -> set[tuple[str, int]]:
     """Returns the relations and WITH queries that an expression defines."""
     found = {("relation", node.rel) for node in walk(expr) if hasattr(node, "rel") and not isinstance(node, Column)}
     found |= {("relation", node.item) for node in walk(expr) if isinstance(node, Fold)}
@@ -63,7 +63,7 @@ class _Pairing:
     """Pairs the relations that two expressions define, and compares the expressions under that pairing."""
 
     def __init__(self, one: Any, other: Any) -> None:
-        self._own = _own(one), _own(other)
+        self._own = _defined_numbers(one), _defined_numbers(other)
         self._pairs: tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]] = {}, {}
 
     def same(self, one: Any, other: Any) -> bool:

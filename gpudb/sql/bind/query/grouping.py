@@ -13,7 +13,7 @@ from gpudb.errors import GpudbError, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import settled
+from gpudb.sql.bind.types.coercion import resolve_unknown
 from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import (
     Aggregate,
@@ -31,7 +31,7 @@ from gpudb.sql.bound import (
     Values,
     Window,
 )
-from gpudb.sql.parse.parser import inner, kind, leftmost, strings
+from gpudb.sql.parse.parser import expression_location, inner, kind, strings
 from gpudb.sql.traverse import children, walk
 
 Sets = tuple[tuple[int, ...], ...]
@@ -58,10 +58,10 @@ def bind_group_by(
         if kind(node) == "row_expr" and inner(node).row_format == pg.COERCE_IMPLICIT_CAST:
             # (1, 2) is two items, not a row
             return [place for each in inner(node).args for place in key(each)]
-        at = _output_of(binder, scope, node, targets)
-        expr = _key(binder, scope, node, targets, at)
+        at = _find_referenced_output(binder, scope, node, targets)
+        expr = _bind_key(binder, scope, node, targets, at)
         if at is None:
-            at = _output_with(targets, expr)
+            at = _find_output(targets, expr)
         elif several and expr in keys and owners[keys.index(expr)] != at:
             expr = Choice("COALESCE", (expr, expr), expr.type)
             targets[at] = targets[at][0], expr
@@ -69,7 +69,7 @@ def bind_group_by(
         positions = []
         for part in parts:
             if part not in keys:
-                owners[len(keys)] = at if part is expr else _output_with(targets, part)
+                owners[len(keys)] = at if part is expr else _find_output(targets, part)
                 keys.append(part)
             positions.append(keys.index(part))
         return positions
@@ -77,7 +77,7 @@ def bind_group_by(
     factors: list[list[tuple[int, ...]]] = []
     for node in nodes:
         if kind(node) == "grouping_set":
-            factors.append(list(_sets(inner(node), key)))
+            factors.append(list(_iter_sets(inner(node), key)))
         else:
             factors.append([tuple(key(node))])
     if not several:
@@ -90,12 +90,12 @@ def bind_group_by(
     return tuple(keys), sets
 
 
-def _output_with(targets: Sequence[tuple[str, Expr]], expr: Expr) -> int | None:
+def _find_output(targets: Sequence[tuple[str, Expr]], expr: Expr) -> int | None:
     """Returns the position of the first output that is an expression."""
     return next((index for index, (_, each) in enumerate(targets) if each == expr), None)
 
 
-def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
+def _iter_sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
     def single(each: Any) -> tuple[int, ...]:
         return tuple(key(each))
 
@@ -114,25 +114,25 @@ def _sets(node: Any, key: Any) -> Iterator[tuple[int, ...]]:
         case _:
             for each in node.content:
                 if kind(each) == "grouping_set":
-                    yield from _sets(inner(each), key)
+                    yield from _iter_sets(inner(each), key)
                 else:
                     yield single(each)
 
 
-def _key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]], at: int | None) -> Expr:
+def _bind_key(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]], at: int | None) -> Expr:
     """Binds a GROUP BY item: the output `at`, or an expression."""
-    expr = settled(binder, bind_expression(binder, scope, node)) if at is None else targets[at][1]
-    return _grouped(binder, scope, expr, node)
+    expr = resolve_unknown(binder, bind_expression(binder, scope, node)) if at is None else targets[at][1]
+    return _check_key(binder, scope, expr, node)
 
 
-def _output_of(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> int | None:
+def _find_referenced_output(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[str, Expr]]) -> int | None:
     """Returns the output that a GROUP BY item refers to by position, or by name if no column has that name."""
     if kind(node) == "a_const":
-        return output_index(binder, node, targets, "GROUP BY")
+        return get_output_index(binder, node, targets, "GROUP BY")
     if kind(node) != "column_ref" or len(inner(node).fields) != 1:
         return None
     (name,) = strings(inner(node).fields)
-    if scope.column(name) is not None:
+    if scope.find_column(name) is not None:
         return None
     named = [index for index, (each, _) in enumerate(targets) if each == name]
     if len({targets[index][1] for index in named}) > 1:
@@ -141,19 +141,21 @@ def _output_of(binder: Binder, scope: Scope, node: Any, targets: Sequence[tuple[
     return named[0] if named else None
 
 
-def _grouped(binder: Binder, scope: Scope, expr: Expr, node: Any) -> Expr:
-    if any(isinstance(each, Aggregate) for each in _walk_level(expr)) or any(each in scope.lent for each in walk(expr)):
+def _check_key(binder: Binder, scope: Scope, expr: Expr, node: Any) -> Expr:
+    if any(isinstance(each, Aggregate) for each in _walk_level(expr)) or any(
+        each in scope.outer_aggregates for each in walk(expr)
+    ):
         raise SqlError.of("grouping_error", "aggregate functions are not allowed in GROUP BY")
     if any(isinstance(each, Window) for each in _walk_level(expr)):
         raise SqlError.of("windowing_error", "window functions are not allowed in GROUP BY")
     try:
         check_equality([expr.type])
     except GpudbError as error:
-        raise binder.locate(error, leftmost(node)) from None
+        raise binder.locate(error, expression_location(node)) from None
     return expr
 
 
-def output_index(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> int:
+def get_output_index(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> int:
     """Returns the output, from 0, that an integer constant in GROUP BY, ORDER BY or DISTINCT ON refers to."""
     constant = inner(node)
     if constant.WhichOneof("val") != "ival":
@@ -166,10 +168,10 @@ def output_index(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]],
     return number - 1
 
 
-def output_reference(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr | None:
+def find_output(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr | None:
     """Returns the output that an item of ORDER BY or DISTINCT ON names or numbers; None for any other expression."""
     if kind(node) == "a_const":
-        return targets[output_index(binder, node, targets, clause)][1]
+        return targets[get_output_index(binder, node, targets, clause)][1]
     if kind(node) == "column_ref" and len(inner(node).fields) == 1 and kind(inner(node).fields[0]) == "string":
         (name,) = strings(inner(node).fields)
         named = [expr for each, expr in targets if each == name]
@@ -194,7 +196,7 @@ def check_grouped(
 ) -> tuple[Expr, ...]:
     """Raises 42803 for a column of this level outside keys and aggregates; returns those that a key determines."""
     implied: list[Expr] = []
-    tables = dict(_tables(source)) if source is not None else {}
+    tables = dict(_iter_tables(source)) if source is not None else {}
     # A primary key determines its row if every grouping set contains it
     common = [key for index, key in enumerate(keys) if sets is None or all(index in each for each in sets)]
     determined = {rel for rel, table in tables.items() if _determines(common, rel, table)}
@@ -202,7 +204,7 @@ def check_grouped(
     def check(node: Any, below: bool) -> None:
         if not isinstance(node, Column | Constant) and node in keys:
             return
-        if isinstance(node, Aggregate | Grouping) and (not below or node in scope.lent):
+        if isinstance(node, Aggregate | Grouping) and (not below or node in scope.outer_aggregates):
             if isinstance(node, Grouping) and not all(arg in keys for arg in node.args):
                 message = "arguments to GROUPING must be grouping expressions of the associated query level"
                 odd = next(arg for arg in node.args if arg not in keys)
@@ -215,7 +217,7 @@ def check_grouped(
                 if node not in implied:
                     implied.append(node)
                 return
-            raise binder.locate_expr(SqlError.of("grouping_error", _ungrouped(scope, node, below)), node)
+            raise binder.locate_expr(SqlError.of("grouping_error", _ungrouped_message(scope, node, below)), node)
         below = below or isinstance(node, Select | SetOperation | Values)
         for child in children(node):
             check(child, below)
@@ -234,7 +236,7 @@ def check_grouped(
     return tuple(implied)
 
 
-def _ungrouped(scope: Scope, column: Column, below: bool) -> str:
+def _ungrouped_message(scope: Scope, column: Column, below: bool) -> str:
     owner = next((item.alias for item in scope.items if any(expr == column for _, expr in item.columns)), "")
     shown = f"{owner}.{column.name}" if owner else column.name
     if below:
@@ -242,10 +244,10 @@ def _ungrouped(scope: Scope, column: Column, below: bool) -> str:
     return f'column "{shown}" must appear in the GROUP BY clause or be used in an aggregate function'
 
 
-def _tables(source: From) -> Iterator[tuple[int, Table]]:
+def _iter_tables(source: From) -> Iterator[tuple[int, Table]]:
     if isinstance(source, Join):
-        yield from _tables(source.left)
-        yield from _tables(source.right)
+        yield from _iter_tables(source.left)
+        yield from _iter_tables(source.right)
     elif isinstance(source, Scan):
         yield source.rel, source.table
 

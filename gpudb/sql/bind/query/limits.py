@@ -16,9 +16,9 @@ from gpudb.errors import SqlError
 from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.operators import apply_operator, call, conjunction, disjunction
+from gpudb.sql.bind.expressions.operators import apply_operator, build_call, conjunction, disjunction
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import row_count
+from gpudb.sql.bind.types.coercion import coerce_row_count
 from gpudb.sql.bound import (
     Choice,
     Column,
@@ -49,7 +49,7 @@ def bind_limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, E
     # PostgreSQL binds OFFSET first
     for each, clause in ((node.limit_offset, "OFFSET"), (node.limit_count, "LIMIT")):
         level.clause = clause
-        expr = row_count(binder, bind_expression(binder, level, each), clause) if present(each) else None
+        expr = coerce_row_count(binder, bind_expression(binder, level, each), clause) if present(each) else None
         for column in walk(expr) if expr is not None else ():
             if isinstance(column, Column) and column.rel in scope.rels:
                 message = f"argument of {clause} must not contain variables"
@@ -58,15 +58,15 @@ def bind_limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, E
     return found[1], found[0]
 
 
-def limited(binder: Binder, query: Query, node: Any) -> Query:
+def apply_limits(binder: Binder, query: Query, node: Any) -> Query:
     """Returns the bound query of a SelectStmt message, with window functions for limits that engines do not support."""
     ties = node.limit_option == pg.LIMIT_OPTION_WITH_TIES and query.limit is not None
-    if not ties and not _varies(query.limit) and not _varies(query.offset):
+    if not ties and not _is_correlated(query.limit) and not _is_correlated(query.offset):
         return query
-    whole = ordered(binder, query)
-    rel = binder.rel()
+    whole = separate_order(binder, query)
+    rel = binder.new_rel()
     kinds = ("row_number", "rank" if ties else "row_number")
-    numbers = tuple(_numbering(binder, name, whole.order) for name in kinds)
+    numbers = tuple(_build_numbering(binder, name, whole.order) for name in kinds)
     width = len(whole.columns)
     outputs = (*whole.columns, *(OutputColumn(name, INT8) for name in kinds))
     rows = tuple(Column(whole.rel, n, c.type, c.name) for n, c in enumerate(whole.columns))
@@ -78,10 +78,10 @@ def limited(binder: Binder, query: Query, node: Any) -> Query:
     if query.limit is not None:
         within = apply_operator(binder, "<=", counted, apply_operator(binder, "+", before, query.limit))
         conditions.append(disjunction([Test(query.limit, "NULL"), within]))
-        if not _varies(query.limit):
+        if not _is_correlated(query.limit):
             # No row has no ties; and a negative limit stays an error
             conditions.append(Exists(Select((), (), limit=query.limit)))
-    if _varies(query.offset):
+    if _is_correlated(query.offset):
         conditions.append(apply_operator(binder, ">", number, before))
     return Select(
         query.columns,
@@ -89,23 +89,23 @@ def limited(binder: Binder, query: Query, node: Any) -> Query:
         Derived(rel, numbered),
         conjunction(conditions),
         order_by=(SortKey(number, False, False),),
-        offset=None if _varies(query.offset) else query.offset,
+        offset=None if _is_correlated(query.offset) else query.offset,
         ctes=query.ctes,
     )
 
 
-def _varies(expr: Expr | None) -> bool:
+def _is_correlated(expr: Expr | None) -> bool:
     """Whether a limit depends on a row of an outer query."""
     return expr is not None and any(isinstance(each, Column) for each in walk(expr))
 
 
-def _numbering(binder: Binder, name: str, order: Sequence[SortKey]) -> Expr:
-    made = call(binder, resolve.function(name, (), "w"), ())
+def _build_numbering(binder: Binder, name: str, order: Sequence[SortKey]) -> Expr:
+    made = build_call(binder, resolve.function(name, (), "w"), ())
     return Window(made.function, (), made.type, order_by=tuple(order))
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class OrderedQuery:
     """A query without its order and limit, as relation `rel`, and its order by columns of that relation.
 
     `columns` are the query's own, followed by the sort keys that it does not return.
@@ -117,15 +117,15 @@ class Ordered:
     order: tuple[SortKey, ...]
 
 
-def ordered(binder: Binder, query: Query) -> Ordered:
+def separate_order(binder: Binder, query: Query) -> OrderedQuery:
     """Separates a query from its order."""
-    rel = binder.rel()
+    rel = binder.new_rel()
     if not isinstance(query, Select):
         keys = tuple(
             SortKey(Column(rel, index, query.columns[index].type), descending, first)
             for index, descending, first in query.order_by
         )
-        return Ordered(rel, replace(query, order_by=(), limit=None, offset=None, ctes=()), query.columns, keys)
+        return OrderedQuery(rel, replace(query, order_by=(), limit=None, offset=None, ctes=()), query.columns, keys)
     targets = list(query.targets)
     for key in query.order_by:
         if key.expr not in targets:
@@ -145,4 +145,4 @@ def ordered(binder: Binder, query: Query) -> Ordered:
         SortKey(Column(rel, targets.index(key.expr), key.expr.type), key.descending, key.nulls_first)
         for key in query.order_by
     )
-    return Ordered(rel, plain, plain.columns, order)
+    return OrderedQuery(rel, plain, plain.columns, order)

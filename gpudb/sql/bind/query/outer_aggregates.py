@@ -12,12 +12,12 @@ from typing import Any
 
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bound import Aggregate, Column, Derived, Expr, Grouping, OutputColumn, Select, SetOperation, Values
-from gpudb.sql.traverse import children, mapped
+from gpudb.sql.traverse import children, replace_nodes
 
 
-def grouped_below(binder: Binder, query: Select, lent: Sequence[Expr]) -> Select:
+def split_grouped(binder: Binder, query: Select, lent: Sequence[Expr]) -> Select:
     """Splits a grouped query; `lent` are its aggregates within subqueries."""
-    rel = binder.rel()
+    rel = binder.new_rel()
     parts: list[Expr] = list(query.group_by)
 
     def collect(node: Any, below: bool) -> None:
@@ -47,16 +47,16 @@ def grouped_below(binder: Binder, query: Select, lent: Sequence[Expr]) -> Select
     )
     distinct = query.distinct
     if isinstance(distinct, tuple):
-        distinct = tuple(mapped(each, column) for each in distinct)
+        distinct = tuple(replace_nodes(each, column) for each in distinct)
     return replace(
         query,
-        targets=tuple(mapped(each, column) for each in query.targets),
+        targets=tuple(replace_nodes(each, column) for each in query.targets),
         source=Derived(rel, below),
-        where=None if query.having is None else mapped(query.having, column),
+        where=None if query.having is None else replace_nodes(query.having, column),
         grouped=False,
         group_by=(),
         grouping_sets=None,
         having=None,
         distinct=distinct,
-        order_by=tuple(mapped(each, column) for each in query.order_by),
+        order_by=tuple(replace_nodes(each, column) for each in query.order_by),
     )

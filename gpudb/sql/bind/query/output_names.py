@@ -14,15 +14,15 @@ UNNAMED = "?column?"
 _NONE: Mapping[int, str] = MappingProxyType({})
 
 
-def output_name(node: Any, subqueries: Mapping[int, str] = _NONE) -> str:
+def derive_output_name(node: Any, subqueries: Mapping[int, str] = _NONE) -> str:
     """Returns the name of an expression's output; `?column?` if PostgreSQL derives none.
 
     `subqueries` has the name of the first column of each subquery, by location.
     """
-    return _figure(node, subqueries)[0]
+    return _derive(node, subqueries)[0]
 
 
-def _figure(node: Any, subqueries: Mapping[int, str]) -> tuple[str, int]:
+def _derive(node: Any, subqueries: Mapping[int, str]) -> tuple[str, int]:
     """Returns the name and its strength: 0 none, 1 weak (a type's name), 2 strong."""
     which = kind(node)
     message: Any = inner(node) if which else None
@@ -32,22 +32,22 @@ def _figure(node: Any, subqueries: Mapping[int, str]) -> tuple[str, int]:
             return (names[-1], 2) if names else (UNNAMED, 0)
         case "a_indirection":
             names = [each.string.sval for each in message.indirection if kind(each) == "string"]
-            return (names[-1], 2) if names else _figure(message.arg, subqueries)
+            return (names[-1], 2) if names else _derive(message.arg, subqueries)
         case "func_call":
             return strings(message.funcname)[-1], 2
         case "a_expr" if message.kind == pg.AEXPR_NULLIF:
             return "nullif", 2
         case "type_cast":
-            name, strength = _figure(message.arg, subqueries)
+            name, strength = _derive(message.arg, subqueries)
             return (strings(message.type_name.names)[-1], 1) if strength <= 1 else (name, strength)
         case "collate_clause":
-            return _figure(message.arg, subqueries)
+            return _derive(message.arg, subqueries)
         case "grouping_func":
             return "grouping", 2
         case "sub_link":
             return _sub_link(message, subqueries)
         case "case_expr":
-            name, strength = _figure(message.defresult, subqueries)
+            name, strength = _derive(message.defresult, subqueries)
             return ("case", 1) if strength <= 1 else (name, strength)
         case "a_array_expr":
             return "array", 2

@@ -13,7 +13,7 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.conversions import condition
+from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Select
 from gpudb.sql.parse.parser import inner
 from gpudb.sql.parse.qualify import WINDOW
@@ -25,18 +25,20 @@ def bind_qualify(binder: Binder, scope: Scope, node: Any, targets: Sequence[tupl
         if each.name == WINDOW:
             scope.clause, scope.outputs = "QUALIFY", tuple(targets)
             try:
-                return condition(binder, bind_expression(binder, scope, inner(each.order_clause[0]).node), "QUALIFY")
+                return coerce_condition(
+                    binder, bind_expression(binder, scope, inner(each.order_clause[0]).node), "QUALIFY"
+                )
             finally:
                 scope.outputs = ()
     return None
 
 
-def qualified(binder: Binder, query: Select, test: Expr, lent: Sequence[Expr]) -> Select:
+def apply_qualify(binder: Binder, query: Select, test: Expr, lent: Sequence[Expr]) -> Select:
     """Wraps a query in one whose WHERE is the QUALIFY condition."""
     if lent:
         raise FeatureNotSupported("QUALIFY beside an aggregate within a subquery is not supported")
     on = query.distinct if isinstance(query.distinct, tuple) else ()
-    rel = binder.rel()
+    rel = binder.new_rel()
     parts = [*query.targets, test]
     for part in (*on, *(key.expr for key in query.order_by)):
         if part not in parts:

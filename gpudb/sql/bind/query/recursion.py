@@ -10,18 +10,18 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bound import CteScan, Derived, Query, Select, SetOperation, SetReturning
-from gpudb.sql.parse.parser import inner, leftmost, present
+from gpudb.sql.parse.parser import expression_location, inner, present
 from gpudb.sql.traverse import walk
 
-_WHERE = {"subquery": "a subquery", "outer": "an outer join", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT"}
+_CROSSINGS = {"subquery": "a subquery", "outer": "an outer join", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT"}
 
 
 def refers_to(node: Any, name: str) -> bool:
     """Whether a parse tree names a relation without schema."""
-    return next(_references(node, name, ""), None) is not None
+    return next(_iter_references(node, name, ""), None) is not None
 
 
-def in_order(binder: Binder, nodes: Sequence[Any]) -> list[Any]:
+def sort_by_reference(binder: Binder, nodes: Sequence[Any]) -> list[Any]:
     """Returns the queries of WITH RECURSIVE, each after those that it refers to; 0A000 for mutual recursion."""
     left, made = list(nodes), list[Any]()
     while left:
@@ -40,8 +40,8 @@ def check_recursion(binder: Binder, node: Any, body: Any) -> None:
     if body.op != pg.SETOP_UNION:
         message = f'recursive query "{name}" does not have the form non-recursive-term UNION [ALL] recursive-term'
         raise binder.locate(SqlError.of("invalid_recursion", message), node.location)
-    for location, where in _references(body.larg, name, "its non-recursive term"):
-        message = f'recursive reference to query "{name}" must not appear within {_WHERE.get(where, where)}'
+    for location, where in _iter_references(body.larg, name, "its non-recursive term"):
+        message = f'recursive reference to query "{name}" must not appear within {_CROSSINGS.get(where, where)}'
         raise binder.locate(SqlError.of("invalid_recursion", message), location)
     for what, given in (
         ("ORDER BY", body.sort_clause[0] if len(body.sort_clause) else None),
@@ -49,19 +49,19 @@ def check_recursion(binder: Binder, node: Any, body: Any) -> None:
         ("LIMIT", body.limit_count if present(body.limit_count) else None),
     ):
         if given is not None:
-            at = leftmost(inner(given).node) if what == "ORDER BY" else leftmost(given)
+            at = expression_location(inner(given).node) if what == "ORDER BY" else expression_location(given)
             error = FeatureNotSupported(f"{what} in a recursive query is not implemented")
             raise binder.locate(error, at)
     if len(body.locking_clause):
         raise FeatureNotSupported("FOR UPDATE/SHARE in a recursive query is not implemented")
-    for number, (location, where) in enumerate(_references(body.rarg, name, "")):
+    for number, (location, where) in enumerate(_iter_references(body.rarg, name, "")):
         if where or number:
-            how = f"must not appear within {_WHERE[where]}" if where else "must not appear more than once"
+            how = f"must not appear within {_CROSSINGS[where]}" if where else "must not appear more than once"
             message = f'recursive reference to query "{name}" {how}'
             raise binder.locate(SqlError.of("invalid_recursion", message), location)
 
 
-def _references(node: Any, name: str, where: str) -> Iterator[tuple[int, str]]:
+def _iter_references(node: Any, name: str, where: str) -> Iterator[tuple[int, str]]:
     """Yields the locations of references to a relation, each with the construct that recursion must not cross."""
     kind = node.DESCRIPTOR.name
     if kind == "RangeVar":
@@ -73,12 +73,12 @@ def _references(node: Any, name: str, where: str) -> Iterator[tuple[int, str]]:
     for field, value in node.ListFields():
         if field.message_type is None:
             continue
-        inside = where or _crossing(node, kind, field.name)
+        inside = where or _find_crossing(node, kind, field.name)
         for each in value if field.is_repeated else (value,):
-            yield from _references(each, name, inside)
+            yield from _iter_references(each, name, inside)
 
 
-def _crossing(node: Any, kind: str, field: str) -> str:
+def _find_crossing(node: Any, kind: str, field: str) -> str:
     if kind == "SubLink" and field == "subselect":
         return "subquery"
     if kind == "JoinExpr" and field in {"larg", "rarg"}:
@@ -92,7 +92,7 @@ def _crossing(node: Any, kind: str, field: str) -> str:
     return ""
 
 
-def check_ends(name: str, term: Query) -> None:
+def check_termination(name: str, term: Query) -> None:
     """Raises 0A000 for an endless recursive query within the recursive term of another, unless a LIMIT stops it."""
     for node in walk(term):
         for cte in node.ctes if isinstance(node, Select | SetOperation) else ():

@@ -14,7 +14,7 @@ from gpudb.functions.registry import Function, implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import operators
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.records import field_at
+from gpudb.sql.bind.expressions.records import get_field
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import Array, Call, Column, Derived, Expr, OutputColumn, Select, SetReturning, Window
@@ -22,7 +22,7 @@ from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.types import INT8
 
 
-def several(node: Any) -> list[tuple[str, list[Any]]] | None:
+def list_functions(node: Any) -> list[tuple[str, list[Any]]] | None:
     """Returns the functions of a RangeFunction message with their argument nodes; None for a single function."""
     calls: list[tuple[str, list[Any]]] = []
     for each in node.functions:
@@ -37,7 +37,7 @@ def several(node: Any) -> list[tuple[str, list[Any]]] | None:
     return calls if len(calls) > 1 else None
 
 
-def rows_from(
+def bind_rows_from(
     binder: Binder, scope: Scope, calls: Sequence[tuple[str, Sequence[Any]]], ordinality: bool
 ) -> tuple[Derived, tuple[OutputColumn, ...]]:
     """Binds the functions side by side as a lateral subquery; returns it and its columns."""
@@ -48,9 +48,9 @@ def rows_from(
         for name, nodes in calls:
             args = [bind_expression(binder, scope, each) for each in nodes]
             candidate = resolve.function(name, tuple(arg.type.plain for arg in args), "f")
-            rows = _set(binder, operators.call(binder, candidate, args))
+            rows = _as_set(binder, operators.build_call(binder, candidate, args))
             if is_row(rows.type) and rows.type.fields:
-                targets += [field_at(rows, index) for index in range(len(rows.type.fields))]
+                targets += [get_field(rows, index) for index in range(len(rows.type.fields))]
                 columns += [OutputColumn(each, item) for each, item in rows.type.fields]
             else:
                 targets.append(rows)
@@ -59,20 +59,20 @@ def rows_from(
         scope.clause = outer
     query = Select(tuple(columns), tuple(targets))
     if ordinality:
-        rel = binder.rel()
+        rel = binder.new_rel()
         held: list[Expr] = [Column(rel, n, column.type, column.name) for n, column in enumerate(columns)]
         number = resolve.function("row_number", (), "w").target
         assert isinstance(number, Function)
         columns.append(OutputColumn("ordinality", INT8))
         query = Select(tuple(columns), (*held, Window(number, (), INT8)), Derived(rel, query, lateral=True))
-    return Derived(binder.rel(), query, lateral=True), tuple(columns)
+    return Derived(binder.new_rel(), query, lateral=True), tuple(columns)
 
 
-def _set(binder: Binder, made: Call) -> SetReturning:
+def _as_set(binder: Binder, made: Call) -> SetReturning:
     """Returns a call as a set; a scalar becomes a set of one value."""
     implementation(made.function)
     if made.function.returns_set:
         return SetReturning(made.function, made.args, made.type)
     listed = Array((made,), made.type.array)
-    unnest = operators.call(binder, resolve.function("unnest", (listed.type.plain,), "f"), (listed,))
+    unnest = operators.build_call(binder, resolve.function("unnest", (listed.type.plain,), "f"), (listed,))
     return SetReturning(unnest.function, unnest.args, made.type)

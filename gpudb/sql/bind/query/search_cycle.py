@@ -12,10 +12,10 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.calls import plain
+from gpudb.sql.bind.expressions.calls import call_function
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator, conjunction
-from gpudb.sql.bind.expressions.records import field_at, row
+from gpudb.sql.bind.expressions.records import build_row, get_field
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import unify_branches
 from gpudb.sql.bound import (
@@ -39,7 +39,7 @@ from gpudb.types import INT8
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class SearchCycle:
     """The clauses of query `name`: the positions of the columns that they read, and the names of those added."""
 
     binder: Binder
@@ -61,10 +61,10 @@ class Walk:
         rel, columns = self._columns(first)
         extra: list[Expr] = []
         if self.sequence:
-            here = _row(columns, self.order)
-            extra.append(row((Constant(0, INT8), *here.items)) if self.breadth else _listed(here))
+            here = _build_row(columns, self.order)
+            extra.append(build_row((Constant(0, INT8), *here.items)) if self.breadth else _as_array(here))
         if self.default is not None:
-            extra += [self.default, _listed(_row(columns, self.cycle))]
+            extra += [self.default, _as_array(_build_row(columns, self.cycle))]
         return self._with(first, rel, columns, extra)
 
     def reaching(self, second: Query, number: int, begun: Query, width: int) -> Select:
@@ -72,7 +72,7 @@ class Walk:
         if not isinstance(second, Select):
             message = "with a SEARCH or CYCLE clause, the right side of the UNION must be a SELECT"
             raise SqlError.of("syntax_error", message, position=0)
-        scans = [each for each in _joined(second.source) if isinstance(each, CteScan) and each.cte == number]
+        scans = [each for each in _list_relations(second.source) if isinstance(each, CteScan) and each.cte == number]
         if not scans:
             message = (
                 f'with a SEARCH or CYCLE clause, the recursive reference to WITH query "{self.name}" must be at the top'
@@ -97,26 +97,26 @@ class Walk:
         columns, held = all_columns[:width], list(all_columns[width:])
         extra: list[Expr] = []
         if self.sequence:
-            here, before = _row(columns, self.order), held.pop(0)
+            here, before = _build_row(columns, self.order), held.pop(0)
             if self.breadth:
-                deeper = apply_operator(self.binder, "+", field_at(before, 0), Constant(1, INT8))
-                extra.append(row((deeper, *here.items)))
+                deeper = apply_operator(self.binder, "+", get_field(before, 0), Constant(1, INT8))
+                extra.append(build_row((deeper, *here.items)))
             else:
                 extra.append(self._appended(before, here))
         if self.value is not None and self.default is not None:
-            here, path = _row(columns, self.cycle), held[1]
-            met = plain(self.binder, "arraycontains", (path, _listed(here)))
+            here, path = _build_row(columns, self.cycle), held[1]
+            met = call_function(self.binder, "arraycontains", (path, _as_array(here)))
             extra.append(Case(((met, self.value),), self.default, self.default.type))
             extra.append(self._appended(path, here))
         return self._with(second, rel, columns, extra)
 
     def _appended(self, path: Expr, here: Expr) -> Expr:
-        made = plain(self.binder, "array_append", (path, here))
+        made = call_function(self.binder, "array_append", (path, here))
         assert isinstance(made, Call)
         return Call(made.function, (path, here), path.type)
 
     def _columns(self, query: Query) -> tuple[int, tuple[Column, ...]]:
-        rel = self.binder.rel()
+        rel = self.binder.new_rel()
         return rel, tuple(Column(rel, index, c.type, c.name) for index, c in enumerate(query.columns))
 
     def _with(self, query: Query, rel: int, columns: Sequence[Column], extra: Sequence[Expr]) -> Select:
@@ -125,16 +125,16 @@ class Walk:
         return Select((*query.columns[: len(columns)], *added), (*columns, *extra), Derived(rel, query))
 
 
-def bind_walk(binder: Binder, scope: Scope, node: Any, columns: Sequence[OutputColumn]) -> Walk | None:
+def bind_search_cycle(binder: Binder, scope: Scope, node: Any, columns: Sequence[OutputColumn]) -> SearchCycle | None:
     """Binds the SEARCH and CYCLE clauses of a CommonTableExpr message over the columns of its first term."""
     if not node.HasField("search_clause") and not node.HasField("cycle_clause"):
         return None
     names = [column.name for column in columns]
     search, cycle = node.search_clause, node.cycle_clause
-    order = _places(binder, names, strings(search.search_col_list), "search", search.location)
-    looked = _places(binder, names, strings(cycle.cycle_col_list), "cycle", cycle.location)
+    order = _find_positions(binder, names, strings(search.search_col_list), "search", search.location)
+    looked = _find_positions(binder, names, strings(cycle.cycle_col_list), "cycle", cycle.location)
     _check_added(binder, names, search, cycle)
-    made = Walk(
+    made = SearchCycle(
         binder,
         node.ctename,
         order,
@@ -170,7 +170,9 @@ def _clause(what: str, search: Any, cycle: Any) -> Any:
     return search if what.startswith("search") else cycle
 
 
-def _places(binder: Binder, names: Sequence[str], wanted: Sequence[str], what: str, location: int) -> tuple[int, ...]:
+def _find_positions(
+    binder: Binder, names: Sequence[str], wanted: Sequence[str], what: str, location: int
+) -> tuple[int, ...]:
     for index, name in enumerate(wanted):
         if name not in names:
             message = f'{what} column "{name}" not in WITH query column list'
@@ -181,16 +183,16 @@ def _places(binder: Binder, names: Sequence[str], wanted: Sequence[str], what: s
     return tuple(names.index(name) for name in wanted)
 
 
-def _joined(source: From | None) -> list[From]:
+def _list_relations(source: From | None) -> list[From]:
     """Returns the joined relations of a FROM."""
     if isinstance(source, Join):
-        return _joined(source.left) + _joined(source.right)
+        return _list_relations(source.left) + _list_relations(source.right)
     return [] if source is None else [source]
 
 
-def _row(columns: Sequence[Column], places: Sequence[int]) -> Any:
-    return row([columns[place] for place in places])
+def _build_row(columns: Sequence[Column], places: Sequence[int]) -> Any:
+    return build_row([columns[place] for place in places])
 
 
-def _listed(here: Expr) -> Array:
+def _as_array(here: Expr) -> Array:
     return Array((here,), here.type.array)

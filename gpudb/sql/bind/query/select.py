@@ -10,25 +10,25 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.ordering import sort_key
-from gpudb.sql.bind.expressions.records import with_presence
-from gpudb.sql.bind.expressions.stars import spread_row
-from gpudb.sql.bind.expressions.windows import named_windows
+from gpudb.sql.bind.expressions.ordering import build_sort_key
+from gpudb.sql.bind.expressions.records import add_presence_columns
+from gpudb.sql.bind.expressions.stars import expand_star
+from gpudb.sql.bind.expressions.windows import collect_windows
 from gpudb.sql.bind.name_errors import missing_table
 from gpudb.sql.bind.query.from_clause import bind_from
-from gpudb.sql.bind.query.grouped_subqueries import named_again, subqueries_of, with_grouped
-from gpudb.sql.bind.query.grouping import bind_group_by, check_grouped, output_reference
-from gpudb.sql.bind.query.hypothetical_grouping import by_sets
-from gpudb.sql.bind.query.limits import bind_limits, limited
-from gpudb.sql.bind.query.outer_aggregates import grouped_below
-from gpudb.sql.bind.query.output_names import output_name
-from gpudb.sql.bind.query.qualify import bind_qualify, qualified
-from gpudb.sql.bind.query.set_operations import bind_values, set_operation
-from gpudb.sql.bind.query.sorted_set_functions import with_sorted_sets
+from gpudb.sql.bind.query.grouped_subqueries import find_equivalent, list_subqueries, replace_grouped
+from gpudb.sql.bind.query.grouping import bind_group_by, check_grouped, find_output
+from gpudb.sql.bind.query.hypothetical_grouping import build_set_change
+from gpudb.sql.bind.query.limits import apply_limits, bind_limits
+from gpudb.sql.bind.query.outer_aggregates import split_grouped
+from gpudb.sql.bind.query.output_names import derive_output_name
+from gpudb.sql.bind.query.qualify import apply_qualify, bind_qualify
+from gpudb.sql.bind.query.set_operations import bind_set_operation, bind_values
+from gpudb.sql.bind.query.sorted_set_functions import wrap_sorted_sets
 from gpudb.sql.bind.query.with_clause import bind_with
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import settled
-from gpudb.sql.bind.types.conversions import check_equality, condition
+from gpudb.sql.bind.types.coercion import resolve_unknown
+from gpudb.sql.bind.types.conversions import check_equality, coerce_condition
 from gpudb.sql.bound import (
     Column,
     Cte,
@@ -41,8 +41,8 @@ from gpudb.sql.bound import (
     Select,
     SortKey,
 )
-from gpudb.sql.parse.parser import inner, kind, leftmost, present, strings
-from gpudb.sql.traverse import mapped
+from gpudb.sql.parse.parser import expression_location, inner, kind, present, strings
+from gpudb.sql.traverse import replace_nodes
 
 Targets = list[tuple[str, Expr]]
 
@@ -63,10 +63,10 @@ def bind_query(binder: Binder, node: Any, outer: Scope | None, *, settle: bool =
         if node.HasField("into_clause"):
             raise FeatureNotSupported("SELECT … INTO is not allowed here")
         if node.op != pg.SETOP_NONE:
-            return set_operation(binder, scope, node, ctes)
+            return bind_set_operation(binder, scope, node, ctes)
         if len(node.values_lists):
             return bind_values(binder, scope, node, ctes, settle=settle)
-        return _select(binder, scope, node, ctes, settle=settle)
+        return _bind_select(binder, scope, node, ctes, settle=settle)
     finally:
         binder.depth -= 1
 
@@ -74,31 +74,31 @@ def bind_query(binder: Binder, node: Any, outer: Scope | None, *, settle: bool =
 # ------------------------------------------------------------------------------------------------ SELECT
 
 
-def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
+def _bind_select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
     scope.clause = "FROM clause of their own query level"
     source = bind_from(binder, scope, node.from_clause)
     scope.clause = ""
     where = None
     if present(node.where_clause):
         scope.clause = "WHERE"
-        where = condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
-    scope.windows = named_windows(node.window_clause)
+        where = coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+    scope.windows = collect_windows(node.window_clause)
     scope.clause = "SELECT"
     targets = bind_targets(binder, scope, node.target_list, settle=settle)
     scope.clause = "GROUP BY"
     keys, sets = bind_group_by(binder, scope, node.group_clause, targets, distinct=node.group_distinct)
-    subqueries = subqueries_of(keys)
-    keys = tuple(with_grouped(key, subqueries) for key in keys)  # equal subqueries make equal keys
-    targets = [(name, with_grouped(expr, subqueries)) for name, expr in targets]
+    subqueries = list_subqueries(keys)
+    keys = tuple(replace_grouped(key, subqueries) for key in keys)  # equal subqueries make equal keys
+    targets = [(name, replace_grouped(expr, subqueries)) for name, expr in targets]
     having = None
     if present(node.having_clause):
         scope.clause = "HAVING"
-        having = condition(binder, bind_expression(binder, scope, node.having_clause), "HAVING")
-        having = with_grouped(having, subqueries)
+        having = coerce_condition(binder, bind_expression(binder, scope, node.having_clause), "HAVING")
+        having = replace_grouped(having, subqueries)
     test = bind_qualify(binder, scope, node, targets) if len(node.window_clause) else None
     scope.clause = "ORDER BY"
-    order = tuple(with_grouped(key, subqueries) for key in _order_by(binder, scope, node.sort_clause, targets))
-    distinct = _distinct(binder, scope, node.distinct_clause, targets, order)
+    order = tuple(replace_grouped(key, subqueries) for key in _bind_order_by(binder, scope, node.sort_clause, targets))
+    distinct = _bind_distinct(binder, scope, node.distinct_clause, targets, order)
     grouped = bool(keys) or sets is not None or having is not None or scope.aggregates
     exprs = [expr for _, expr in targets]
     if grouped:
@@ -109,21 +109,21 @@ def _select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, s
             sets = tuple((*each, *extra) for each in sets)
         keys = (*keys, *implied)
     limit, offset = bind_limits(binder, scope, node)
-    columns = tuple(_output(name, expr, source) for name, expr in targets)
-    source = with_presence(binder, source)
+    columns = tuple(_build_output(name, expr, source) for name, expr in targets)
+    source = add_presence_columns(binder, source)
     made = Select(
         columns, tuple(exprs), source, where, grouped, keys, sets, having, distinct, order, limit, offset, ctes
     )
     if scope.hypotheticals and sets is not None:
-        change = by_sets(binder, scope.hypotheticals, keys, sets)
-        made, test = mapped(made, change), None if test is None else mapped(test, change)
+        change = build_set_change(binder, scope.hypotheticals, keys, sets)
+        made, test = replace_nodes(made, change), None if test is None else replace_nodes(test, change)
     if test is not None:
-        return limited(binder, qualified(binder, made, test, scope.lent), node)
-    made = grouped_below(binder, made, scope.lent) if scope.lent else made
-    return limited(binder, with_sorted_sets(binder, made), node)
+        return apply_limits(binder, apply_qualify(binder, made, test, scope.outer_aggregates), node)
+    made = split_grouped(binder, made, scope.outer_aggregates) if scope.outer_aggregates else made
+    return apply_limits(binder, wrap_sorted_sets(binder, made), node)
 
 
-_MOST_TARGETS = 1664
+_MAX_TARGETS = 1664
 
 
 def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: bool = True) -> Targets:
@@ -132,39 +132,39 @@ def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: 
     for each in nodes:
         node = inner(each)
         if kind(node.val) == "column_ref" and kind(inner(node.val).fields[-1]) == "a_star":
-            columns = _star(binder, scope, inner(node.val))
-            binder.places.update({id(expr): (expr, node.val) for _, expr in columns})
+            columns = _bind_star(binder, scope, inner(node.val))
+            binder.parse_nodes.update({id(expr): (expr, node.val) for _, expr in columns})
             targets += columns
             continue
-        if kind(node.val) == "a_indirection" and (spread := spread_row(binder, scope, node.val)) is not None:
+        if kind(node.val) == "a_indirection" and (spread := expand_star(binder, scope, node.val)) is not None:
             targets += spread
             continue
         expr = bind_expression(binder, scope, node.val)
-        name = node.name or output_name(node.val, binder.subqueries)
-        targets.append((name, settled(binder, expr) if settle else expr))
-    if len(targets) > _MOST_TARGETS:
-        raise SqlError.of("too_many_columns", f"target lists can have at most {_MOST_TARGETS} entries")
+        name = node.name or derive_output_name(node.val, binder.subquery_names)
+        targets.append((name, resolve_unknown(binder, expr) if settle else expr))
+    if len(targets) > _MAX_TARGETS:
+        raise SqlError.of("too_many_columns", f"target lists can have at most {_MAX_TARGETS} entries")
     return targets
 
 
-def _star(binder: Binder, scope: Scope, node: Any) -> Targets:
+def _bind_star(binder: Binder, scope: Scope, node: Any) -> Targets:
     try:
         names = strings(node.fields[:-1])
         if not names:
             if not scope.items and not scope.columns:
                 raise SqlError.of("syntax_error", "SELECT * with no tables specified is not valid")
-            _note_star(binder, node, [(_owner(scope, name, expr), name) for name, expr in scope.columns])
+            _record_star(binder, node, [(_find_owner(scope, name, expr), name) for name, expr in scope.columns])
             return list(scope.columns)
-        item = scope.relation(names[-1], names[-2] if len(names) > 1 else None)
+        item = scope.resolve_relation(names[-1], names[-2] if len(names) > 1 else None)
         if item is None:
             raise missing_table(scope, names[-1])
-        _note_star(binder, node, [(names, name) for name, _ in item.columns])
+        _record_star(binder, node, [(names, name) for name, _ in item.columns])
         return list(item.columns)
     except GpudbError as error:
         raise binder.locate(error, node.location) from None
 
 
-def _owner(scope: Scope, name: str, expr: Expr) -> tuple[str, ...]:
+def _find_owner(scope: Scope, name: str, expr: Expr) -> tuple[str, ...]:
     """Returns the qualified name of a column's only relation; () for a column that a join merged."""
     owners = [item for item in scope.items if item.alias and (name, expr) in item.columns]
     if len(owners) != 1:
@@ -173,42 +173,42 @@ def _owner(scope: Scope, name: str, expr: Expr) -> tuple[str, ...]:
     return (owners[0].alias,) if alone or owners[0].schema is None else (owners[0].schema, owners[0].alias)
 
 
-def _note_star(binder: Binder, node: Any, columns: list[tuple[tuple[str, ...], str]]) -> None:
+def _record_star(binder: Binder, node: Any, columns: list[tuple[tuple[str, ...], str]]) -> None:
     """Records the columns of a star; a star whose columns cannot be told apart by name is not recorded."""
     if binder.stars is not None and len(set(columns)) == len(columns):
         binder.stars[node.location] = tuple((*owner, name) for owner, name in columns)
 
 
-def _output(name: str, expr: Expr, source: From | None) -> OutputColumn:
+def _build_output(name: str, expr: Expr, source: From | None) -> OutputColumn:
     if isinstance(expr, Column) and source is not None:
-        for scan in _scans(source):
+        for scan in _list_scans(source):
             if scan.rel == expr.rel and expr.index < len(scan.table.columns):
                 return OutputColumn(name, expr.type, scan.table.oid, expr.index + 1)
     return OutputColumn(name, expr.type)
 
 
-def _scans(source: From) -> list[Scan]:
+def _list_scans(source: From) -> list[Scan]:
     if isinstance(source, Join):
-        return _scans(source.left) + _scans(source.right)
+        return _list_scans(source.left) + _list_scans(source.right)
     return [source] if isinstance(source, Scan) else []
 
 
-def _order_by(binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Targets) -> tuple[SortKey, ...]:
+def _bind_order_by(binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Targets) -> tuple[SortKey, ...]:
     """Binds ORDER BY items: an output's name or position, or an expression over the input."""
     keys = []
     for each in nodes:
         node = inner(each)
-        expr = output_reference(binder, node.node, targets, "ORDER BY")
+        expr = find_output(binder, node.node, targets, "ORDER BY")
         if expr is None:
-            expr = named_again(bind_expression(binder, scope, node.node), [each for _, each in targets])
+            expr = find_equivalent(bind_expression(binder, scope, node.node), [each for _, each in targets])
         try:
-            keys.append(sort_key(binder, expr, node))
+            keys.append(build_sort_key(binder, expr, node))
         except GpudbError as error:
-            raise binder.locate(error, leftmost(node.node)) from None
+            raise binder.locate(error, expression_location(node.node)) from None
     return tuple(keys)
 
 
-def _distinct(
+def _bind_distinct(
     binder: Binder, scope: Scope, nodes: Sequence[Any], targets: Targets, order: tuple[SortKey, ...]
 ) -> bool | tuple[Expr, ...]:
     if not len(nodes):
@@ -228,13 +228,13 @@ def _distinct(
     made = []
     known = [*(each for _, each in targets), *(key.expr for key in order)]
     for node in nodes:
-        expr = output_reference(binder, node, targets, "DISTINCT ON")
+        expr = find_output(binder, node, targets, "DISTINCT ON")
         if expr is None:
-            expr = named_again(settled(binder, bind_expression(binder, scope, node)), known)
+            expr = find_equivalent(resolve_unknown(binder, bind_expression(binder, scope, node)), known)
         made.append(expr)
     leading = [key.expr for key in order[: len(made)]]
     if any(expr not in made for expr in leading):
         message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"
         odd = next((n for n, expr in zip(nodes, made, strict=True) if expr not in leading), nodes[0])
-        raise binder.locate(SqlError.of("invalid_column_reference", message), leftmost(odd))
+        raise binder.locate(SqlError.of("invalid_column_reference", message), expression_location(odd))
     return tuple(made)

@@ -10,18 +10,18 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.stars import bind_list
-from gpudb.sql.bind.query.grouping import output_reference
-from gpudb.sql.bind.query.limits import bind_limits, limited
+from gpudb.sql.bind.query.grouping import find_output
+from gpudb.sql.bind.query.limits import apply_limits, bind_limits
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.coercion import branch_type, unify_branches
-from gpudb.sql.bind.types.column_coercion import retyped
+from gpudb.sql.bind.types.coercion import resolve_branch_type, unify_branches
+from gpudb.sql.bind.types.column_coercion import coerce_columns
 from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import Column, Cte, Expr, OutputColumn, Query, Select, SetOperation, Values
-from gpudb.sql.parse.parser import inner, kind, leftmost, output_location, strings
+from gpudb.sql.parse.parser import expression_location, inner, kind, output_location, strings
 from gpudb.types import UNKNOWN
 
 
-def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
+def bind_set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
     """Binds a SelectStmt message of a set operation."""
     op = pg.SetOperation.Name(node.op).removeprefix("SETOP_")
     left, right = (binder.bind_query(each, scope, settle=False) for each in (node.larg, node.rarg))
@@ -32,10 +32,10 @@ def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]
     for index, (one, other) in enumerate(zip(left.columns, right.columns, strict=True)):
         try:
             branches = [
-                *_given(left, index, Column(0, 0, one.type)),
-                *_given(right, index, Column(0, 0, other.type)),
+                *_list_branches(left, index, Column(0, 0, one.type)),
+                *_list_branches(right, index, Column(0, 0, other.type)),
             ]
-            types.append(branch_type(branches, op))
+            types.append(resolve_branch_type(branches, op))
         except GpudbError as mismatch:
             raise binder.locate(mismatch, output_location(node.rarg, index)) from None
     if not (node.all and op == "UNION"):
@@ -51,14 +51,16 @@ def set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]
             for index, (column, wanted) in enumerate(zip(side.columns, types, strict=True))
             if column.type != wanted
         }
-        sides.append(retyped(binder, side, differing) if differing else side)
+        sides.append(coerce_columns(binder, side, differing) if differing else side)
     columns = tuple(OutputColumn(c.name, t) for c, t in zip(left.columns, types, strict=True))
-    order = _positions(binder, node.sort_clause, columns)
+    order = _bind_positions(binder, node.sort_clause, columns)
     limit, offset = bind_limits(binder, scope, node)
-    return limited(binder, SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes), node)
+    return apply_limits(
+        binder, SetOperation(columns, op, node.all, sides[0], sides[1], order, limit, offset, ctes), node
+    )
 
 
-def _given(query: Query, index: int, column: Column) -> list[Expr]:
+def _list_branches(query: Query, index: int, column: Column) -> list[Expr]:
     """Returns the expressions that determine a column's type: the column, or the untyped expressions in its place."""
     if column.type.name != "unknown":
         return [column]
@@ -68,10 +70,10 @@ def _given(query: Query, index: int, column: Column) -> list[Expr]:
         case Values():
             return [row[index] for row in query.rows]
         case SetOperation():
-            return [*_given(query.left, index, column), *_given(query.right, index, column)]
+            return [*_list_branches(query.left, index, column), *_list_branches(query.right, index, column)]
 
 
-def _positions(
+def _bind_positions(
     binder: Binder, nodes: Sequence[Any], columns: Sequence[OutputColumn]
 ) -> tuple[tuple[int, bool, bool], ...]:
     made = []
@@ -80,7 +82,7 @@ def _positions(
     ]
     for each in nodes:
         node = inner(each)
-        expr = output_reference(binder, node.node, targets, "ORDER BY")
+        expr = find_output(binder, node.node, targets, "ORDER BY")
         if expr is None and kind(node.node) == "column_ref" and len(inner(node.node).fields) == 1:
             (name,) = strings(inner(node.node).fields)
             raise binder.locate(UndefinedColumn(f'column "{name}" does not exist'), inner(node.node).location)
@@ -90,7 +92,7 @@ def _positions(
                 detail="Only result column names can be used, not expressions or functions.",
                 hint="Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
             )
-            raise binder.locate(error, leftmost(node.node))
+            raise binder.locate(error, expression_location(node.node))
         descending = node.sortby_dir == pg.SORTBY_DESC
         first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
         made.append((expr.index, descending, first))
@@ -102,7 +104,7 @@ def check_lengths(binder: Binder, rows: Sequence[Any], lengths: Sequence[int]) -
     for row, length in zip(rows, lengths, strict=True):
         if length != lengths[0]:
             error = SqlError.of("syntax_error", "VALUES lists must all be the same length")
-            raise binder.locate(error, leftmost(inner(row).items[0]))
+            raise binder.locate(error, expression_location(inner(row).items[0]))
 
 
 def bind_values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
@@ -117,6 +119,6 @@ def bind_values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], 
         columns.append(OutputColumn(f"column{number}", target))
         cells.append(exprs)
     outputs = tuple(columns)
-    order = _positions(binder, node.sort_clause, outputs)
+    order = _bind_positions(binder, node.sort_clause, outputs)
     limit, offset = bind_limits(binder, scope, node)
-    return limited(binder, Values(outputs, tuple(zip(*cells, strict=True)), order, limit, offset, ctes), node)
+    return apply_limits(binder, Values(outputs, tuple(zip(*cells, strict=True)), order, limit, offset, ctes), node)

@@ -9,14 +9,14 @@ from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Query, Select, 
 from gpudb.sql.traverse import walk
 
 
-def with_sorted_sets(binder: Binder, query: Query) -> Query:
+def wrap_sorted_sets(binder: Binder, query: Query) -> Query:
     """Wraps a query with such a sort key; returns any other query as it is."""
     if not isinstance(query, Select) or query.distinct:
         return query
     unseen = [key.expr for key in query.order_by if key.expr not in query.targets]
     if not any(isinstance(node, SetReturning) for expr in unseen for node in walk(expr)):
         return query
-    rel = binder.rel()
+    rel = binder.new_rel()
     targets = (*query.targets, *unseen)
     outputs = (*query.columns, *(OutputColumn(f"key{n}", expr.type) for n, expr in enumerate(unseen, 1)))
     below = replace(query, columns=outputs, targets=targets, order_by=(), limit=None, offset=None)

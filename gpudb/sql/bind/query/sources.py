@@ -10,7 +10,7 @@ from gpudb.catalog.model import Relation, Table
 from gpudb.errors import SqlError, UndefinedTable
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.name_errors import Entry
-from gpudb.sql.bind.scope import Columns, Item
+from gpudb.sql.bind.scope import Columns, NamespaceItem
 from gpudb.sql.bound import Column, From, OutputColumn, SystemScan
 from gpudb.sql.parse.parser import strings
 from gpudb.types import SqlType
@@ -24,17 +24,17 @@ class Source:
     """A FROM item: its relation, its aliases, and its columns in the order of `*`."""
 
     relation: From
-    items: tuple[Item, ...]
+    items: tuple[NamespaceItem, ...]
     columns: Columns
     rels: frozenset[int]
 
 
-def entries(source: Source, relation: str | None) -> list[Entry]:
+def build_entries(source: Source, relation: str | None) -> list[Entry]:
     """Returns the entries of a FROM item for name errors; `relation` is its own name, which an alias may hide."""
     return [Entry(item.alias, tuple(name for name, _ in item.columns), relation) for item in source.items]
 
 
-def named(
+def build_source(
     binder: Binder,
     rel: int,
     relation: From,
@@ -58,7 +58,7 @@ def named(
         (name, Column(rel, index, column.type, name))
         for index, (name, column) in enumerate(zip(names, columns, strict=True))
     )
-    return Source(relation, (Item(alias, made, schema, row_type=row),), made, frozenset({rel}))
+    return Source(relation, (NamespaceItem(alias, made, schema, row_type=row),), made, frozenset({rel}))
 
 
 def table_columns(table: Table) -> tuple[OutputColumn, ...]:
@@ -66,18 +66,18 @@ def table_columns(table: Table) -> tuple[OutputColumn, ...]:
     return tuple(OutputColumn(c.name, c.type, table.oid, n) for n, c in enumerate(table.columns, 1))
 
 
-def system_relation(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
+def build_system_source(binder: Binder, rel: int, name: str, columns: tuple[OutputColumn, ...], alias: Any) -> Source:
     """Returns a system relation; OID and transaction of its rows are hidden columns."""
     schema, _, relation = name.partition(".")
     width = len(columns)
     if tuple(column.name for column in columns[-len(_HIDDEN) :]) == _HIDDEN:
         width -= len(_HIDDEN)
     scan = SystemScan(rel, name, columns)
-    made = named(binder, rel, scan, columns[:width], relation.removesuffix("()"), alias, schema)
-    return with_hidden(made, rel, width, columns[width:])
+    made = build_source(binder, rel, scan, columns[:width], relation.removesuffix("()"), alias, schema)
+    return add_hidden(made, rel, width, columns[width:])
 
 
-def with_hidden(source: Source, rel: int, width: int, columns: Sequence[OutputColumn]) -> Source:
+def add_hidden(source: Source, rel: int, width: int, columns: Sequence[OutputColumn]) -> Source:
     """Returns a relation of `width` columns with hidden ones behind them."""
     hidden = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, width))
     return replace(source, items=tuple(replace(item, hidden=hidden) for item in source.items))
@@ -91,7 +91,7 @@ def find_relation(binder: Binder, schema: str, name: str) -> Relation:
     relation = binder.catalog.find(name, path)
     if relation is None:
         shown = f"{schema}.{name}" if schema else name
-        if binder.system(schema or "pg_catalog", name) is not None:
+        if binder.system_columns(schema or "pg_catalog", name) is not None:
             message = f'permission denied: "{name}" is a system catalog'
             raise SqlError.of("insufficient_privilege", message)
         raise UndefinedTable(f'relation "{shown}" does not exist')

@@ -11,10 +11,10 @@ from typing import Any
 from gpudb.catalog.model import Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.calls import plain
+from gpudb.sql.bind.expressions.calls import call_function
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator
-from gpudb.sql.bind.query.sources import Source, find_relation, named, table_columns
+from gpudb.sql.bind.query.sources import Source, build_source, find_relation, table_columns
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Column, Constant, Derived, Expr, Scan, Select
@@ -29,7 +29,9 @@ def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
     """Binds a RangeTableSample message; 42704 for an unknown method, 0A000 for a view, 2202H and 2202G for numbers."""
     relation = inner(node.relation)
     table = find_relation(binder, relation.schemaname, relation.relname)
-    hidden = not relation.schemaname and (scope.cte(relation.relname) is not None or relation.relname in binder.frames)
+    hidden = not relation.schemaname and (
+        scope.resolve_cte(relation.relname) is not None or relation.relname in binder.frames
+    )
     if hidden or not isinstance(table, Table):
         message = "TABLESAMPLE clause can only be applied to tables and materialized views"
         raise binder.locate(FeatureNotSupported(message), relation.location)
@@ -39,27 +41,33 @@ def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
     if len(node.args) != 1:
         message = f"tablesample method {method} requires 1 argument, not {len(node.args)}"
         raise binder.locate(SqlError.of("invalid_tablesample_argument", message), node.location)
-    percent = _number(binder, scope, node.args[0], "invalid_tablesample_argument", "TABLESAMPLE parameter")
+    percent = _bind_number(binder, scope, node.args[0], "invalid_tablesample_argument", "TABLESAMPLE parameter")
     if not 0 <= percent <= 100:
         message = "sample percentage must be between 0 and 100"
         raise SqlError.of("invalid_tablesample_argument", message, position=0)
     seed: float | None = None
     if present(node.repeatable):
-        seed = _number(binder, scope, node.repeatable, "invalid_tablesample_repeat", "TABLESAMPLE REPEATABLE parameter")
+        seed = _bind_number(
+            binder, scope, node.repeatable, "invalid_tablesample_repeat", "TABLESAMPLE REPEATABLE parameter"
+        )
     elif method == "system":
-        seed, binder.stable = random.random(), False
-    inside, rel = binder.rel(), binder.rel()
+        seed, binder.cacheable = random.random(), False
+    inside, rel = binder.new_rel(), binder.new_rel()
     scan = Scan(inside, table, row_ids=seed is not None)
     columns = table_columns(table)
     rows = tuple(Column(inside, index, column.type, column.name) for index, column in enumerate(columns))
     block = BLOCK if method == "system" else 1
-    keep = _chance(binder, percent) if seed is None else _hashed(binder, inside, len(columns), percent, seed, block)
+    keep = (
+        _sample_randomly(binder, percent)
+        if seed is None
+        else _sample_by_hash(binder, inside, len(columns), percent, seed, block)
+    )
     query = Select(columns, rows, scan, keep)
     alias = relation.alias if relation.HasField("alias") else None
-    return named(binder, rel, Derived(rel, query), columns, relation.relname, alias, table.schema)
+    return build_source(binder, rel, Derived(rel, query), columns, relation.relname, alias, table.schema)
 
 
-def _number(binder: Binder, scope: Scope, node: Any, condition: str, what: str) -> float:
+def _bind_number(binder: Binder, scope: Scope, node: Any, condition: str, what: str) -> float:
     level = Scope(parent=scope.parent, ctes=scope.ctes, clause="FROM")
     expr = coerce(binder, bind_expression(binder, level, node), FLOAT8)
     if not isinstance(expr, Constant):
@@ -70,16 +78,16 @@ def _number(binder: Binder, scope: Scope, node: Any, condition: str, what: str) 
     return expr.value
 
 
-def _chance(binder: Binder, percent: float) -> Expr:
-    return apply_operator(binder, "<", plain(binder, "random", ()), Constant(percent / 100, FLOAT8))
+def _sample_randomly(binder: Binder, percent: float) -> Expr:
+    return apply_operator(binder, "<", call_function(binder, "random", ()), Constant(percent / 100, FLOAT8))
 
 
-def _hashed(binder: Binder, rel: int, width: int, percent: float, seed: float, block: int) -> Expr:
+def _sample_by_hash(binder: Binder, rel: int, width: int, percent: float, seed: float, block: int) -> Expr:
     """Returns whether the first 32 bits of a digest of file, row and seed are below the sampled share."""
     row = apply_operator(binder, "/", Column(rel, width + 1, INT8, "row"), Constant(block, INT8))
     place = apply_operator(binder, "||", Column(rel, width, TEXT, "file"), Constant(f" {seed} ", TEXT))
-    digest = plain(binder, "md5", (apply_operator(binder, "||", place, coerce(binder, row, TEXT, "e")),))
-    head = plain(binder, "left", (digest, Constant(8, INT4)))
+    digest = call_function(binder, "md5", (apply_operator(binder, "||", place, coerce(binder, row, TEXT, "e")),))
+    head = call_function(binder, "left", (digest, Constant(8, INT4)))
     # g sorts behind every digit: all rows
     share = "g" if percent == 100 else f"{int(percent / 100 * 2**32):08x}"
     return apply_operator(binder, "<", head, Constant(share, TEXT))

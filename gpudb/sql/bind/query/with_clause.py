@@ -10,11 +10,11 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.query.recursion import check_ends, check_recursion, in_order, refers_to
-from gpudb.sql.bind.query.search_cycle import bind_walk
+from gpudb.sql.bind.query.recursion import check_recursion, check_termination, refers_to, sort_by_reference
+from gpudb.sql.bind.query.search_cycle import bind_search_cycle
 from gpudb.sql.bind.scope import CteStub, Scope
-from gpudb.sql.bind.types.coercion import branch_type
-from gpudb.sql.bind.types.column_coercion import retyped
+from gpudb.sql.bind.types.coercion import resolve_branch_type
+from gpudb.sql.bind.types.column_coercion import coerce_columns
 from gpudb.sql.bound import Aggregate, Column, Cte, CteScan, Query, Select, SetOperation
 from gpudb.sql.parse.parser import inner, kind, output_location, strings
 from gpudb.sql.traverse import walk
@@ -26,7 +26,7 @@ def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
     nodes = [inner(each) for each in clause.ctes]
     check_names(binder, nodes)
     if clause.recursive:
-        nodes = in_order(binder, nodes)
+        nodes = sort_by_reference(binder, nodes)
     made = []
     for node in nodes:
         if kind(node.ctequery) != "select_stmt":
@@ -50,7 +50,7 @@ def check_names(binder: Binder, nodes: Sequence[Any]) -> None:
 
 def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> tuple[Cte, ...]:
     """Binds a CommonTableExpr message over a SELECT; the queries of a recursive one's own WITH precede it."""
-    number = binder.cte()
+    number = binder.new_cte()
     recursive = recursive and refers_to(node.ctequery, node.ctename)
     names = strings(node.aliascolnames)
     own: tuple[Cte, ...] = ()
@@ -59,38 +59,40 @@ def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> tup
             scope = Scope(parent=scope)
             body = inner(node.ctequery)
             own = bind_with(binder, scope, body.with_clause) if body.HasField("with_clause") else ()
-            query = _recursive(binder, scope, node, number, names)
+            query = _bind_recursive(binder, scope, node, number, names)
         else:
-            query = renamed(_bound(binder, inner(node.ctequery), scope), names, node.ctename)
+            query = rename_columns(_bind_term(binder, inner(node.ctequery), scope), names, node.ctename)
     except GpudbError as error:
         raise binder.locate(error, node.location) from None
     materialized = {pg.CTEMaterializeAlways: True, pg.CTEMaterializeNever: False}.get(node.ctematerialized)
     return *own, Cte(number, node.ctename, query, materialized, recursive)
 
 
-def _bound(binder: Binder, node: Any, scope: Scope, *, settle: bool = True) -> Query:
+def _bind_term(binder: Binder, node: Any, scope: Scope, *, settle: bool = True) -> Query:
     return binder.bind_query(node, scope, settle=settle)
 
 
-def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequence[str]) -> Query:
+def _bind_recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequence[str]) -> Query:
     """Binds a recursive query: the first term determines the columns, the second sees them under the query's name."""
     body = inner(node.ctequery)
     check_recursion(binder, node, body)
-    first = renamed(_bound(binder, body.larg, scope), names, node.ctename)
-    first = retyped(binder, first, {i: _open(c.type) for i, c in enumerate(first.columns) if _open(c.type) != c.type})
-    first = replace(first, columns=tuple(replace(c, type=_open(c.type)) for c in first.columns))
-    walked = bind_walk(binder, scope, node, first.columns)
+    first = rename_columns(_bind_term(binder, body.larg, scope), names, node.ctename)
+    first = coerce_columns(
+        binder, first, {i: _open_type(c.type) for i, c in enumerate(first.columns) if _open_type(c.type) != c.type}
+    )
+    first = replace(first, columns=tuple(replace(c, type=_open_type(c.type)) for c in first.columns))
+    walked = bind_search_cycle(binder, scope, node, first.columns)
     width, begun = len(first.columns), first if walked is None else walked.begun(first)
     inside = Scope(parent=scope)
     inside.ctes[node.ctename] = (CteStub(first.columns, begun.columns[width:]), number)
-    second = _bound(binder, body.rarg, inside, settle=False)
+    second = _bind_term(binder, body.rarg, inside, settle=False)
     _check_aggregates(binder, second, number)
-    check_ends(node.ctename, second)
+    check_termination(node.ctename, second)
     if len(second.columns) != len(first.columns):
         raise SqlError.of("syntax_error", "each UNION query must have the same number of columns")
     wanted = {}
     for index, (one, other) in enumerate(zip(first.columns, second.columns, strict=True)):
-        overall = branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], "UNION")
+        overall = resolve_branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], "UNION")
         declared = one.type.modifier not in (-1, other.type.modifier)
         if overall.name != one.type.name or declared:
             shown = one.type if declared else one.type.plain
@@ -103,8 +105,8 @@ def _recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequ
         if other.type != one.type:
             wanted[index] = one.type
     if walked is None:
-        return SetOperation(first.columns, "UNION", body.all, first, retyped(binder, second, wanted, "e"))
-    reaching = retyped(binder, walked.reaching(second, number, begun, width), wanted, "e")
+        return SetOperation(first.columns, "UNION", body.all, first, coerce_columns(binder, second, wanted, "e"))
+    reaching = coerce_columns(binder, walked.reaching(second, number, begun, width), wanted, "e")
     return SetOperation(begun.columns, "UNION", body.all, begun, walked.carried_on(reaching, width))
 
 
@@ -119,18 +121,18 @@ def _check_aggregates(binder: Binder, query: Query, number: int) -> None:
                 raise binder.locate_expr(SqlError.of("invalid_recursion", message), found[0])
 
 
-def _open(item: SqlType) -> SqlType:
+def _open_type(item: SqlType) -> SqlType:
     """Returns a column's type in a recursive query, whose values, nested ones too, may gain digits in each term."""
     if item.fields:
-        return replace(item, fields=tuple((name, _open(kind)) for name, kind in item.fields))
+        return replace(item, fields=tuple((name, _open_type(kind)) for name, kind in item.fields))
     if item.element is not None:
-        return replace(_open(item.element), name=item.name, dims=item.dims)
+        return replace(_open_type(item.element), name=item.name, dims=item.dims)
     if item.modifier != -1 or item.name not in {"numeric", "bpchar"}:
         return item
     return exact(MAX_DIGITS, CARRIED_SCALE, varying=True) if item.name == "numeric" else replace(item, digits=None)
 
 
-def renamed(query: Query, names: Sequence[str], what: str) -> Query:
+def rename_columns(query: Query, names: Sequence[str], what: str) -> Query:
     """Renames the first columns of a query; 42P10 for too many names."""
     if len(names) > len(query.columns):
         message = f'WITH query "{what}" has {len(query.columns)} columns available but {len(names)} columns specified'

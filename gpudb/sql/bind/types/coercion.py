@@ -10,10 +10,10 @@ from gpudb.functions import resolve
 from gpudb.functions.registry import Function
 from gpudb.functions.resolve import as_numeric, can_coerce, common_type, unify
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.types.conversions import coercible, refusal, same_text
-from gpudb.sql.bind.types.domains import to_domain
-from gpudb.sql.bind.types.literals import small_integer, typed
-from gpudb.sql.bind.types.rows import to_row
+from gpudb.sql.bind.types.conversions import coercion_error, is_coercible, is_text_conversion
+from gpudb.sql.bind.types.domains import coerce_to_domain
+from gpudb.sql.bind.types.literals import convert_literal, narrow_integer
+from gpudb.sql.bind.types.rows import coerce_to_row
 from gpudb.sql.bound import Array, Call, Cast, Constant, Default, Expr, Parameter
 from gpudb.types import INT8, TEXT, UNKNOWN, SqlType
 
@@ -30,25 +30,30 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
     modifier. 42846 if there is no cast; 42804 in an assignment, where `what` names the column.
     """
     if target.domain is not None and expr.type.domain != target.domain:
-        return to_domain(binder, expr, target, context, what)
+        return coerce_to_domain(binder, expr, target, context, what)
     if isinstance(expr, Default):
         raise binder.locate_expr(SqlError.of("syntax_error", "DEFAULT is not allowed in this context"), expr)
     settles = isinstance(expr, Parameter) and expr.type.name == "unknown"
     if (target.name == "record" or target.fields) and target.element is None and not settles:
-        return to_row(binder, expr, target, context, what)
+        return coerce_to_row(binder, expr, target, context, what)
     if settles:
         assert isinstance(expr, Parameter)
-        settled = binder.settle_parameter(expr, target)
+        settled = binder.infer_parameter(expr, target)
         return settled if target.modifier == -1 else Cast(settled, target, context == "e")
     if isinstance(expr, Constant):
         if context == "e" and expr.type == TEXT and target.element is not None:
             expr = replace(expr, type=UNKNOWN)  # only the text of the literal has its dimensions
-        if expr.type == UNKNOWN and expr.value is not None and target.element is not None and _cuts(target, context):
+        if (
+            expr.type == UNKNOWN
+            and expr.value is not None
+            and target.element is not None
+            and _truncates(target, context)
+        ):
             return coerce(binder, coerce(binder, expr, target.plain, context), target, context)
-        if expr.type.name == "unknown" and target.name in _MOMENTS and str(expr.value).strip().lower() in _CURRENT:
-            return _current(binder, expr, target)
+        if expr.type.name == "unknown" and target.name in _DATETIMES and str(expr.value).strip().lower() in _CURRENT:
+            return _bind_current(binder, expr, target)
         try:
-            made = typed(expr, target, binder.timezone) if _folds(expr, target, context) else None
+            made = convert_literal(expr, target, binder.timezone) if _can_fold(expr, target, context) else None
         except GpudbError as error:
             if expr.type.name != "unknown":
                 # PostgreSQL converts typed constants at run time, where errors have no position
@@ -58,7 +63,7 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
             return Cast(made, target)
         if made is not None and target.element is not None and made.type.dims != target.dims:
             if made.value:
-                return _of_dimensions(binder, made, target, context, what)
+                return _change_dimensions(binder, made, target, context, what)
             return Constant(made.value, replace(made.type, dims=target.dims))
         if made is not None:
             if binder.fresh_labels and target.labels is not None:
@@ -66,24 +71,26 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
             return made
     source = expr.type
     if source.dims != target.dims and source.element is not None and target.element is not None:
-        return _of_dimensions(binder, expr, target, context, what)
-    if source == target or (source.name == target.name and target.modifier == -1 and _same_holding(source, target)):
-        return _relabelled(expr, target) if context == "e" and target.modifier == -1 else expr
+        return _change_dimensions(binder, expr, target, context, what)
+    if source == target or (
+        source.name == target.name and target.modifier == -1 and _has_same_representation(source, target)
+    ):
+        return _relabel(expr, target) if context == "e" and target.modifier == -1 else expr
     if isinstance(expr, Array) and target.item is not None and can_coerce(source.plain, target.plain, context):
-        return Array(tuple(array_item(binder, item, target.item, context, what) for item in expr.items), target)
-    if not coercible(source, target, context):
-        refused = refusal(source, target, context, what)
+        return Array(tuple(coerce_array_item(binder, item, target.item, context, what) for item in expr.items), target)
+    if not is_coercible(source, target, context):
+        refused = coercion_error(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
     # Explicit and implicit casts differ only by a declared modifier; without one they must be the same expression
-    return Cast(expr, _held(source, target), context == "e" and target.modifier != -1)
+    return Cast(expr, _add_digits(source, target), context == "e" and target.modifier != -1)
 
 
-def undeclared(expr: Expr) -> Expr:
+def drop_modifier(expr: Expr) -> Expr:
     """Returns `expr` with its type's declared modifier dropped and its value unchanged."""
-    return _relabelled(expr, expr.type)
+    return _relabel(expr, expr.type)
 
 
-def _relabelled(expr: Expr, target: SqlType) -> Expr:
+def _relabel(expr: Expr, target: SqlType) -> Expr:
     """Returns `expr` with its declared modifier dropped, in the domain of `target`, its value unchanged."""
     made = replace(expr.type, domain=target.domain).undeclared
     if made == expr.type:
@@ -92,23 +99,23 @@ def _relabelled(expr: Expr, target: SqlType) -> Expr:
 
 
 # Words whose value depends on when a statement runs, so that no plan may hold it
-_MOMENTS = frozenset({"date", "time", "timetz", "timestamp", "timestamptz"})
+_DATETIMES = frozenset({"date", "time", "timetz", "timestamp", "timestamptz"})
 _CURRENT = frozenset({"now", "today", "tomorrow", "yesterday"})
 
 
-def _current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
+def _bind_current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
     """Returns the date or time of such a word; `now` is the start of the transaction."""
-    binder.stable = False
+    binder.cacheable = False
     if str(expr.value).strip().lower() == "now":
         now = resolve.function("now", ()).target
         assert isinstance(now, Function)
         return coerce(binder, Call(now, (), now.result), target, "e")
-    made = typed(expr, target, binder.timezone)
+    made = convert_literal(expr, target, binder.timezone)
     assert made is not None
     return made
 
 
-def _of_dimensions(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+def _change_dimensions(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
     """Converts an array to other dimensions: PostgreSQL's arrays have any number, gpudb's columns a fixed one."""
     source = expr.type
     if isinstance(expr, Parameter) and what is not None:
@@ -122,44 +129,46 @@ def _of_dimensions(binder: Binder, expr: Expr, target: SqlType, context: str, wh
     return coerce(binder, expr, replace(target, dims=source.dims), context)
 
 
-def array_item(binder: Binder, item: Expr, wanted: SqlType, context: str = "i", what: str | None = None) -> Expr:
+def coerce_array_item(binder: Binder, item: Expr, wanted: SqlType, context: str = "i", what: str | None = None) -> Expr:
     """Converts an item of ARRAY[…] to the representation of the array's elements."""
     made = coerce(binder, item, wanted, context, what)
     if made.type.duckdb == wanted.duckdb:
         return made
     if isinstance(made, Array) and wanted.item is not None:
-        return Array(tuple(array_item(binder, each, wanted.item, context, what) for each in made.items), wanted)
+        return Array(tuple(coerce_array_item(binder, each, wanted.item, context, what) for each in made.items), wanted)
     return Cast(made, wanted)
 
 
-def _folds(expr: Constant, target: SqlType, context: str) -> bool:
-    if expr.value is None and not (same_text(expr.type, target) or can_coerce(expr.type.plain, target.plain, context)):
+def _can_fold(expr: Constant, target: SqlType, context: str) -> bool:
+    if expr.value is None and not (
+        is_text_conversion(expr.type, target) or can_coerce(expr.type.plain, target.plain, context)
+    ):
         return False  # an untyped NULL needs no cast, a typed one does
     if expr.type.name == "unknown" or expr.value is None:
-        return not _cuts(target, context)
+        return not _truncates(target, context)
     return True
 
 
-def _cuts(target: SqlType, context: str) -> bool:
+def _truncates(target: SqlType, context: str) -> bool:
     """Whether a cast truncates values to a length, where an assignment would reject longer ones."""
     return target.name.lstrip("_") in _OF_LENGTH and target.modifier != -1 and context == "e"
 
 
-def _same_holding(source: SqlType, target: SqlType) -> bool:
+def _has_same_representation(source: SqlType, target: SqlType) -> bool:
     if target.fields and source.fields != target.fields:
         return False
     one, other = source.element or source, target.element or target
     return target.digits is None or (source.undeclared.digits == target.digits and one.carried == other.carried)
 
 
-def _held(source: SqlType, target: SqlType) -> SqlType:
+def _add_digits(source: SqlType, target: SqlType) -> SqlType:
     """Returns the target with the digits that the source needs, if the target leaves them open."""
     if target.name == "numeric" and target.modifier == -1 and target.digits is None and source.name in _EXACT:
         return as_numeric(source)
     return target
 
 
-def stored(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
+def coerce_to_column(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
     """Converts `expr` to a column's type and exact representation."""
     made = coerce(binder, expr, target, "a", f'column "{column}"')
     if made.type == target:
@@ -185,7 +194,7 @@ def fails_when_used(error: SqlError) -> bool:
     return too_long or (error.sqlstate == "22003" and not error.message.startswith('value "'))
 
 
-def exactly(binder: Binder, expr: Expr, target: SqlType) -> Expr:
+def coerce_exactly(binder: Binder, expr: Expr, target: SqlType) -> Expr:
     """Converts `expr` by assignment to exactly the target type, digits included."""
     made = coerce(binder, expr, target, "a")
     return made if made.type == target else Cast(made, target)
@@ -194,13 +203,13 @@ def exactly(binder: Binder, expr: Expr, target: SqlType) -> Expr:
 def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple[tuple[Expr, ...], SqlType]:
     """Converts expressions that must share a type (CASE, UNION, VALUES, COALESCE, ARRAY) to that type."""
     try:
-        target = branch_type(exprs, context)
+        target = resolve_branch_type(exprs, context)
     except GpudbError as error:
-        raise binder.locate_expr(error, _odd_one(exprs, context)) from None
-    return tuple(as_branch(binder, expr, target) for expr in exprs), target
+        raise binder.locate_expr(error, _find_mismatch(exprs, context)) from None
+    return tuple(coerce_to_branch(binder, expr, target) for expr in exprs), target
 
 
-def as_branch(binder: Binder, expr: Expr, target: SqlType, context: str = "i") -> Expr:
+def coerce_to_branch(binder: Binder, expr: Expr, target: SqlType, context: str = "i") -> Expr:
     """Converts `expr` to the type that it shares with others; 0A000 for an array of other dimensions."""
     made = coerce(binder, expr, target, context)
     if made.type.dims != target.dims:
@@ -209,41 +218,41 @@ def as_branch(binder: Binder, expr: Expr, target: SqlType, context: str = "i") -
     return made
 
 
-def _odd_one(exprs: Sequence[Expr], context: str) -> Expr:
+def _find_mismatch(exprs: Sequence[Expr], context: str) -> Expr:
     """Returns the first expression that has no common type with those before it."""
     for count in range(2, len(exprs)):
         try:
-            branch_type(exprs[:count], context)
+            resolve_branch_type(exprs[:count], context)
         except GpudbError:
             return exprs[count - 1]
     return exprs[-1]
 
 
-def branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
+def resolve_branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
     """Returns the common type of expressions; 42804 if there is none.
 
     It has the modifier that all of them have; an untyped literal has none.
     """
     numeric = any(expr.type.name == "numeric" for expr in exprs)
-    types = [small_integer(expr).type if numeric and isinstance(expr, Constant) else expr.type for expr in exprs]
+    types = [narrow_integer(expr).type if numeric and isinstance(expr, Constant) else expr.type for expr in exprs]
     made = common_type(types, context)
-    return unify([made, *(untyped_as(expr, made) for expr in exprs if expr.type.name == "unknown")])
+    return unify([made, *(resolve_untyped(expr, made) for expr in exprs if expr.type.name == "unknown")])
 
 
-def untyped_as(expr: Expr, kind: SqlType) -> SqlType:
+def resolve_untyped(expr: Expr, kind: SqlType) -> SqlType:
     """Returns the type of an untyped expression as a value of `kind`; a literal has its own number of digits."""
     if kind.domain is not None and kind.domain.base == kind.name:
         kind = replace(kind, domain=None)
     if kind.name.lstrip("_") not in {"numeric", "bpchar"} or (isinstance(expr, Constant) and expr.value is None):
         return kind.undeclared
     try:
-        made = typed(expr, kind.plain, "UTC") if isinstance(expr, Constant) else None
+        made = convert_literal(expr, kind.plain, "UTC") if isinstance(expr, Constant) else None
     except GpudbError:
         made = None  # raised again by the conversion
     return kind.plain if made is None or made.type.dims != kind.dims else made.type
 
 
-def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
+def coerce_row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
     """Converts `expr` to the bigint of LIMIT or OFFSET; 42804 for other types."""
     if not can_coerce(expr.type.plain, INT8, "a"):
         error = DatatypeMismatch(f"argument of {clause} must be type bigint, not type {expr.type}")
@@ -253,6 +262,6 @@ def row_count(binder: Binder, expr: Expr, clause: str) -> Expr:
     return coerce(binder, expr, INT8, "a")
 
 
-def settled(binder: Binder, expr: Expr) -> Expr:
+def resolve_unknown(binder: Binder, expr: Expr) -> Expr:
     """Returns an output expression; an untyped literal or parameter becomes text."""
     return coerce(binder, expr, TEXT) if expr.type.name == "unknown" else expr

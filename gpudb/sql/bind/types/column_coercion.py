@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.types.coercion import as_branch, coerce
+from gpudb.sql.bind.types.coercion import coerce, coerce_to_branch
 from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Query, Select, SetOperation, Values
 from gpudb.types import SqlType
 
 
-def projected(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str = "i") -> Query:
+def project_columns(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str = "i") -> Query:
     """Returns a projection of `query` that converts the columns at some positions to other types."""
-    rel = binder.rel()
+    rel = binder.new_rel()
     columns, targets = [], []
     for index, column in enumerate(query.columns):
         expr: Expr = Column(rel, index, column.type, column.name)
@@ -25,19 +25,19 @@ def projected(binder: Binder, query: Query, types: Mapping[int, SqlType], contex
     return Select(tuple(columns), tuple(targets), Derived(rel, query))
 
 
-def retyped(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str = "i") -> Query:
+def coerce_columns(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str = "i") -> Query:
     """Returns `query` with columns converted: untyped literals in place, others by a projection around it."""
     literal = {index: item for index, item in types.items() if query.columns[index].type.name == "unknown"}
     if literal:
-        query = _typed_literals(binder, query, literal, context)
+        query = _coerce_literals(binder, query, literal, context)
     rest = {index: item for index, item in types.items() if query.columns[index].type != item}
-    return projected(binder, query, rest, context) if rest else query
+    return project_columns(binder, query, rest, context) if rest else query
 
 
-def _typed_literals(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str) -> Query:
+def _coerce_literals(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str) -> Query:
     def convert(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return tuple(
-            as_branch(binder, expr, types[index], context) if index in types else expr
+            coerce_to_branch(binder, expr, types[index], context) if index in types else expr
             for index, expr in enumerate(exprs)
         )
 
@@ -50,5 +50,5 @@ def _typed_literals(binder: Binder, query: Query, types: Mapping[int, SqlType], 
         case Values():
             return replace(query, columns=columns, rows=tuple(convert(row) for row in query.rows))
         case SetOperation():
-            left, right = (_typed_literals(binder, side, types, context) for side in (query.left, query.right))
+            left, right = (_coerce_literals(binder, side, types, context) for side in (query.left, query.right))
             return replace(query, columns=columns, left=left, right=right)

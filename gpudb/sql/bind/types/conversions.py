@@ -11,31 +11,31 @@ from gpudb.sql.bound import Expr
 from gpudb.types import BOOL, SqlType
 
 
-def coercible(source: SqlType, target: SqlType, context: str) -> bool:
+def is_coercible(source: SqlType, target: SqlType, context: str) -> bool:
     """Whether a conversion exists, including those between text types."""
-    return can_coerce(source.plain, target.plain, context) or same_text(source, target)
+    return can_coerce(source.plain, target.plain, context) or is_text_conversion(source, target)
 
 
-def same_text(source: SqlType, target: SqlType) -> bool:
+def is_text_conversion(source: SqlType, target: SqlType) -> bool:
     return source.name == "unknown" or (source.category == "S" and target.category == "S")
 
 
-def refusal(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
+def coercion_error(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
     """Returns the error of a missing conversion; `what` is the column of an assignment."""
     if what is not None:
         return DatatypeMismatch(
-            f"{what} is of type {spoken(target)} but expression is of type {spoken(source)}",
+            f"{what} is of type {display_type(target)} but expression is of type {display_type(source)}",
             hint="You will need to rewrite or cast the expression.",
         )
-    return SqlError.of("cannot_coerce", f"cannot cast type {spoken(source)} to {spoken(target)}")
+    return SqlError.of("cannot_coerce", f"cannot cast type {display_type(source)} to {display_type(target)}")
 
 
-def spoken(item: SqlType) -> SqlType:
+def display_type(item: SqlType) -> SqlType:
     """Returns a type as messages name it: without modifier, a domain by its own name."""
     return item if item.domain is not None else item.plain
 
 
-def condition(binder: Binder, expr: Expr, clause: str) -> Expr:
+def coerce_condition(binder: Binder, expr: Expr, clause: str) -> Expr:
     """Converts `expr` to the boolean that a clause takes; 42804 for other types."""
     if expr.type != BOOL and expr.type.name != "unknown":
         error = DatatypeMismatch(f"argument of {clause} must be type boolean, not type {expr.type}")

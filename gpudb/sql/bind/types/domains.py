@@ -9,7 +9,7 @@ from gpudb.catalog.model import TypeDefinition
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.conversions import coercible, condition, refusal
+from gpudb.sql.bind.types.conversions import coerce_condition, coercion_error, is_coercible
 from gpudb.sql.bound import (
     Aggregate,
     AnySubquery,
@@ -30,58 +30,58 @@ from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
 
 
-def to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+def coerce_to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
     """Converts `expr` to a domain, or to an array of a domain; `what` names the column of an assignment."""
     assert target.domain is not None
     if target.domain.base != target.name:
-        return _to_array(binder, expr, target, context, what)
-    plain = below_type(target)
-    if not coercible(expr.type, plain, context):
-        refused = refusal(expr.type, target, context, what)
+        return _coerce_to_array(binder, expr, target, context, what)
+    plain = get_base_type(target)
+    if not is_coercible(expr.type, plain, context):
+        refused = coercion_error(expr.type, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
     made = binder.coerce(expr, plain, context, what)
     # A numeric keeps the digits of its representation
     held = replace(made.type, domain=None)
     checks: tuple[tuple[str, Expr], ...] = ()
     not_null = False
-    definition: TypeDefinition | None = definition_of(binder, target)
+    definition: TypeDefinition | None = get_definition(binder, target)
     while definition is not None:
         # Checks of the base domain come first
         checks = tuple((each.name, bind_check(binder, each.expression, held)) for each in definition.checks) + checks
         not_null = not_null or definition.not_null
-        definition = definition_at(binder, definition.parent)
+        definition = find_definition(binder, definition.parent)
     if checks or not_null:
         return Constrained(made, checks, not_null, replace(held, domain=target.domain))
     marked = replace(held, domain=target.domain)
     return Constant(made.value, marked) if isinstance(made, Constant) else Cast(made, marked)
 
 
-def below_type(target: SqlType) -> SqlType:
+def get_base_type(target: SqlType) -> SqlType:
     """Returns the base type of a domain."""
     return replace(target, domain=None)
 
 
-def definition_of(binder: Binder, item: SqlType) -> TypeDefinition:
+def get_definition(binder: Binder, item: SqlType) -> TypeDefinition:
     """Returns the definition of a domain."""
     assert item.domain is not None
-    found = definition_at(binder, item.domain.oid)
+    found = find_definition(binder, item.domain.oid)
     assert found is not None
     return found
 
 
-def definition_at(binder: Binder, oid: int) -> TypeDefinition | None:
+def find_definition(binder: Binder, oid: int) -> TypeDefinition | None:
     """Returns the definition of an OID; None for 0."""
     return next((each for each in binder.catalog.types.values() if each.oid == oid), None) if oid else None
 
 
-def domain_default(binder: Binder, item: SqlType) -> str | None:
+def get_domain_default(binder: Binder, item: SqlType) -> str | None:
     """Returns the default of a column of a domain that declares none itself."""
     if item.domain is None or item.domain.base != item.name:
         return None
-    return definition_of(binder, item).default
+    return get_definition(binder, item).default
 
 
-def _to_array(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+def _coerce_to_array(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
     element = target.element
     assert element is not None
     made = binder.coerce(expr, replace(target, domain=None), context, what)
@@ -103,15 +103,15 @@ def bind_check(binder: Binder, text: str, item: SqlType) -> Expr:
         value = DomainValue(item)
         scope = Scope(clause="CHECK", columns=[("value", value)])
         node = inner(parse(binder.text)[0].node.target_list[0]).val
-        made = condition(binder, binder.bind_expression(scope, node), "CHECK")
+        made = coerce_condition(binder, binder.bind_expression(scope, node), "CHECK")
     finally:
         binder.text = outer
-    for message in _refusals(made):
+    for message in _iter_errors(made):
         raise message
     return made
 
 
-def _refusals(made: Expr) -> Iterator[SqlError]:
+def _iter_errors(made: Expr) -> Iterator[SqlError]:
     for node in walk(made):
         match node:
             case ScalarSubquery() | ArraySubquery() | AnySubquery() | Exists():

@@ -16,13 +16,13 @@ from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import restricted_interval
 from gpudb.values.text import parse_text
 
-_MOST_CHARACTERS = 4_000  # Python's limit on digits of an int
-_MOST_DIGITS = 131_072
+_MAX_CHARACTERS = 4_000  # Python's limit on digits of an int
+_MAX_DIGITS = 131_072
 """PostgreSQL's limit on digits of a numeric before the point; it reads a literal even if nothing needs the value."""
 _RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
 
 
-def literal(node: Any) -> Constant:
+def bind_literal(node: Any) -> Constant:
     """Binds an A_Const message: integers as narrow as PostgreSQL types them, decimals exact."""
     if node.isnull:
         return Constant(None, UNKNOWN)
@@ -30,7 +30,7 @@ def literal(node: Any) -> Constant:
         case "ival":
             return Constant(node.ival.ival, INT4)
         case "fval":
-            return number(node.fval.fval)
+            return parse_number(node.fval.fval)
         case "boolval":
             return Constant(node.boolval.boolval, BOOL)
         case "sval":
@@ -39,10 +39,10 @@ def literal(node: Any) -> Constant:
             return Constant(parse_bits(BIT, node.bsval.bsval), BIT)
 
 
-def number(text: str) -> Constant:
+def parse_number(text: str) -> Constant:
     """Returns a number that is too large for the parser's int4, or has a point or an exponent."""
     digits = text.replace("_", "")
-    if len(digits) > _MOST_CHARACTERS:
+    if len(digits) > _MAX_CHARACTERS:
         raise NumericOutOfRange("value overflows numeric format")
     if digits.lstrip("+-").isdigit():
         value = int(digits)
@@ -50,20 +50,20 @@ def number(text: str) -> Constant:
             if -_RANGES[item.name] <= value < _RANGES[item.name]:
                 return Constant(value, item)
     elif digits[:2].lower() in {"0x", "0o", "0b"}:
-        return number(str(int(digits, 0)))
+        return parse_number(str(int(digits, 0)))
     try:
-        return decimal(Decimal(digits))
+        return build_numeric(Decimal(digits))
     except InvalidOperation:
         raise NumericOutOfRange("value overflows numeric format") from None
 
 
-def decimal(value: Decimal) -> Constant:
+def build_numeric(value: Decimal) -> Constant:
     """Returns a numeric constant of exactly its digits; more than 38 raise 22003 unless it becomes a float."""
     value = value or abs(value)  # numeric has no negative zero
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
         raise FeatureNotSupported(f"numeric {value} is not supported")
-    if value and value.adjusted() >= _MOST_DIGITS:
+    if value and value.adjusted() >= _MAX_DIGITS:
         raise NumericOutOfRange("value overflows numeric format")
     if exponent > 0:
         value = Decimal(int(value)) if exponent + len(value.as_tuple().digits) <= MAX_DIGITS else value
@@ -73,7 +73,7 @@ def decimal(value: Decimal) -> Constant:
     return Constant(value, exact(digits, scale))
 
 
-def typed(constant: Constant, target: SqlType, timezone: str) -> Constant | None:
+def convert_literal(constant: Constant, target: SqlType, timezone: str) -> Constant | None:
     """Converts a literal to `target` without an engine; None if that is not possible.
 
     22P02, 22007, 22008 or 22003 for text that is no such value.
@@ -82,14 +82,14 @@ def typed(constant: Constant, target: SqlType, timezone: str) -> Constant | None
     if value is None:
         return Constant(None, target)
     if source == "unknown":
-        return _from_text(str(value), target, timezone)
+        return _convert_text(str(value), target, timezone)
     if source in _RANGES and isinstance(value, int):
         if target.name in _RANGES:
             if not -_RANGES[target.name] <= value < _RANGES[target.name]:
                 raise NumericOutOfRange(f"{target.plain} out of range")
             return Constant(value, target)
         if target.name == "numeric" and target.modifier == -1:
-            made = decimal(Decimal(value))
+            made = build_numeric(Decimal(value))
             return made if target.digits is None else None
         if target in (FLOAT4, FLOAT8) and abs(value) < 2**24:
             return Constant(float(value), target)
@@ -100,7 +100,7 @@ def typed(constant: Constant, target: SqlType, timezone: str) -> Constant | None
     return None
 
 
-def system_object(text: str, kind: str) -> int | None:
+def find_system_object(text: str, kind: str) -> int | None:
     """Returns the OID that text denotes as a `kind` (regclass …), for a number or one of PostgreSQL's own objects."""
     if text.isascii() and text.isdigit():
         return int(text)
@@ -118,17 +118,17 @@ def system_object(text: str, kind: str) -> int | None:
     return None
 
 
-def _from_text(text: str, target: SqlType, timezone: str) -> Constant | None:
+def _convert_text(text: str, target: SqlType, timezone: str) -> Constant | None:
     if target.name == "interval" and target.modifier != -1:
         return Constant(restricted_interval(text, target.modifier), target)
     if target.name in {"unknown", "cstring"}:
         return Constant(text, target)
     if target.name.startswith("reg") or target.name.lstrip("_").startswith("reg"):
-        known = system_object(text, target.name)
+        known = find_system_object(text, target.name)
         return None if known is None else Constant(known, target)
     if target.name == "numeric" and target.modifier == -1:
         value = parse_text(SqlType("numeric"), text, timezone)
-        return decimal(value) if isinstance(value, Decimal) else Constant(value, target)
+        return build_numeric(value) if isinstance(value, Decimal) else Constant(value, target)
     if target.name == "bpchar" and target.modifier == -1:
         return Constant(text.rstrip(" "), replace(target, digits=(len(text), 0)))
     value = parse_text(target, text, timezone)
@@ -137,8 +137,8 @@ def _from_text(text: str, target: SqlType, timezone: str) -> Constant | None:
     return Constant(value, target)
 
 
-def small_integer(constant: Constant) -> Constant:
+def narrow_integer(constant: Constant) -> Constant:
     """Returns an integer literal as a numeric of its own digits, so that it does not widen the decimal beside it."""
     if constant.type in (INT2, INT4, INT8) and isinstance(constant.value, int):
-        return decimal(Decimal(constant.value))
+        return build_numeric(Decimal(constant.value))
     return constant

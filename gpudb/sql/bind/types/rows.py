@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.types.conversions import coercible, refusal
-from gpudb.sql.bind.types.literals import typed
+from gpudb.sql.bind.types.conversions import coercion_error, is_coercible
+from gpudb.sql.bind.types.literals import convert_literal
 from gpudb.sql.bound import Cast, Column, Constant, Expr, Row
 from gpudb.types import SqlType
 
@@ -17,73 +17,73 @@ def is_row(item: SqlType) -> bool:
     return item.name == "record" or (item.category == "C" and item.user is not None)
 
 
-def to_row(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+def coerce_to_row(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
     """Converts `expr` to a row of `target`, which may be a record without declared fields."""
     source = expr.type
     if source.name == "unknown" and isinstance(expr, Constant):
-        return _from_literal(binder, expr, target)
-    if not coercible(source, target, context):
-        refused = refusal(source, target, context, what)
+        return _convert_literal(binder, expr, target)
+    if not is_coercible(source, target, context):
+        refused = coercion_error(source, target, context, what)
         raise refused if what is None else binder.locate_expr(refused, expr)
     if not target.fields and not is_row(source) and source.name != "unknown":
         raise FeatureNotSupported("input of anonymous composite types is not implemented")
     if not target.fields or source == target:
         return expr
     if isinstance(expr, Row) and target.user is not source.user:
-        return _converted(binder, expr, target)
+        return _convert_fields(binder, expr, target)
     if isinstance(expr, Column) and source.name == "record" != target.name:
         # PostgreSQL converts only rows that are written out
         message = f"cannot cast type record to {target}"
         raise binder.locate_expr(SqlError.of("cannot_coerce", message), expr)
     if is_row(source):
         if len(source.fields) != len(target.fields):
-            raise _wrong_width(source, target)
-        _no_domains(source, target)
+            raise _width_error(source, target)
+        _check_no_domains(source, target)
     return Cast(expr, target, context == "e")
 
 
-def _converted(binder: Binder, expr: Row, target: SqlType) -> Expr:
+def _convert_fields(binder: Binder, expr: Row, target: SqlType) -> Expr:
     if len(expr.items) != len(target.fields):
-        raise _wrong_width(expr.type, target)
+        raise _width_error(expr.type, target)
     items = []
     for number, (item, (_, wanted)) in enumerate(zip(expr.items, target.fields, strict=True), 1):
-        if not coercible(item.type, wanted, "e"):
+        if not is_coercible(item.type, wanted, "e"):
             message = f"cannot cast type {expr.type} to {target}"
             detail = f"Cannot cast type {item.type.plain} to {wanted.plain} in column {number}."
             raise SqlError.of("cannot_coerce", message, detail=detail)
-        items.append(held(binder, binder.coerce(item, wanted, "e"), wanted))
+        items.append(coerce_representation(binder, binder.coerce(item, wanted, "e"), wanted))
     return Row(tuple(items), target, whole=True)
 
 
-def held(binder: Binder, made: Expr, wanted: SqlType) -> Expr:
+def coerce_representation(binder: Binder, made: Expr, wanted: SqlType) -> Expr:
     """Converts a field's value to the exact representation of the row's type."""
     if made.type == wanted:
         return made
     return Constant(None, wanted) if isinstance(made, Constant) and made.value is None else Cast(made, wanted)
 
 
-def _wrong_width(source: SqlType, target: SqlType) -> GpudbError:
+def _width_error(source: SqlType, target: SqlType) -> GpudbError:
     few = "few" if len(source.fields) < len(target.fields) else "many"
     message = f"cannot cast type {source} to {target}"
     return SqlError.of("cannot_coerce", message, detail=f"Input has too {few} columns.")
 
 
-def _no_domains(source: SqlType, target: SqlType) -> None:
+def _check_no_domains(source: SqlType, target: SqlType) -> None:
     for (_, one), (_, wanted) in zip(source.fields, target.fields, strict=True):
         if wanted.domain is not None and wanted.domain != one.domain:
             raise FeatureNotSupported(f"cast from {source} to {target}, whose fields have domains, is not supported")
 
 
-def _from_literal(binder: Binder, expr: Constant, target: SqlType) -> Expr:
+def _convert_literal(binder: Binder, expr: Constant, target: SqlType) -> Expr:
     if expr.value is None:
         return Constant(None, target)
     if not target.fields:
         raise FeatureNotSupported("input of anonymous composite types is not implemented")
-    made = typed(expr, target, binder.timezone)
+    made = convert_literal(expr, target, binder.timezone)
     assert made is not None
     assert isinstance(made.value, tuple)
     if any(item.domain is not None for _, item in target.fields):
         values = zip(made.value, target.fields, strict=True)
         row = Row(tuple(Constant(value, replace(item, domain=None)) for value, (_, item) in values))
-        return _converted(binder, row, target)
+        return _convert_fields(binder, row, target)
     return made

@@ -28,7 +28,7 @@ _DOMAINS = {
 }  # fmt: skip
 _SERIAL = {"serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"}
 # Types of results and of the system catalog, beyond those of columns
-_KNOWN = frozenset(
+_VALUE_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz interval"
     " uuid json jsonb jsonpath name char oid regclass regtype regproc regprocedure regoper regoperator regnamespace"
     " regrole regcollation xid xid8 cid int2vector oidvector unknown pg_node_tree aclitem inet record void cstring"
@@ -40,14 +40,14 @@ _KNOWN = frozenset(
 
 
 _MODIFIED = frozenset("numeric varchar bpchar bit varbit time timetz timestamp timestamptz interval".split())
-_MOST_BITS = 83_886_080
-_MOST_CHARACTERS = 10_485_760
+_MAX_BITS = 83_886_080
+_MAX_CHARACTERS = 10_485_760
 
 
-def value_type(node: Any, binder: Binder) -> SqlType:
-    """Returns the type of a value in an expression: `type_name`, or the row type of a relation."""
+def resolve_value_type(node: Any, binder: Binder) -> SqlType:
+    """Returns the type of a value in an expression: `resolve_type_name`, or the row type of a relation."""
     try:
-        return type_name(node, binder)
+        return resolve_type_name(node, binder)
     except UndefinedObject:
         names = strings(node.names)
         relation = binder.catalog.find(names[-1], names[-2:-1] or binder.search_path)
@@ -57,11 +57,11 @@ def value_type(node: Any, binder: Binder) -> SqlType:
         return made.array if len(node.array_bounds) > 0 else made
 
 
-def type_name(node: Any, binder: Binder) -> SqlType:
+def resolve_type_name(node: Any, binder: Binder) -> SqlType:
     """Returns the type that a TypeName message names; 42704 if there is none, 0A000 if gpudb lacks it."""
     names = strings(node.names)
     name = names[-1]
-    if (made := _made_by_user(names, binder)) is not None:
+    if (made := _find_user_type(names, binder)) is not None:
         if len(node.typmods):
             raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
         return replace(made.array, dims=len(node.array_bounds)) if len(node.array_bounds) > 0 else made
@@ -82,18 +82,18 @@ def type_name(node: Any, binder: Binder) -> SqlType:
             return SqlType(name)
         if name[1:] not in _MODIFIED:
             raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
-        return _modified(name[1:], [_integer(each) for each in node.typmods]).array
+        return _apply_modifiers(name[1:], [_get_integer(each) for each in node.typmods]).array
     if not exists(name):
         raise UndefinedObject(f'type "{name}{"[]" * len(node.array_bounds)}" does not exist')
-    if name not in _KNOWN:
+    if name not in _VALUE_TYPES:
         raise FeatureNotSupported(f'type "{name}" is not supported')
-    made = _modified(name, [_integer(each) for each in node.typmods])
+    made = _apply_modifiers(name, [_get_integer(each) for each in node.typmods])
     if len(node.array_bounds) > 0:
         made = replace(made.array, dims=len(node.array_bounds))
     return made
 
 
-def _made_by_user(names: tuple[str, ...], binder: Binder) -> SqlType | None:
+def _find_user_type(names: tuple[str, ...], binder: Binder) -> SqlType | None:
     """Returns a user-defined type; PostgreSQL's own type of an unqualified name comes first."""
     if len(names) == 1 and (exists(_ALIASES.get(names[0], names[0])) or not binder.catalog.types):
         return None
@@ -106,13 +106,13 @@ def _made_by_user(names: tuple[str, ...], binder: Binder) -> SqlType | None:
     return None
 
 
-def _integer(node: Any) -> int:
+def _get_integer(node: Any) -> int:
     if kind(node) == "a_const" and inner(node).WhichOneof("val") == "ival":
         return int(inner(node).ival.ival)
     raise SqlError.of("syntax_error", "type modifiers must be simple constants or identifiers")
 
 
-def _length(shown: str, length: int, most: int) -> int:
+def _check_length(shown: str, length: int, most: int) -> int:
     """Returns a declared length; 22023 if it is below one or above `most`."""
     if 1 <= length <= most:
         return length
@@ -120,7 +120,7 @@ def _length(shown: str, length: int, most: int) -> int:
     raise SqlError.of("invalid_parameter_value", f"length for type {shown} {wrong}")
 
 
-def _modified(name: str, modifiers: list[int]) -> SqlType:
+def _apply_modifiers(name: str, modifiers: list[int]) -> SqlType:
     if not modifiers:
         return SqlType(name)
     if name == "numeric":
@@ -130,9 +130,9 @@ def _modified(name: str, modifiers: list[int]) -> SqlType:
     if name in {"varchar", "bpchar", "bit", "varbit"} and len(modifiers) > 1:
         raise SqlError.of("invalid_parameter_value", "invalid type modifier")
     if name in {"varchar", "bpchar"}:
-        return SqlType(name, _length("char" if name == "bpchar" else name, modifiers[0], _MOST_CHARACTERS) + 4)
+        return SqlType(name, _check_length("char" if name == "bpchar" else name, modifiers[0], _MAX_CHARACTERS) + 4)
     if name in {"bit", "varbit"}:
-        return SqlType(name, _length(name, modifiers[0], _MOST_BITS))
+        return SqlType(name, _check_length(name, modifiers[0], _MAX_BITS))
     if name in {"time", "timetz", "timestamp", "timestamptz"}:
         return SqlType(name, min(modifiers[0], 6))
     if name == "interval":

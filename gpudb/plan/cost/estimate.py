@@ -5,6 +5,7 @@ A node's profile is cached on the node, which never changes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
 from math import prod
 from typing import Any, TypeVar
@@ -20,9 +21,9 @@ from gpudb.plan.tree.traversal import used
 from gpudb.sql import bound
 from gpudb.sql.widening import bare
 
+_cached: Callable[[Node], Profile] = vars(Node)["profile"].__get__
 _KEYLIKE = 0.9
 """A column with at least this many distinct values per row is taken for a key."""
-_KEPT = "profile"
 Leaf = TypeVar("Leaf", Receive, Built)
 _SET = 10.0
 """Assumed number of rows of a set-returning function."""
@@ -44,16 +45,17 @@ def size(node: Node) -> int:
 
 def profile(node: Node) -> Profile:
     """Returns the profile of a node's rows."""
-    found: Profile | None = node.__dict__.get(_KEPT)
-    if found is None:
+    try:
+        found: Profile = _cached(node)
+    except AttributeError:
         found = _profile(node)
-        node.__dict__[_KEPT] = found
+        object.__setattr__(node, "profile", found)
     return found
 
 
-def like(leaf: Leaf, given: Node) -> Leaf:
+def copy_profile(leaf: Leaf, given: Node) -> Leaf:
     """Copies to a leaf the profile of the node that produces its rows elsewhere."""
-    leaf.__dict__[_KEPT] = profile(given)
+    object.__setattr__(leaf, "profile", profile(given))
     return leaf
 
 

@@ -21,7 +21,7 @@ _MOMENTS = {"date", "timestamp", "timestamptz"}
 _DAY = 86_400e6
 
 
-@dataclass
+@dataclass(slots=True)
 class _Range:
     """Range of one column that several conditions define together."""
 

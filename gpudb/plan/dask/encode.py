@@ -31,7 +31,7 @@ _NOT_TAKEN = (*bound.SUBQUERIES, bound.Aggregate, bound.Window, bound.SetReturni
 _OUTSIDE = "a condition on columns from outside"
 
 
-@dataclass
+@dataclass(slots=True)
 class Leaf:
     """A relation of the text: a table, or a subplan that was planned separately; `rows` is its estimate."""
 

@@ -20,7 +20,7 @@ MAX_ARGUMENTS = 60
 """Maximum number of columns that one expression may read: the planner has one function for each number."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Symbols:
     """The expressions of one statement, and the text that stands for each."""
 

@@ -75,7 +75,7 @@ def _tests_null(part: Any, keys: set[int]) -> bool:
             return False
 
 
-@dataclass
+@dataclass(slots=True)
 class _Part:
     """A join of some of the relations: the position of each of the tree's columns in it, and its profile.
 
@@ -99,7 +99,7 @@ class _Part:
         return self.relation
 
 
-@dataclass
+@dataclass(slots=True)
 class _Tree:
     """A tree of inner joins. Its columns are numbered consecutively; bit masks denote sets of relations."""
 
@@ -108,6 +108,10 @@ class _Tree:
     equal: list[list[Any]] = field(default_factory=list)
     conditions: list[Any] = field(default_factory=list)
     width: int = 0
+    _masks: list[list[int]] = field(default_factory=list, init=False)
+    """The relations of each value in `equal`."""
+    _early: list[tuple[int, Any]] = field(default_factory=list, init=False)
+    """Conditions on several relations that cannot fail, with their relations."""
 
     # ------------------------------------------------------------------------------------------ splitting
 

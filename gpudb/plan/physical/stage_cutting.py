@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudb.plan.cost.estimate import estimate, like
+from gpudb.plan.cost.estimate import estimate, copy_profile
 from gpudb.plan.optimize.split_distinct import Mergeable
 from gpudb.plan.physical.exchange_planning import Costs, placed
 from gpudb.plan.tree import nodes
@@ -74,7 +74,7 @@ class _Cutting:
 
     def _received(self, number: int, node: Node) -> Receive:
         given = self.stages[number]
-        return like(Receive(number, tuple(zip(node.names, node.types, strict=True)), given.rows), given.root)
+        return copy_profile(Receive(number, tuple(zip(node.names, node.types, strict=True)), given.rows), given.root)
 
     def _ranges(self, node: Exchange) -> int:
         """Adds the stages of a range exchange: the rows, a sample that defines the ranges, and the exchange."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Self
 
 from gpudb.plan.tree.nodes import Named, Node
 from gpudb.types import SqlType
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Built(Named):
     """The rows of build side `number` inside a fused part; `rows` is their estimate, `base` the row count of their
     table.
@@ -22,7 +21,7 @@ class Built(Named):
     base: int = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fused(Node):
     """One pass over a table. `root` is the part of the plan that it computes, down to one Scan and the Builts.
 
@@ -32,8 +31,7 @@ class Fused(Node):
     root: Node
     builds: tuple[Node, ...]
 
-    @property
-    def inputs(self) -> tuple[Node, ...]:
+    def _compute_inputs(self) -> tuple[Node, ...]:
         return self.builds
 
     def with_inputs(self, *inputs: Node) -> Self:
@@ -41,10 +39,8 @@ class Fused(Node):
             return self
         return replace(self, builds=inputs)
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return self.root.types
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         return self.root.names

@@ -7,10 +7,10 @@ Expressions hold no subqueries. Aggregates and window calls occur only in `Aggre
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
-from operator import is_
-from typing import Any, Literal, Self
+from collections.abc import Callable
+from dataclasses import Field, dataclass, fields
+from operator import attrgetter, is_
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from gpudb.catalog.model import Table
 from gpudb.sql import bound
@@ -30,57 +30,93 @@ def column(index: int, kind: SqlType, name: str = "") -> bound.Column:
     return bound.Column(INPUT, index, kind, name)
 
 
-_FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+_INPUTS = ("input", "left", "right")
 
 
-def _field_names(kind: type[Node]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the names of a node class's fields, and those of them that are inputs, left first."""
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """A node class's fields: a getter of all values, and the positions of those that are inputs, left first."""
+
+    values: Callable[[Node], tuple[Any, ...]]
+    inputs: tuple[int, ...]
+
+
+_FIELDS: dict[type[Node], _Fields] = {}
+
+
+def _fields_of(kind: type[Any]) -> _Fields:
     found = _FIELDS.get(kind)
     if found is None:
-        every = tuple(each.name for each in fields(kind))
-        found = _FIELDS[kind] = every, tuple(name for name in ("input", "left", "right") if name in every)
+        names = [each.name for each in fields(kind)]
+        getter = attrgetter(*names)
+        values = getter if len(names) > 1 else lambda node: (getter(node),)
+        found = _FIELDS[kind] = _Fields(values, tuple(names.index(name) for name in _INPUTS if name in names))
     return found
 
 
-@dataclass(frozen=True)
 class Node:
-    """Base of all nodes: the nodes that it reads, and the types and names of its output columns."""
+    """Base of all nodes: the nodes that it reads, and the types and names of its output columns.
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Returns the fields alone, for other processes; cached values are left out."""
-        return {name: self.__dict__[name] for name in _field_names(self.__class__)[0]}
+    These are computed on first use and cached in slots, as is the node's `profile` (see `cost.estimate`). They are no
+    fields: comparison, hashing and pickling ignore them.
+    """
 
-    @cached_property
-    def inputs(self) -> tuple[Node, ...]:
-        """The nodes that this node reads, left first."""
-        held = self.__dict__
-        return tuple([held[name] for name in _field_names(self.__class__)[1]])
+    __slots__ = ("inputs", "names", "profile", "types")
+
+    inputs: tuple[Node, ...]
+    """The nodes that this node reads, left first."""
+    types: tuple[SqlType, ...]
+    """Types of the output columns."""
+    names: tuple[str, ...]
+    """Names of the output columns, as EXPLAIN shows them."""
+
+    def _compute_inputs(self) -> tuple[Node, ...]:
+        own = _fields_of(self.__class__)
+        values = own.values(self)
+        return tuple([values[place] for place in own.inputs])
+
+    def _compute_types(self) -> tuple[SqlType, ...]:
+        return self.inputs[0].types
+
+    def _compute_names(self) -> tuple[str, ...]:
+        return self.inputs[0].names
+
+    if TYPE_CHECKING:
+        # Every concrete node is a dataclass.
+        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            """Computes an attribute whose slot is empty."""
+            if name == "types":
+                value = self._compute_types()
+            elif name == "inputs":
+                value = self._compute_inputs()
+            elif name == "names":
+                value = self._compute_names()
+            else:
+                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            object.__setattr__(self, name, value)
+            return value
 
     def with_inputs(self, *inputs: Node) -> Self:
         """Returns the same node over other inputs that have the same columns."""
         assert len(inputs) == len(self.inputs)
         if all(map(is_, inputs, self.inputs)):
             return self
-        every, changed = _field_names(self.__class__)
-        held = self.__dict__
-        # Takes a quarter of the time of `replace`; plans are rebuilt often.
-        made: Self = object.__new__(self.__class__)
-        made.__dict__.update({name: held[name] for name in every})
-        made.__dict__.update(zip(changed, inputs, strict=True))
-        return made
+        own = _fields_of(self.__class__)
+        values = list(own.values(self))
+        for place, value in zip(own.inputs, inputs, strict=True):
+            values[place] = value
+        # Takes less time than `replace`; plans are rebuilt often.
+        return self.__class__(*values)
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
-        """Types of the output columns: by default those of the first input."""
-        return self.inputs[0].types
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names of the output columns, as EXPLAIN shows them."""
-        return self.inputs[0].names
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        """Pickles the fields alone, by the constructor: it takes half the time of the state that dataclasses define."""
+        return self.__class__, _fields_of(self.__class__).values(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scan(Node):
     """Columns of a table, by their positions in it. `filter` is over the scan's own output.
 
@@ -94,32 +130,28 @@ class Scan(Node):
     part: tuple[int, int] | None = None
     wanted: Expr | None = None
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return tuple(self.table.columns[index].type for index in self.columns)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         return tuple(self.table.columns[index].name for index in self.columns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Values(Node):
     """Rows of expressions over no input: constants, parameters and what is computed from them."""
 
     rows: tuple[tuple[Expr, ...], ...]
     columns: tuple[SqlType, ...]
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return self.columns
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         return tuple(f"column{number}" for number in range(1, len(self.columns) + 1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Filter(Node):
     """The input rows for which `condition` is true."""
 
@@ -127,7 +159,7 @@ class Filter(Node):
     condition: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Project(Node):
     """Expressions over each input row."""
 
@@ -135,12 +167,10 @@ class Project(Node):
     exprs: tuple[Expr, ...]
     labels: tuple[str, ...] = ()
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return tuple(expr.type for expr in self.exprs)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         if self.labels:
             return self.labels
         return tuple(
@@ -149,7 +179,7 @@ class Project(Node):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Join(Node):
     """Pairs of rows whose `keys` are equal (NULLs never are) and for which `condition` is true.
 
@@ -165,16 +195,14 @@ class Join(Node):
     condition: Expr | None = None
     null_aware: bool = False
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return self.left.types if self.kind in {"SEMI", "ANTI"} else self.left.types + self.right.types
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         return self.left.names if self.kind in {"SEMI", "ANTI"} else self.left.names + self.right.names
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Aggregate(Node):
     """Groups of the input by `keys`: the key values, then `calls`. Without keys there is always one row."""
 
@@ -182,12 +210,10 @@ class Aggregate(Node):
     keys: tuple[Expr, ...]
     calls: tuple[bound.Aggregate, ...] = ()
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return tuple(key.type for key in self.keys) + tuple(call.type for call in self.calls)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         keys = tuple(
             self.input.names[key.index] if isinstance(key, bound.Column) else f"key{number}"
             for number, key in enumerate(self.keys, 1)
@@ -195,38 +221,34 @@ class Aggregate(Node):
         return keys + tuple(call.function.name for call in self.calls)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Window(Node):
     """The input's columns, then the values of window calls that share one PARTITION BY."""
 
     input: Node
     calls: tuple[bound.Window, ...]
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return self.input.types + tuple(call.type for call in self.calls)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         return self.input.names + tuple(call.function.name for call in self.calls)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Numbered(Node):
     """The input's columns, then a bigint that is unique to each row across all workers."""
 
     input: Node
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return (*self.input.types, INT8)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         return (*self.input.names, "row")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ProjectSet(Node):
     """Each input row's columns beside the rows of set-returning calls.
 
@@ -238,17 +260,15 @@ class ProjectSet(Node):
     calls: tuple[bound.SetReturning, ...]
     numbered: bool = False
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return self.input.types + tuple(call.type for call in self.calls) + (INT8,) * self.numbered
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         names = self.input.names + tuple(call.function.name for call in self.calls)
         return names + ("ordinality",) * self.numbered
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sort(Node):
     """The input rows in order; `limit` and `offset` (expressions over no input) restrict them."""
 
@@ -258,7 +278,7 @@ class Sort(Node):
     offset: Expr | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DistinctOn(Node):
     """The first row of each group of equal `keys`, by `order`."""
 
@@ -267,7 +287,7 @@ class DistinctOn(Node):
     order: tuple[bound.SortKey, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SetOperation(Node):
     """UNION ALL, or INTERSECT and EXCEPT with or without ALL, of two inputs of the same types."""
 
@@ -277,7 +297,7 @@ class SetOperation(Node):
     right: Node
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Shared(Node):
     """A subplan with several uses; equal numbers denote one result."""
 
@@ -285,7 +305,7 @@ class Shared(Node):
     number: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Recursive(Node):
     """WITH RECURSIVE: the left input's rows, then repeatedly the right input's over the previous iteration's rows.
 
@@ -302,18 +322,18 @@ class Recursive(Node):
 class Named(Node):
     """Leaf whose columns are declared by name and type."""
 
+    __slots__ = ()
+
     columns: tuple[tuple[str, SqlType], ...]
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return tuple(kind for _, kind in self.columns)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.columns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Working(Named):
     """The rows of the previous iteration, in the right input of a Recursive."""
 
@@ -321,7 +341,7 @@ class Working(Named):
     columns: tuple[tuple[str, SqlType], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Exchange(Node):
     """Rows moved between workers.
 
@@ -338,7 +358,7 @@ class Exchange(Node):
     together: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A whole query: its root and its output columns."""
 

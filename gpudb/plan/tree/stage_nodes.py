@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import Named, Node
@@ -13,18 +12,18 @@ from gpudb.types import BOOL, INT8, SqlType
 class _Part(Node):
     """One phase of an aggregate; it has the columns of the whole aggregate."""
 
+    __slots__ = ()
+
     aggregate: nodes.Aggregate
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         return self.aggregate.types
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
+    def _compute_names(self) -> tuple[str, ...]:
         return self.aggregate.names
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Partial(_Part):
     """Each worker's part of an aggregate: per group a row of keys and states."""
 
@@ -32,7 +31,7 @@ class Partial(_Part):
     aggregate: nodes.Aggregate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Final(_Part):
     """Merges partial groups and computes their values.
 
@@ -44,7 +43,7 @@ class Final(_Part):
     whole: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sample(Node):
     """At most `rows` of the input's rows, evenly spaced."""
 
@@ -52,7 +51,7 @@ class Sample(Node):
     rows: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kept(Node):
     """A shared subplan inside a recursion, computed once per iteration; equal numbers denote one result."""
 
@@ -60,7 +59,7 @@ class Kept(Node):
     number: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Defer(Node):
     """A scan's rows without their strings.
 
@@ -72,13 +71,12 @@ class Defer(Node):
     number: int
     strings: tuple[int, ...]
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         stand_in = dict.fromkeys(self.strings, BOOL) | {self.strings[0]: INT8}
         return tuple(stand_in.get(place, kind) for place, kind in enumerate(self.input.types))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fetch(Node):
     """The input's rows with the strings that a `Defer` left out.
 
@@ -92,13 +90,12 @@ class Fetch(Node):
     columns: tuple[tuple[int, int], ...]
     kinds: tuple[SqlType, ...]
 
-    @cached_property
-    def types(self) -> tuple[SqlType, ...]:
+    def _compute_types(self) -> tuple[SqlType, ...]:
         stood_in = dict(self.columns)
         return tuple(self.kinds[n] if n in stood_in else kind for n, kind in enumerate(self.input.types))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Receive(Named):
     """Rows that a worker receives of another stage; `rows` estimates their number on all workers."""
 

@@ -23,7 +23,7 @@ from gpudb.engine.gpu.fused.planning.top_n import first_rows
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.lower.values import physical_columns
-from gpudb.plan.cost.estimate import like, profile
+from gpudb.plan.cost.estimate import copy_profile, profile
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Built, Fused
@@ -180,7 +180,7 @@ class _Matching:
         # Created before the spine: numbers count from the outermost join, and imply no order.
         number = len(builds)
         builds.append(build)
-        built = like(Built(number, given, self._estimate(build), int(profile(build).base)), build)
+        built = copy_profile(Built(number, given, self._estimate(build), int(profile(build).base)), build)
         spine = self._spine(probing, builds)
         if len(given) == width:
             left, right = (built, spine) if swapped else (spine, built)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from gpudb.errors import StalePlan
-from gpudb.sql.bound import OutputColumn, Statement, outputs
+from gpudb.sql.bound import OutputColumn, Statement, output_columns
 from gpudb.types import TEXT, SqlType
 
 
@@ -118,7 +118,7 @@ def result_columns(columns: tuple[OutputColumn, ...]) -> tuple[ResultColumn, ...
 
 def statement_columns(bound: Statement) -> tuple[ResultColumn, ...] | None:
     """The result columns of a bound statement; None for a change without RETURNING."""
-    columns = outputs(bound)
+    columns = output_columns(bound)
     return None if columns is None else result_columns(columns)
 
 

@@ -13,17 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpudb.catalog.model import Table
+from gpudb.engine.gpu.rpc.messages import CacheAction
 from gpudb.errors import SqlError, UndefinedFunction
 from gpudb.session.context import Context
 from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.distribute_by import fold_identifier
 
 BLOCK = 8192
-FUNCTIONS: Mapping[str, str] = {
-    "pg_prewarm": "load",
-    "gpudb_pin": "pin",
-    "gpudb_unpin": "unpin",
-    "gpudb_evict": "evict",
+FUNCTIONS: Mapping[str, CacheAction] = {
+    "pg_prewarm": CacheAction.LOAD,
+    "gpudb_pin": CacheAction.PIN,
+    "gpudb_unpin": CacheAction.UNPIN,
+    "gpudb_evict": CacheAction.EVICT,
 }
 _MODES = {"prefetch", "read", "buffer"}
 
@@ -43,7 +44,7 @@ def call_cache_function(context: Context, function: str, arguments: list[str | N
         message = f"{function} needs workers: the embedded engine reads tables from their files"
         hint = "Start the server with --engine gpu or --engine twin."
         raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
-    size = members.apply(table, FUNCTIONS[function], context.cancel)  # type: ignore[arg-type]
+    size = members.apply(table, FUNCTIONS[function], context.cancel)
     return -(-size // BLOCK) if function == "pg_prewarm" else size
 
 

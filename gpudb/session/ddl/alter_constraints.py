@@ -13,6 +13,7 @@ from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints import add_constraints
 from gpudb.session.ddl.foreign_keys import release_key
+from gpudb.session.ddl.parse_nodes import definition_field
 from gpudb.session.dml.row_checks import check_stored_rows
 from gpudb.session.objects.constraints import check_constraint_name_free, constraint_names
 from gpudb.session.objects.names import check_name_free
@@ -23,7 +24,7 @@ from gpudb.sql.parse.parser import inner
 
 def add_constraint(context: Context, table: Table, step: Any) -> None:
     """ADD [CONSTRAINT name] …, checked against the existing rows: 23505, 23514, 23502."""
-    store_with_constraints(context, add_constraints(context, table, [(inner(_definition(step)), None)], new=False))
+    store_with_constraints(context, add_constraints(context, table, [(inner(definition_field(step)), None)], new=False))
 
 
 def store_with_constraints(context: Context, table: Table) -> None:
@@ -73,7 +74,7 @@ def validate_constraint(context: Context, table: Table, step: Any) -> None:
 
 def alter_constraint(context: Context, table: Table, step: Any) -> None:
     """ALTER CONSTRAINT name [NOT] DEFERRABLE [INITIALLY …]: 42704, 42809 for one that is no foreign key."""
-    definition = inner(_definition(step))
+    definition = inner(definition_field(step))
     if definition.conname not in constraint_names(table):
         raise _missing_error(table, definition.conname)
     foreign = next((each for each in table.foreign_keys if each.name == definition.conname), None)
@@ -130,7 +131,3 @@ def _replace_constraint(table: Table, old: Any, new: Any) -> Table:
 
 def _missing_error(table: Table, name: str) -> SqlError:
     return SqlError.of("undefined_object", f'constraint "{name}" of relation "{table.name}" does not exist')
-
-
-def _definition(step: Any) -> Any:
-    return getattr(step, "def")

@@ -39,9 +39,10 @@ from gpudb.session.ddl.identity import (
     expand_serials,
     set_identity,
 )
+from gpudb.session.ddl.parse_nodes import command_kind, definition_field, object_kind
 from gpudb.session.ddl.query_columns import check_column_type, rewrite_query
 from gpudb.session.ddl.storage_parameters import check_storage_parameters
-from gpudb.session.ddl.view_defaults import set_view_default
+from gpudb.session.ddl.views import set_view_default
 from gpudb.session.execution.queries import run_query
 from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.objects.dependents import (
@@ -78,12 +79,12 @@ def alter_table(context: Context) -> Result:
     node: Any = context.statement.node
     context.check_writable("ALTER TABLE")
     if node.objtype not in (pg.OBJECT_TABLE, pg.OBJECT_VIEW, pg.OBJECT_SEQUENCE, pg.OBJECT_MATVIEW):
-        raise FeatureNotSupported(f"ALTER {pg.ObjectType.Name(node.objtype).removeprefix('OBJECT_')} is not supported")
+        raise FeatureNotSupported(f"ALTER {object_kind(node.objtype)} is not supported")
     relation = resolve_range(context, node.relation)
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
-            return Result(f"ALTER {kind_name(node.objtype)}")
+            return Result(f"ALTER {command_kind(node.objtype)}")
         check_not_system(context, node.relation.schemaname, node.relation.relname)
         raise UndefinedTable(f'relation "{range_text(node.relation)}" does not exist')
     for step in sorted(map(inner, node.cmds), key=_pass):
@@ -93,7 +94,7 @@ def alter_table(context: Context) -> Result:
             _change_owner(context, current, step)
             continue
         if isinstance(current, View) and action == "ColumnDefault":
-            default = step_definition(step)
+            default = definition_field(step)
             set_view_default(context, current, step.name, default if present(default) else None)
             continue
         if not isinstance(current, Table):
@@ -107,7 +108,7 @@ def alter_table(context: Context) -> Result:
         if act is None:
             raise FeatureNotSupported(f"ALTER TABLE action {action} is not supported")
         act(context, context.transaction.table(relation.oid), step)
-    return Result(f"ALTER {kind_name(node.objtype)}")
+    return Result(f"ALTER {command_kind(node.objtype)}")
 
 
 def _action(step: Any) -> str:
@@ -126,19 +127,9 @@ _PASSES = (
 def _pass(step: Any) -> int:
     """The pass of an action: PostgreSQL runs the actions of one ALTER TABLE in this order, not as written."""
     action = _action(step)
-    if action == "ColumnDefault" and not present(step_definition(step)):
+    if action == "ColumnDefault" and not present(definition_field(step)):
         return 0  # DROP DEFAULT
     return next((number for number, actions in enumerate(_PASSES) if action in actions), len(_PASSES))
-
-
-def kind_name(object_type: int) -> str:
-    """A kind of object as command tags name it."""
-    return str(pg.ObjectType.Name(object_type)).removeprefix("OBJECT_").replace("MATVIEW", "MATERIALIZED VIEW")
-
-
-def step_definition(step: Any) -> Any:
-    """The `def` field of an AlterTableCmd message, a keyword in Python."""
-    return getattr(step, "def")
 
 
 def _with_column(table: Table, column: Column, name: str) -> Table:
@@ -147,7 +138,7 @@ def _with_column(table: Table, column: Column, name: str) -> Table:
 
 def _add_column(context: Context, table: Table, step: Any) -> None:
     elements, sequences = expand_serials(
-        context, table.schema, table.name, [step_definition(step)], temporary=table.temporary
+        context, table.schema, table.name, [definition_field(step)], temporary=table.temporary
     )
     definition = inner(elements[0])
     column = column_definition(context, definition)
@@ -235,8 +226,8 @@ def _column_default(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
     check_default(table, column)
     text = None
-    if present(step_definition(step)):
-        written = default_expression(context, step_definition(step))
+    if present(definition_field(step)):
+        written = default_expression(context, definition_field(step))
         text = bind_declared_default(context.binder(), written, column)
     put_relation(context, _with_column(table, replace(column, default=text), column.name))
 
@@ -258,7 +249,7 @@ def _drop_not_null(context: Context, table: Table, step: Any) -> None:
 
 def _alter_type(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
-    definition = inner(step_definition(step))
+    definition = inner(definition_field(step))
     target = resolve_type_name(definition.type_name, context.binder())
     check_column_type(column.name, target)
     check_type_change(table, column)
@@ -336,7 +327,7 @@ def _set_logged(context: Context, table: Table, step: Any) -> None:
 
 def _set_parameters(context: Context, table: Table, step: Any) -> None:
     """SET (fillfactor = 70) and RESET (…)."""
-    check_storage_parameters(inner(step_definition(step)).items)
+    check_storage_parameters(inner(definition_field(step)).items)
 
 
 def _set_storage(context: Context, table: Table, step: Any) -> None:
@@ -353,13 +344,13 @@ def _change_owner(context: Context, relation: Any, step: Any) -> None:
 
 def _add_identity(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
-    changed = add_identity(context, table, column, inner(step_definition(step)))
+    changed = add_identity(context, table, column, inner(definition_field(step)))
     put_relation(context, _with_column(table, changed, column.name))
 
 
 def _set_identity(context: Context, table: Table, step: Any) -> None:
     column = find_column(table, step.name)
-    changed = set_identity(context, table, column, inner(step_definition(step)).items)
+    changed = set_identity(context, table, column, inner(definition_field(step)).items)
     put_relation(context, _with_column(table, changed, column.name))
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from postgast import pg_query_pb2 as pg
-
 from gpudb.catalog.model import Sequence, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import comment_on_type
 from gpudb.session.ddl.indexes import comment_on_index
+from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.objects.constraints import constraint_names
 from gpudb.session.objects.relations import find_column, put_relation
 from gpudb.session.results import Result
@@ -23,7 +22,7 @@ def comment(context: Context) -> Result:
     """COMMENT ON TABLE, VIEW, SEQUENCE, COLUMN, CONSTRAINT, INDEX, TYPE, DOMAIN or SCHEMA."""
     node: Any = context.statement.node
     context.check_writable("COMMENT")
-    what = pg.ObjectType.Name(node.objtype).removeprefix("OBJECT_")
+    what = object_kind(node.objtype)
     text = node.comment or None
     catalog = context.transaction.catalog
     if what == "SCHEMA":

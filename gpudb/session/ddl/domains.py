@@ -12,6 +12,7 @@ from gpudb.catalog.model import Catalog, Check, Column, Table, TypeDefinition
 from gpudb.catalog.type_replacement import mentions
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
+from gpudb.session.ddl.parse_nodes import definition_field
 from gpudb.session.ddl.query_columns import check_column_type
 from gpudb.session.ddl.types import find_type, reserve_type
 from gpudb.session.execution.requests import run_on_engine
@@ -133,18 +134,14 @@ def _find_domain(context: Context, names: tuple[str, ...]) -> TypeDefinition:
     return definition
 
 
-def _definition(node: Any) -> Any:
-    return getattr(node, "def")
-
-
 def _store(context: Context, definition: TypeDefinition, catalog: Catalog | None = None) -> None:
     context.transaction.set_catalog((catalog or context.transaction.catalog).with_type(definition))
 
 
 def _set_default(context: Context, definition: TypeDefinition, node: Any) -> None:
     text = None
-    if present(_definition(node)):
-        text = _default(context, _definition(node), replace(definition.type, domain=None))
+    if present(definition_field(node)):
+        text = _default(context, definition_field(node), replace(definition.type, domain=None))
     _store(context, replace(definition, default=text))
 
 
@@ -162,7 +159,7 @@ def _drop_not_null(context: Context, definition: TypeDefinition, node: Any) -> N
 
 
 def _add_constraint(context: Context, definition: TypeDefinition, node: Any) -> None:
-    constraint = inner(_definition(node))
+    constraint = inner(definition_field(node))
     if constraint.contype != pg.CONSTR_CHECK:
         what = pg.ConstrType.Name(constraint.contype).removeprefix("CONSTR_")
         if what in _NOT_POSSIBLE:

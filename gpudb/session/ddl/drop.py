@@ -12,6 +12,7 @@ from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.alter_drop_types import drop_types, drop_with_users
 from gpudb.session.ddl.indexes import drop_index, find_index
+from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.objects.dependents import (
     Dependent,
     describe_relation,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def drop(context: Context) -> Result:
     """DROP TABLE, VIEW, INDEX, SCHEMA, TYPE or DOMAIN [IF EXISTS] … [CASCADE]."""
     node: Any = context.statement.node
-    what = pg.ObjectType.Name(node.remove_type).removeprefix("OBJECT_")
+    what = object_kind(node.remove_type)
     context.check_writable(f"DROP {what}")
     cascade = node.behavior == pg.DROP_CASCADE
     if what in {"TYPE", "DOMAIN"}:

@@ -12,12 +12,12 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn, Undefin
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_constraints import constraints_after_rename, rename_constraint
 from gpudb.session.ddl.alter_drop_types import move_type, rename_type
-from gpudb.session.ddl.alter_table import kind_name
 from gpudb.session.ddl.domains import rename_domain_constraint
 from gpudb.session.ddl.foreign_keys import rename_referenced_column
 from gpudb.session.ddl.generated_columns import rename_in_expressions as renamed_references
 from gpudb.session.ddl.identity import assign_sequences
 from gpudb.session.ddl.indexes import rename_index
+from gpudb.session.ddl.parse_nodes import command_kind, object_kind
 from gpudb.session.ddl.schemas import rename_relations, rename_schema
 from gpudb.session.ddl.view_rewrites import keep_column_name
 from gpudb.session.objects.names import check_name_free, range_text, resolve_range, target_schema, truncate_identifier
@@ -30,7 +30,7 @@ from gpudb.session.routines.alter_drop import KINDS, move_routine, rename_routin
 def rename(context: Context) -> Result:
     """ALTER … RENAME of tables, views, columns and schemas."""
     node: Any = context.statement.node
-    what = pg.ObjectType.Name(node.rename_type).removeprefix("OBJECT_")
+    what = object_kind(node.rename_type)
     context.check_writable(f"ALTER {what}")
     catalog = context.transaction.catalog
     new = truncate_identifier(node.newname)
@@ -52,7 +52,7 @@ def rename(context: Context) -> Result:
     relation = resolve_range(context, node.relation)
     kinds = (pg.OBJECT_VIEW, pg.OBJECT_MATVIEW)
     renamed = node.relation_type if what == "COLUMN" and node.relation_type in kinds else node.rename_type
-    tag = f"ALTER {kind_name(renamed)}" if what != "TABCONSTRAINT" and renamed != pg.OBJECT_COLUMN else "ALTER TABLE"
+    tag = f"ALTER {command_kind(renamed)}" if what != "TABCONSTRAINT" and renamed != pg.OBJECT_COLUMN else "ALTER TABLE"
     if relation is None:
         if node.missing_ok:
             context.notice(f'relation "{node.relation.relname}" does not exist, skipping')
@@ -118,7 +118,7 @@ def set_schema(context: Context) -> Result:
     """ALTER TABLE … SET SCHEMA."""
     node: Any = context.statement.node
     context.check_writable("ALTER TABLE")
-    what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
+    what = object_kind(node.object_type)
     if what in {"TYPE", "DOMAIN"}:
         return move_type(context, node, what)
     if what in KINDS:
@@ -140,4 +140,4 @@ def set_schema(context: Context) -> Result:
         moved += owned_sequences(context, relation.oid)
     names = {(each.schema, each.name): (schema, each.name) for each in moved}
     context.transaction.set_catalog(rename_relations(context.transaction.catalog, names))
-    return Result(f"ALTER {kind_name(node.object_type)}")
+    return Result(f"ALTER {command_kind(node.object_type)}")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from postgast import pg_query_pb2 as pg
-
 from gpudb.catalog.model import Catalog, Relation, Schema, Sequence, stored_query
 from gpudb.catalog.type_replacement import with_changed_type
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.context import Context
 from gpudb.session.ddl.alter_drop_types import rename_definition, set_type_owner
+from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, replace_routine, require_routine
 from gpudb.sql.bind.query.sources import SYSTEM_SCHEMAS
@@ -87,7 +86,7 @@ def _reserved_error(name: str) -> SqlError:
 def change_owner(context: Context) -> Result:
     """ALTER SCHEMA, TYPE, DOMAIN, FUNCTION or PROCEDURE … OWNER TO."""
     node: Any = context.statement.node
-    what = pg.ObjectType.Name(node.object_type).removeprefix("OBJECT_")
+    what = object_kind(node.object_type)
     context.check_writable(f"ALTER {what}")
     owner = node.newowner.rolename or context.session.user
     catalog = context.transaction.catalog

@@ -1,4 +1,4 @@
-"""CREATE VIEW: a query stored as text with qualified names."""
+"""CREATE VIEW: a query stored as text with qualified names; ALTER VIEW … SET or DROP DEFAULT of a column."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Column, View
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.session.context import Context
 from gpudb.session.ddl.query_columns import query_columns
 from gpudb.session.objects.names import check_name_free, target_schema, truncate_identifier
 from gpudb.session.objects.relations import put_relation
+from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
+from gpudb.sql.bind.dml.targets import bind_declared_default
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Scan
 from gpudb.sql.parse.parser import changes_data, deparse, inner, strings
@@ -58,6 +60,19 @@ def create_view(context: Context) -> Result:
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog.with_relation(View(oid, schema, name, columns, context.session.user, text)))
     return Result("CREATE VIEW")
+
+
+def set_view_default(context: Context, view: View, name: str, node: Any) -> None:
+    """Sets the default of a view's column, or removes it if `node` is None; 42703."""
+    column = next((each for each in view.columns if each.name == name), None)
+    if column is None:
+        raise UndefinedColumn(f'column "{name}" of relation "{view.name}" does not exist')
+    text = None
+    if node is not None:
+        text = bind_declared_default(context.binder(), default_expression(context, node), column)
+    columns = tuple(replace(each, default=text) if each is column else each for each in view.columns)
+    catalog = context.transaction.catalog
+    context.transaction.set_catalog(catalog.with_relation(replace(view, columns=columns)))
 
 
 def _check_replaced(old: View, columns: tuple[Column, ...]) -> None:

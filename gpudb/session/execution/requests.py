@@ -59,7 +59,7 @@ def build_request(
 def _settings(context: Context) -> Settings:
     """The session state on which a result depends."""
     session = context.session
-    node = context.statement.node_named
+    node = context.statement.direct_node
     return Settings(
         session.settings["timezone"],
         LazyMapping(lambda: session_functions.values(context)),

@@ -21,9 +21,9 @@ _NOUNS = {"r": "table", "v": "view", "S": "sequence", "m": "materialized view"}
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """An object that `depends` on another one, both as messages name them."""
+    """An object `name` that depends on another one, both as messages name them."""
 
-    depends: str
+    name: str
     on: str
 
 
@@ -35,13 +35,13 @@ def refuse_or_report(context: Context, what: str, found: Sequence[Dependent], *,
         message = f"cannot drop {what} because other objects depend on it"
         if what == SEVERAL_OBJECTS:
             message = f"cannot drop {what} because other objects depend on them"
-        detail = "\n".join(f"{each.depends} depends on {each.on}" for each in found)
+        detail = "\n".join(f"{each.name} depends on {each.on}" for each in found)
         hint = "Use DROP ... CASCADE to drop the dependent objects too."
         raise SqlError.of("dependent_objects_still_exist", message, detail=detail, hint=hint)
     if len(found) == 1:
-        context.notice(f"drop cascades to {found[0].depends}")
+        context.notice(f"drop cascades to {found[0].name}")
         return
-    detail = "\n".join(f"drop cascades to {each.depends}" for each in found)
+    detail = "\n".join(f"drop cascades to {each.name}" for each in found)
     context.notice(f"drop cascades to {len(found)} other objects", detail=detail)
 
 

@@ -29,17 +29,17 @@ def drop_with_dependents(context: Context, relations: list[Relation], cascade: b
     for relation in relations:
         removal.visit(relation)
     what = describe_relation(context, relations[0]) if len(relations) == 1 else SEVERAL_OBJECTS
-    refuse_or_report(context, what, removal.found, cascade=cascade)
-    for owner, foreign in removal.keys:
+    refuse_or_report(context, what, removal.dependents, cascade=cascade)
+    for owner, foreign in removal.foreign_keys:
         current = catalog.by_oid(owner)
         assert isinstance(current, Table)
         remaining = tuple(each for each in current.constraints if each.oid != foreign)
         catalog = catalog.with_relation(replace(current, constraints=remaining))
     for key in removal.routines:
         catalog = catalog.without_routine(key)
-    for relation in removal.gone.values():
+    for relation in removal.relations.values():
         catalog = catalog.without_relation(relation.schema, relation.name)
-    for oid, name in removal.undefaulted:
+    for oid, name in removal.defaults:
         user = catalog.by_oid(oid)
         if isinstance(user, Table):
             columns = tuple(replace(c, default=None) if c.name == name else c for c in user.columns)
@@ -53,40 +53,40 @@ class _Removal:
     def __init__(self, context: Context, relations: dict[int, Relation]) -> None:
         self._context = context
         self._catalog = context.transaction.catalog
-        self.gone = relations
-        self.found: list[Dependent] = []
-        self.keys: list[tuple[int, int]] = []
+        self.relations = relations
+        self.dependents: list[Dependent] = []
+        self.foreign_keys: list[tuple[int, int]] = []
         self.routines: list[str] = []
-        self.undefaulted: list[tuple[int, str]] = []
+        self.defaults: list[tuple[int, str]] = []
 
     def visit(self, relation: Relation) -> None:
         """Adds the dependents of a relation that is dropped."""
         on = describe_relation(self._context, relation)
         if isinstance(relation, Sequence):
-            for table, column in _columns_drawing(self._catalog, relation, self.gone.keys()):
+            for table, column in _columns_drawing(self._catalog, relation, self.relations.keys()):
                 user = describe_relation(self._context, table)
-                self.found.append(Dependent(f"default value for column {column} of {user}", on))
-                self.undefaulted.append((table.oid, column))
+                self.dependents.append(Dependent(f"default value for column {column} of {user}", on))
+                self.defaults.append((table.oid, column))
             return
         if isinstance(relation, Table):
             for owned in (each for each in self._catalog.sequences() if _is_owned(each, relation)):
-                if owned.oid not in self.gone:
-                    self.gone[owned.oid] = owned
+                if owned.oid not in self.relations:
+                    self.relations[owned.oid] = owned
                     self.visit(owned)
             for owner, foreign in sorted(referencing_keys(self._catalog, relation.oid), key=lambda each: each[1].oid):
-                if owner.oid not in self.gone:
+                if owner.oid not in self.relations:
                     user = describe_relation(self._context, owner)
-                    self.found.append(Dependent(f"constraint {foreign.name} on {user}", on))
-                    self.keys.append((owner.oid, foreign.oid))
+                    self.dependents.append(Dependent(f"constraint {foreign.name} on {user}", on))
+                    self.foreign_keys.append((owner.oid, foreign.oid))
         for routine in _routines_using(self._catalog, relation):
             if routine.key not in self.routines:
                 user_on = f"type {qualified_name(self._context, relation)}" if _uses_rows(routine, relation) else on
-                self.found.append(Dependent(f"{routine.noun} {routine.identity}", user_on))
+                self.dependents.append(Dependent(f"{routine.noun} {routine.identity}", user_on))
                 self.routines.append(routine.key)
         for view in views_over(self._catalog, relation):
-            if view.oid not in self.gone:
-                self.gone[view.oid] = view
-                self.found.append(Dependent(describe_relation(self._context, view), on))
+            if view.oid not in self.relations:
+                self.relations[view.oid] = view
+                self.dependents.append(Dependent(describe_relation(self._context, view), on))
                 self.visit(view)
 
 

@@ -24,7 +24,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bind.types.type_names import resolve_value_type
 from gpudb.sql.bound import Column as Reference
-from gpudb.sql.bound import OutputColumn, outputs
+from gpudb.sql.bound import OutputColumn, output_columns
 from gpudb.sql.parse.parser import changes_data, deparse, inner, kind, present, strings
 from gpudb.sql.rewrite import rewrite_stored
 from gpudb.types import SqlType
@@ -342,7 +342,7 @@ def _check_body(context: Context, routine: Routine) -> None:
         elif each.kind in BINDABLE:
             binder.text = each.text
             binder.arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
-            columns = outputs(bind_statement(binder, each))
+            columns = output_columns(bind_statement(binder, each))
     if routine.kind == "p" or routine.result == VOID:
         return
     if columns is None:

@@ -21,7 +21,7 @@ _ON = {"true": True, "on": True, "1": True, "yes": True, "false": False, "off": 
 
 def change_node(context: Context) -> Result:
     """CREATE | ALTER | DROP NODE name [WITH (option [= value], …)]."""
-    definition = context.statement.about_node
+    definition = context.statement.node_statement
     assert definition is not None
     context.check_writable(f"{definition.verb.upper()} NODE")
     catalog = context.transaction.catalog

@@ -14,8 +14,8 @@ from gpudb.sql.parse.parser import changes_data
 
 def select(context: Context) -> Result:
     """SELECT and VALUES."""
-    if context.statement.node_named is not None:
-        find_worker(context, context.statement.node_named)
+    if context.statement.direct_node is not None:
+        find_worker(context, context.statement.direct_node)
     loaded = run_load_call(context)
     if loaded is not None:
         return loaded

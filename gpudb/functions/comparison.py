@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudb.functions.equality import compared, unmerged
 from gpudb.functions.let_binding import let
+from gpudb.functions.library import COMMUTATORS
 from gpudb.functions.numeric import beyond
 from gpudb.functions.registry import Operands, Template, declare
 from gpudb.types import SqlType
@@ -38,7 +39,6 @@ _SAME = {
     "IS NOT DISTINCT FROM": ("IS NOT DISTINCT FROM", ""),
     "IS DISTINCT FROM": ("IS NOT DISTINCT FROM", "NOT "),
 }
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def beside_whole(one: SqlType, other: SqlType) -> bool:
@@ -53,7 +53,7 @@ def numbers(symbol: str, left: str, right: str, one: SqlType, other: SqlType) ->
     if not beside_whole(one, other):
         return f"({left} {symbol} {right})"
     if one.numeric_digits[1] == 0:
-        return numbers(_TURNED.get(symbol, symbol), right, left, other, one)
+        return numbers(COMMUTATORS.get(symbol, symbol), right, left, other, one)
     if symbol in _WHOLE:
         return let(_WHOLE[symbol].format, left, right)
     same, negation = _SAME[symbol]

@@ -139,6 +139,10 @@ def comparison_of(function: Function) -> str | None:
     return _comparisons().get(function.oid)
 
 
+COMMUTATORS: Mapping[str, str] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The comparison operator with its operands exchanged: a < b is b > a."""
+
+
 @cache
 def casts() -> Mapping[tuple[str, str], tuple[str, str]]:
     """Returns (source, target) → (context, method): context is i (implicit), a (assignment) or e (explicit)."""

@@ -73,6 +73,16 @@ def reads_columns(expr: bound.Expr) -> bool:
     return any(isinstance(node, bound.Column) for node in walk(expr))
 
 
+def is_volatile(node: Any) -> bool:
+    """Returns whether a node is a call of a volatile function."""
+    return isinstance(node, bound.Call) and node.function.volatile
+
+
+def has_volatile(expr: Any) -> bool:
+    """Returns whether an expression calls a volatile function, including in its subqueries."""
+    return any(map(is_volatile, walk(expr)))
+
+
 def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
     """Returns the columns of outer queries that a query reads."""
     nodes = list(walk(query))
@@ -83,9 +93,9 @@ def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
 
 def replace_nodes(node: Any, change: Callable[[Any], Any]) -> Any:
     """Returns the tree with each node replaced for which `change` returns another node, parents first."""
-    made = change(node)
-    if made is not None:
-        return made
+    result = change(node)
+    if result is not None:
+        return result
     values = {name: getattr(node, name) for name in _FIELDS[type(node)]}
     changed = {name: new for name, value in values.items() if (new := _replace_in(value, change)) is not value}
     return replace(node, **changed) if changed else node

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudb.functions.library import comparison_of
+from gpudb.functions.library import COMMUTATORS, comparison_of
 from gpudb.plan.cost.profile import ColumnProfile, Profile, number_of
 from gpudb.plan.tree.traversal import conjuncts
 from gpudb.sql import bound
@@ -16,7 +16,6 @@ from gpudb.types import SqlType
 RANGE = 1 / 3
 """Default selectivity of a range comparison whose bounds are unknown."""
 LIKE = 0.1
-_FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _MOMENTS = {"date", "timestamp", "timestamptz"}
 _DAY = 86_400e6
 
@@ -77,10 +76,10 @@ def _comparison(part: Any) -> tuple[int, str, float | None] | None:
         return None
     symbol = comparison_of(part.function)
     left, right = (bare(each) for each in part.args)
-    if symbol not in _FLIPPED:
+    if symbol is None:
         return None
     if isinstance(right, bound.Column):
-        left, right, symbol = right, left, _FLIPPED[symbol]
+        left, right, symbol = right, left, COMMUTATORS[symbol]
     if not isinstance(left, bound.Column) or not isinstance(right, bound.Constant | bound.Parameter):
         return None
     return left.index, symbol, _number(right, left.type) if isinstance(right, bound.Constant) else None
@@ -148,7 +147,7 @@ def _share(part: Any, columns: Sequence[ColumnProfile]) -> float:
             if symbol in {"=", "<>"}:
                 share = 1 / max(_distinct(left, columns), _distinct(right, columns))
                 return share if symbol == "=" else 1 - share
-            if symbol in _FLIPPED:
+            if symbol is not None:
                 found = _comparison(part)
                 if found is None or found[0] >= len(columns):
                     return RANGE

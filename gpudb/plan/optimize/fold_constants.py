@@ -13,6 +13,7 @@ from typing import Any
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.traversal import flat, holding, parts, rebuild, transform, walk_nodes
 from gpudb.sql import bound
+from gpudb.sql.traverse import is_volatile
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[bound.Constant | None]]
 """Evaluates expressions over no input; None for one that fails or whose type has no constants."""
@@ -89,7 +90,7 @@ class _Finding:
         """Returns whether an expression over constants is constant itself."""
         if isinstance(expr, _NOT_CONSTANT):
             return False
-        if isinstance(expr, bound.Call) and (expr.function.volatile or expr.function.returns_set):
+        if is_volatile(expr) or (isinstance(expr, bound.Call) and expr.function.returns_set):
             return False
         return not self._immutable or _is_immutable(expr)
 

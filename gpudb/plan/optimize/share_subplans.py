@@ -14,6 +14,7 @@ from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import Node, Shared
 from gpudb.plan.tree.traversal import transform, walk_nodes
 from gpudb.sql import bound
+from gpudb.sql.traverse import is_volatile
 
 WORTH = 20_000
 """Minimum rows that a subplan reads; below that another stage costs more than it saves."""
@@ -92,8 +93,7 @@ def _plain(value: Any) -> Any | None:
 
     def change(each: Any) -> Any:
         nonlocal volatile
-        if isinstance(each, bound.Call) and each.function.volatile:
-            volatile = True
+        volatile = volatile or is_volatile(each)
         if isinstance(each, bound.Column) and each.name:
             return nodes.column(each.index, each.type)
         return None

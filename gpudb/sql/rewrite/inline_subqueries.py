@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpudb.sql import bound
-from gpudb.sql.traverse import reads_columns, replace_nodes, walk
+from gpudb.sql.traverse import is_volatile, reads_columns, replace_nodes, walk
 
 _LEVEL_BOUND = (bound.SetReturning, bound.Window)
 
@@ -20,8 +20,8 @@ def inline_subqueries(query: bound.Query) -> bound.Query:
         value = _value(node.query) if isinstance(node, bound.ScalarSubquery) else None
         return None if value is None else replace_nodes(value, change)
 
-    made: bound.Query = replace_nodes(query, change)
-    return made
+    result: bound.Query = replace_nodes(query, change)
+    return result
 
 
 def _value(query: bound.Query) -> bound.Expr | None:
@@ -39,4 +39,4 @@ def _value(query: bound.Query) -> bound.Expr | None:
 
 def _is_level_bound(node: object) -> bool:
     """Whether the value of a node depends on the query level that it belongs to."""
-    return isinstance(node, _LEVEL_BOUND) or (isinstance(node, bound.Call) and node.function.volatile)
+    return isinstance(node, _LEVEL_BOUND) or is_volatile(node)

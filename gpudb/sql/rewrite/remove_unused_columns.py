@@ -23,7 +23,7 @@ from gpudb.sql.bound import (
     Select,
     SetReturning,
 )
-from gpudb.sql.traverse import replace_nodes, walk
+from gpudb.sql.traverse import is_volatile, replace_nodes, walk
 
 
 def remove_unused_columns(query: Query) -> Query:
@@ -32,10 +32,10 @@ def remove_unused_columns(query: Query) -> Query:
         nodes = list(walk(query))
         if not any(isinstance(node, Derived | Cte) and _removable_columns(node.query) for node in nodes):
             return query
-        made = _prune(query, nodes)
-        if made is query:
+        result = _prune(query, nodes)
+        if result is query:
             return query
-        query = made
+        query = result
 
 
 def _prune(query: Query, nodes: list[Any]) -> Query:
@@ -46,12 +46,12 @@ def _prune(query: Query, nodes: list[Any]) -> Query:
 
     def change(node: Any) -> Any:
         if isinstance(node, Derived):
-            made = _replace_unused(node.query, {index for rel, index in read if rel == node.rel})
+            result = _replace_unused(node.query, {index for rel, index in read if rel == node.rel})
         elif isinstance(node, Cte) and not node.recursive and _is_inlined(node, scans[node.number]):
-            made = _replace_unused(node.query, {index for number, index in read_of if number == node.number})
+            result = _replace_unused(node.query, {index for number, index in read_of if number == node.number})
         else:
             return None
-        return None if made is node.query else replace(node, query=made)
+        return None if result is node.query else replace(node, query=result)
 
     changed: Query = replace_nodes(query, change)
     return changed
@@ -72,7 +72,7 @@ def _removable_columns(query: Query) -> list[int]:
 def _is_kept(query: Select, target: Expr) -> bool:
     if target in query.group_by or target in [key.expr for key in query.order_by]:
         return True
-    return any(isinstance(n, SetReturning) or (isinstance(n, Call) and n.function.volatile) for n in walk(target))
+    return any(isinstance(n, SetReturning) or is_volatile(n) for n in walk(target))
 
 
 def _may_fail(target: Expr) -> bool:

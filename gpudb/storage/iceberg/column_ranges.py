@@ -7,13 +7,12 @@ import uuid
 from collections.abc import Iterator, Sequence
 
 from gpudb.catalog.model import Table
-from gpudb.functions.library import comparison_of
+from gpudb.functions.library import COMMUTATORS, comparison_of
 from gpudb.sql.bound import BoolOp, Call, Cast, Column, Constant, Expr, InList, Parameter, Test
 from gpudb.sql.widening import WIDENING_CASTS
 from gpudb.storage.iceberg.pruning import ColumnRange
 from gpudb.values.calendar import days_of, microseconds_of
 
-_FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
 _PRUNED = _INTEGERS | _TEXTS | {"numeric", "date", "timestamp", "timestamptz", "uuid"}
@@ -31,11 +30,11 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
                 yield from _ranges(arg, rel, table, parameters)
         case Call(function=function, args=(left, right)):
             symbol = comparison_of(function)
-            if symbol not in _FLIPPED:
+            if symbol is None or symbol == "<>":
                 return
             left, right = _plain(left), _plain(right)
             if isinstance(right, Column):
-                left, right, symbol = right, left, _FLIPPED[symbol]
+                left, right, symbol = right, left, COMMUTATORS[symbol]
             if isinstance(left, Column) and _comparable(left, right, rel, table):
                 value = _bound(right, parameters)
                 if value is not None:
@@ -53,7 +52,7 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
 def _plain(expr: Expr) -> Expr:
     """Returns the column below casts that preserve value and order; else the expression itself."""
     inner = expr
-    while isinstance(inner, Cast) and (inner.relabels or (inner.arg.type.name, inner.type.name) in WIDENING_CASTS):
+    while isinstance(inner, Cast) and (inner.is_relabel or (inner.arg.type.name, inner.type.name) in WIDENING_CASTS):
         inner = inner.arg
     return inner if isinstance(inner, Column) else expr
 

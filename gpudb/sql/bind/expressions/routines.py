@@ -42,7 +42,7 @@ from gpudb.sql.bound import (
     Values,
 )
 from gpudb.sql.parse.parser import RawStatement, changes_data, inner, parse
-from gpudb.sql.traverse import walk
+from gpudb.sql.traverse import has_volatile, walk
 from gpudb.types import INT8, SqlType
 
 _QUERIES = (Select, SetOperation, Values)
@@ -115,17 +115,19 @@ def complete_call(
     routine, types = resolve_polymorphic(routine, candidate, args)
     args = convert_arguments(binder, routine, candidate, args, types)
     places = candidate.places or tuple(range(len(args)))
-    given = dict(zip(places, args, strict=True))
-    made: list[Expr] = []
+    by_position = dict(zip(places, args, strict=True))
+    result: list[Expr] = []
     for place, argument in enumerate(routine.inputs):
-        if place in given:
-            made.append(coerce(binder, given[place], argument.type) if argument.type.domain else given[place])
+        if place in by_position:
+            result.append(
+                coerce(binder, by_position[place], argument.type) if argument.type.domain else by_position[place]
+            )
             continue
         assert argument.default is not None
         node = inner(parse(f"SELECT {argument.default}")[0].node.target_list[0]).val
         expr = binder.bind_expression(Scope(clause="DEFAULT expressions"), node)
-        made.append(coerce(binder, expr, argument.type, "a"))
-    return routine, made
+        result.append(coerce(binder, expr, argument.type, "a"))
+    return routine, result
 
 
 # ------------------------------------------------------------------------------------------------ values
@@ -141,7 +143,7 @@ def bind_scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
     values = list(args)
     query, uses = _bind_single_query(binder, routine, values)
     repeated = [
-        place for place, arg in enumerate(values) if _count_uses(uses, routine, place) > 1 and _is_volatile(arg)
+        place for place, arg in enumerate(values) if _count_uses(uses, routine, place) > 1 and has_volatile(arg)
     ]
     if repeated and _is_simple(query):
         rel = -binder.new_rel()
@@ -152,7 +154,7 @@ def bind_scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
         if any(isinstance(node, _QUERIES) for node in walk(body)):
             raise FeatureNotSupported("a volatile argument that a function uses beside a subquery is not supported")
         return Let(rel, once, body, body.type)
-    if not _is_simple(query) and any(_is_volatile(arg) for arg in values):
+    if not _is_simple(query) and any(has_volatile(arg) for arg in values):
         message = f"a volatile argument of function {routine.signature}, whose body is a query, is not supported here"
         raise FeatureNotSupported(message)
     return _build_value(binder, routine, query, values)
@@ -161,13 +163,13 @@ def bind_scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
 def _build_value(binder: Binder, routine: Routine, query: Query, values: Sequence[Expr]) -> Expr:
     result = routine.result
     if isinstance(query, Select) and _is_simple(query):
-        made = drop_modifier(coerce(binder, query.targets[0], result, "a"))
+        value = drop_modifier(coerce(binder, query.targets[0], result, "a"))
     else:
         first = project_columns(binder, query, {0: result}, "a") if query.columns[0].type != result else query
-        made = ScalarSubquery(_limit_to_one(first), first.columns[0].type.undeclared)
+        value = ScalarSubquery(_limit_to_one(first), first.columns[0].type.undeclared)
     if not routine.strict or not values:
-        return made
-    return Case(((_is_any_null(values), Constant(None, made.type)),), made, made.type)
+        return value
+    return Case(((_is_any_null(values), Constant(None, value.type)),), value, value.type)
 
 
 def _is_any_null(values: Sequence[Expr]) -> Expr:
@@ -202,10 +204,6 @@ def _count_uses(uses: Sequence[int], routine: Routine, place: int) -> int:
     return uses.count(place) + routine.strict
 
 
-def _is_volatile(expr: Expr) -> bool:
-    return any(isinstance(node, Call) and node.function.volatile for node in walk(expr))
-
-
 # ------------------------------------------------------------------------------------------------ rows
 
 
@@ -213,14 +211,14 @@ def bind_rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
     """Returns the query for a function in FROM, with columns of its result types."""
     values: list[Expr] = list(args)
     source = None
-    if any(_is_volatile(arg) for arg in values):
+    if any(has_volatile(arg) for arg in values):
         rel = binder.new_rel()
         outputs = tuple(OutputColumn(f"a{n}", arg.type) for n, arg in enumerate(values, 1))
         source = Derived(rel, Select(outputs, tuple(values)), lateral=True)
         values = [Column(rel, index, arg.type) for index, arg in enumerate(values)]
     if not routine.returns_set and len(routine.outputs) < 2:
-        made = bind_scalar(binder, routine, values)
-        query: Query = Select((OutputColumn(routine.name, made.type),), (made,))
+        result = bind_scalar(binder, routine, values)
+        query: Query = Select((OutputColumn(routine.name, result.type),), (result,))
     elif runs_statements(routine):
         return _scan_function(binder, routine, args)
     else:

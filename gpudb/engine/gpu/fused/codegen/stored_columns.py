@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from gpudb.engine.gpu.fused.codegen.kernel_source import Code, Statements, c_type
 from gpudb.engine.gpu.fused.ir.pipeline import Expr, Field, Literal
+from gpudb.functions.library import COMMUTATORS
 
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_INEQUALITIES = frozenset({"<", "<=", ">", ">="})
 
 
 def field(out: Statements, column: int, kind: str) -> Code:
@@ -41,10 +42,10 @@ def _valid(out: Statements, column: int) -> str | None:
 
 def compared(out: Statements, op: str, left: Expr, right: Expr) -> Code | None:
     """Emits an inequality of a packed column and a constant; None for other comparisons."""
-    if op not in _FLIPPED:
+    if op not in _INEQUALITIES:
         return None
     if isinstance(left, Literal):
-        left, op, right = right, _FLIPPED[op], left
+        left, op, right = right, COMMUTATORS[op], left
     if not isinstance(left, Field) or not isinstance(right, Literal) or not isinstance(right.value, int):
         return None
     column, form = left.column, out.forms[left.column]

@@ -24,6 +24,7 @@ from gpudb.engine.gpu.fused.numpy_backend import calendar
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, MOMENTS, TEXT, WIDE, NotFused, Value
 from gpudb.engine.gpu.lower.error_codes import DIVISION, FORMAT, NUMERIC, OVERFLOW, RANGES, ROOT, UNDERFLOW
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES
+from gpudb.functions.library import COMMUTATORS
 from gpudb.functions.registry import Function
 from gpudb.sql import bound
 from gpudb.types import BOOL, MAX_DIGITS, SqlType
@@ -40,8 +41,8 @@ _COMPARE = re.compile(
 _MIXED = re.compile(r"(?:date_(eq|ne|lt|le|gt|ge)_timestamp|timestamp_(eq|ne|lt|le|gt|ge)_date)")
 _OPS: dict[str, Any] = {"pl": "+", "mi": "-", "mul": "*", "div": "/"}
 _COMPARISONS: dict[str, Any] = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_ORDERS: dict[str, Any] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_FLIPPED: dict[str, Any] = _ORDERS | {"==": "==", "!=": "!="}
+_INEQUALITIES = frozenset({"<", "<=", ">", ">="})
+_COMMUTATORS: dict[str, Any] = {**COMMUTATORS, "==": "==", "!=": "!="}
 FIELDS = {"year", "month", "day", "quarter", "dow", "isodow", "doy"}
 _CLOCK = {"hour", "minute"}
 _FAR = 200_000 * 366
@@ -151,7 +152,7 @@ def compared(op: Any, left: Value, right: Value) -> Expr:
     scale = max(left.scale, right.scale)
     one, other = at_scale(left, scale), at_scale(right, scale)
     if isinstance(one, Literal):
-        return Compare(BOOLEAN, nullable, _FLIPPED[op], *_unscaled(_FLIPPED[op], other, one))
+        return Compare(BOOLEAN, nullable, _COMMUTATORS[op], *_unscaled(_COMMUTATORS[op], other, one))
     return Compare(BOOLEAN, nullable, op, *_unscaled(op, one, other))
 
 
@@ -161,7 +162,7 @@ def _unscaled(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
         case (
             Arithmetic(op="*", left=of, right=Literal(value=int(factor), given=False), limits=None),
             Literal(value=int(limit)),
-        ) if factor > 0 and op in _ORDERS:
+        ) if factor > 0 and op in _INEQUALITIES:
             quotient = limit // factor if op in {"<=", ">"} else -(-limit // factor)
             return of, Literal((quotient, quotient), False, quotient, right.given)
     return left, right

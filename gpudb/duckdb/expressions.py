@@ -26,7 +26,7 @@ from gpudb.functions.registry import MISSING, Function, Operands, fill, implemen
 from gpudb.functions.text import byte_of_name
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
-from gpudb.sql.traverse import outer_columns, reads_columns, walk
+from gpudb.sql.traverse import is_volatile, outer_columns, reads_columns, walk
 from gpudb.types import SqlType
 from gpudb.values.range import Range, packed_scales
 
@@ -250,8 +250,10 @@ class ExpressionRenderer:
         """Applies a function to rendered operands."""
         how = implementation(function)
         if function.strict and function.kind == "f" and any(value is None for value in operands.constants):
-            held = operands.result
-            return RenderedSql(f"CAST(NULL AS {f'{held.duckdb}[]' if function.returns_set else held.duckdb_value})")
+            result_type = operands.result
+            return RenderedSql(
+                f"CAST(NULL AS {f'{result_type.duckdb}[]' if function.returns_set else result_type.duckdb_value})"
+            )
         if how.duckdb is None:
             raise FeatureNotSupported(f"function {function} is not supported here")
         value = fill(how.duckdb, operands)
@@ -292,7 +294,7 @@ class ExpressionRenderer:
     @_dispatch.register
     def _(self, expr: bound.AnyArray) -> RenderedSql:
         element = expr.array.type.element or SqlType("oid")
-        held = "list_bool_and" if expr.all else "list_bool_or"
+        aggregate = "list_bool_and" if expr.all else "list_bool_or"
         item = "pg_item"
         parts = unpack(item, element)
         left = self.render(expr.left)
@@ -308,7 +310,7 @@ class ExpressionRenderer:
         # DuckDB's list aggregate is NULL for an empty array where SQL requires the neutral value.
         neutral = "true" if expr.all else "false"
         tested = f"list_transform({array}, lambda {item}: {test})"
-        known = f"{held}({tested})"
+        known = f"{aggregate}({tested})"
         nulls = f"len(list_filter({tested}, lambda {item}: {item} IS NULL)) > 0"
         unknown = f"(CASE WHEN {known} IS NOT DISTINCT FROM {neutral} AND {nulls} THEN NULL"
         return RenderedSql(
@@ -340,22 +342,24 @@ class ExpressionRenderer:
         return slices(array, expr.type, given)
 
     @_dispatch.register
-    def _(self, expr: bound.Replaced) -> RenderedSql:
+    def _(self, expr: bound.ArrayAssignment) -> RenderedSql:
         array = self.render_value(expr.arg)
         bounds = [self.render_value(each) if each is not None else None for each in expr.high]
         if expr.slice:
             low = self.render_value(expr.low) if expr.low is not None else None
             return RenderedSql(
-                array_assignment.assign_slice(array, low, bounds[0], self.render_value(expr.given), expr.type)
+                array_assignment.assign_slice(array, low, bounds[0], self.render_value(expr.replacement), expr.type)
             )
         places = [each for each in bounds if each is not None]
-        return RenderedSql(array_assignment.assign_element(array, places, self.render_packed(expr.given), expr.type))
+        return RenderedSql(
+            array_assignment.assign_element(array, places, self.render_packed(expr.replacement), expr.type)
+        )
 
     @_dispatch.register
-    def _(self, expr: bound.PathReplaced) -> RenderedSql:
+    def _(self, expr: bound.JsonbAssignment) -> RenderedSql:
         path = ", ".join(f"CAST({self.render_value(each)} AS VARCHAR)" for each in expr.path)
         start = "'[]'" if expr.numbered else "'{}'"
-        given = f"coalesce({self.render_value(expr.given)}, 'null')"
+        given = f"coalesce({self.render_value(expr.replacement)}, 'null')"
         return RenderedSql(f"pg_jsonb_assign(coalesce({self.render_value(expr.arg)}, {start}), [{path}], {given})")
 
     @_dispatch.register
@@ -563,11 +567,7 @@ def _needs_case(args: Sequence[bound.Expr], values: Sequence[str]) -> bool:
     """
     if not any(map(may_fail, args[1:])) or sum(map(len, values)) > _MAX_CASE_LENGTH:
         return False
-    return not any(
-        isinstance(node, bound.SUBQUERIES) or (isinstance(node, bound.Call) and node.function.volatile)
-        for arg in args[:-1]
-        for node in walk(arg)
-    )
+    return not any(isinstance(node, bound.SUBQUERIES) or is_volatile(node) for arg in args[:-1] for node in walk(arg))
 
 
 def _coalesce_by_case(values: Sequence[str]) -> str:

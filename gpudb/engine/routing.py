@@ -29,9 +29,9 @@ class RoutedEngine:
             return self._embedded.run(request)
         try:
             return self._cluster.run(request)
-        except NotCarried as lacking:
-            self._refuse(request, lacking)
-            request.settings.notice(f"runs on the embedded engine: {lacking.construct} is not carried by {self.name}")
+        except NotCarried as error:
+            self._refuse(request, error)
+            request.settings.notice(f"runs on the embedded engine: {error.construct} is not carried by {self.name}")
             return self._embedded.run(request)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
@@ -41,16 +41,16 @@ class RoutedEngine:
             return self._embedded.explain(request, analyze=analyze)
         try:
             return self._cluster.explain(request, analyze=analyze)
-        except NotCarried as lacking:
-            self._refuse(request, lacking)
+        except NotCarried as error:
+            self._refuse(request, error)
             plan = self._embedded.explain(request, analyze=analyze)
-            return replace(plan, details=(*plan.details, ("Fallback", f"{lacking.construct} is not carried")))
+            return replace(plan, details=(*plan.details, ("Fallback", f"{error.construct} is not carried")))
 
-    def _refuse(self, request: Request, lacking: NotCarried) -> None:
+    def _refuse(self, request: Request, error: NotCarried) -> None:
         if request.settings.node is not None:
-            raise FeatureNotSupported(f"{lacking.construct} is not supported on one node alone")
+            raise FeatureNotSupported(f"{error.construct} is not supported on one node alone")
         if not request.settings.fallback:
-            message = f"{lacking.construct} is not supported by the {self.name} engine"
+            message = f"{error.construct} is not supported by the {self.name} engine"
             raise FeatureNotSupported(message, hint="SET gpudb.fallback = on lets the embedded engine run it.")
 
     @staticmethod

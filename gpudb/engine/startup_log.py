@@ -6,9 +6,9 @@ import logging
 import time
 
 LOG = logging.getLogger("gpudb.start")
-_BEGUN = time.perf_counter()
+_STARTED = time.perf_counter()
 
 
 def log_step(step: str) -> None:
     """Logs a completed step, and the milliseconds since this module was loaded."""
-    LOG.info("%6.0f ms: %s", 1000 * (time.perf_counter() - _BEGUN), step)
+    LOG.info("%6.0f ms: %s", 1000 * (time.perf_counter() - _STARTED), step)

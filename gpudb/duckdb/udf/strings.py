@@ -100,7 +100,10 @@ def _format_column(formats: object, arguments: object) -> object:
     import pyarrow as pa
 
     rows = zip(formats.to_pylist(), arguments.to_pylist())  # type: ignore[attr-defined]
-    return pa.array([None if text is None else format_text(text, given or []) for text, given in rows], pa.string())
+    return pa.array(
+        [None if text is None else format_text(text, arguments_of_row or []) for text, arguments_of_row in rows],
+        pa.string(),
+    )
 
 
 def format_text(text: str, arguments: list[str | None]) -> str:

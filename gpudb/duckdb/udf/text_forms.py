@@ -28,10 +28,10 @@ _INT32, _INT64 = 1 << 31, 1 << 63
 
 def register(registry: FunctionRegistry) -> None:
     """Registers the input and output functions of types."""
-    for name, held in (
+    for name, duckdb_type in (
         ("int2", "SMALLINT"), ("int4", "INTEGER"), ("int8", "BIGINT"), ("float4", "FLOAT"), ("float8", "DOUBLE"),
     ):  # fmt: skip
-        registry.add_scalar(f"pg_{name}_in_slow", "VARCHAR", held, _input_function(SqlType(name)))
+        registry.add_scalar(f"pg_{name}_in_slow", "VARCHAR", duckdb_type, _input_function(SqlType(name)))
     registry.add_scalar("pg_bool_in_slow", "VARCHAR", "BOOLEAN", _input_function(SqlType("bool")))
     registry.add_scalar("pg_oid_in", "VARCHAR", "BIGINT", _input_function(SqlType("oid")))
     registry.add_scalar("pg_numeric_in_slow", "VARCHAR", "VARCHAR", _numeric_in)
@@ -66,14 +66,14 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_scalar("pg_name_in", "VARCHAR", "VARCHAR", lambda t: t.encode()[:_NAME_BYTES].decode(errors="ignore"))
     registry.add_scalar("pg_record_in", "VARCHAR INTEGER", "VARCHAR[]", split_record)
     registry.add_scalar("pg_array_in", "VARCHAR", "VARCHAR[]", _array_in)
-    for name, item, held in (
+    for name, item, duckdb_type in (
         ("float4_text_slow", FLOAT4, "FLOAT"),
         ("float8_text_slow", FLOAT8, "DOUBLE"),
         ("date_text_slow", DATE, "DATE"),
         ("timestamp_text_slow", TIMESTAMP, "TIMESTAMP"),
         ("interval_text", INTERVAL, "INTERVAL"),
     ):
-        registry.add_columnar(f"pg_{name}", held, "VARCHAR", _output_function(item))
+        registry.add_columnar(f"pg_{name}", duckdb_type, "VARCHAR", _output_function(item))
     registry.add_columnar("pg_timestamptz_text_in", "TIMESTAMPTZ VARCHAR", "VARCHAR", _timestamptz_text)
 
 

@@ -191,18 +191,18 @@ _INTEGER = re.compile(r"\s*[+-]?\d+")
 def _parse_number(text: str, at: int, key: str, width: int, *, fixed: bool) -> tuple[int, int]:
     """Parses a number; returns it and its end."""
     start = _skip_blanks(text, at, 0)[0]
-    given = text[start : start + width]
-    match = _INTEGER.match(given if fixed else text, 0 if fixed else at)
-    if fixed and (len(given) < width or (match is not None and match.end() < width)):
+    digits = text[start : start + width]
+    match = _INTEGER.match(digits if fixed else text, 0 if fixed else at)
+    if fixed and (len(digits) < width or (match is not None and match.end() < width)):
         hint = 'If your source string is not fixed-width, try using the "FM" modifier.'
         detail = f"Field requires {width} characters, but only"
-        if len(given) < width or match is None:
-            message, detail = f'source string too short for "{key}" formatting field', f"{detail} {len(given)} remain."
+        if len(digits) < width or match is None:
+            message, detail = f'source string too short for "{key}" formatting field', f"{detail} {len(digits)} remain."
         else:
-            message, detail = f'invalid value "{given}" for "{key}"', f"{detail} {match.end()} could be parsed."
+            message, detail = f'invalid value "{digits}" for "{key}"', f"{detail} {match.end()} could be parsed."
         raise _invalid(message, detail, hint)
     if match is None:
-        raise _invalid(f'invalid value "{given}" for "{key}"', "Value must be an integer.")
+        raise _invalid(f'invalid value "{digits}" for "{key}"', "Value must be an integer.")
     value = int(match.group())
     if not -(2**31) <= value < 2**31:
         raise _out_of_range(text)

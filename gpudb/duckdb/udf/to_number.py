@@ -66,16 +66,16 @@ class _Parser:
 
     def consume(self, kind: str, word: str) -> None:
         """Consumes the text that matches one part of the template."""
-        here = self.text[self.at]
+        character = self.text[self.at]
         match kind:
             case "digit" | "point":
                 self._consume_digit(first=kind == "digit")
             case "group":
                 # with FM, to_char omits a separator before the first digit: none is consumed here
-                self.at += here == "," and self.template.fill
+                self.at += character == "," and self.template.fill
             case "sign" if word in {"MI", "PL", "SG"}:
-                if here in {"MI": "-", "PL": "+", "SG": "+-"}[word]:
-                    self.sign = here
+                if character in {"MI": "-", "PL": "+", "SG": "+-"}[word]:
+                    self.sign = character
                     self.at += 1
                 else:
                     self._skip(1)
@@ -108,23 +108,23 @@ class _Parser:
             return
         none = not self.whole and not self.fraction
         if not self.sign and first and none:
-            here = self.text[self.at]
-            if here in "+-" or (here == "<" and template.sign == "PR"):
-                self.sign = "+" if here == "+" else "-"
+            character = self.text[self.at]
+            if character in "+-" or (character == "<" and template.sign == "PR"):
+                self.sign = "+" if character == "+" else "-"
                 self.at += 1
         if self.at_end():
             return
-        here, read = self.text[self.at], False
-        if here in "0123456789":
+        character, read = self.text[self.at], False
+        if character in "0123456789":
             if self.after_point and len(self.fraction) == template.after:
                 self.at += 1
                 return
             if self.after_point:
-                self.fraction += here
+                self.fraction += character
             else:
-                self.whole += here
+                self.whole += character
             read = True
-        elif template.decimal and not self.after_point and here == ".":
+        elif template.decimal and not self.after_point and character == ".":
             self.after_point = read = True
         if not self.sign and (self.whole or self.fraction):
             self._consume_trailing_sign(read=read)

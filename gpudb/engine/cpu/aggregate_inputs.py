@@ -74,10 +74,10 @@ def _is_movable(node: Any, query: bound.Select) -> bool:
     """
     if not isinstance(node, bound.Aggregate if query.grouped else bound.Window):
         return False
-    taken = list(children(node))
+    inputs = list(children(node))
     if isinstance(node, bound.Aggregate) and node.within_group:
-        taken = [each for each in taken if each not in node.args]
-    inside = [each for part in taken for each in walk(part)]
+        inputs = [each for each in inputs if each not in node.args]
+    inside = [each for part in inputs for each in walk(part)]
     if any(isinstance(each, bound.Column) and each.rel < 0 for each in inside):
         return False
     return any(isinstance(each, bound.SUBQUERIES) for each in inside)

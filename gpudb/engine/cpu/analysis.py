@@ -19,11 +19,11 @@ def statistics_query(table: Table, columns: Sequence[Column]) -> str:
     """Returns SQL for one row: the row count, then for each column its non-NULL and distinct counts and text width."""
     found = ["count(*)"]
     for column in columns:
-        held = f"s.{quote_identifier(column.name)}"
-        value = f"({held}).v" if column.type.carried else held
+        reference = f"s.{quote_identifier(column.name)}"
+        value = f"({reference}).v" if column.type.carried else reference
         same = equality.key(value, column.type)
         distinct = "0" if column.type.name in _UNEQUAL else f"approx_count_distinct({same})"
-        found += [f"count({held})", distinct, f"avg(strlen(CAST({value} AS VARCHAR)))"]
+        found += [f"count({reference})", distinct, f"avg(strlen(CAST({value} AS VARCHAR)))"]
     listed = ", ".join(f"{each} AS v{number}" for number, each in enumerate(found))
     return f"SELECT {listed} FROM ({scan_sql(table)}) AS s"
 

@@ -93,17 +93,17 @@ class CpuEngine:
     ) -> tuple[duckdb.DuckDBPyConnection, str, TableReader]:
         request.cancel.check()
         reader = stack.enter_context(instance.loaded.open_reader(request.cancel))
-        held: dict[str, pa.Table] = {}
-        text = statement_sql(instance, request, reader, held, narrow=narrow)
+        values_tables: dict[str, pa.Table] = {}
+        text = statement_sql(instance, request, reader, values_tables, narrow=narrow)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
-        if not frames and not held and not reads_system_catalog(text):
+        if not frames and not values_tables and not reads_system_catalog(text):
             stack.callback(instance.cursors.release, timezone, cursor)
             return cursor, text, reader
         stack.callback(cursor.close)
         for frame, table in frames.items():
             cursor.register("frame " + frame, table)
-        for values, table in held.items():
+        for values, table in values_tables.items():
             cursor.register(values, table)
         if reads_system_catalog(text):
             instance.system.prepare(cursor, text, request.snapshot, request.settings)

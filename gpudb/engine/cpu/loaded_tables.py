@@ -80,14 +80,14 @@ class LoadedTables:
                 found, rest = self._find_segments(table.oid, signature, paths)
                 if not rest or len(found) >= MAX_SEGMENTS:
                     rest = paths if rest else rest
-                wanted = {file.path: file for file in table.files if file.path in rest}
+                missing = {file.path: file for file in table.files if file.path in rest}
                 if not rest:
                     return self._pin(found), []
                 self._names += 1
                 name = f"segment_{self._names}"
-                size = sum(file.bytes for file in wanted.values()) * EXPANSION_FACTOR
+                size = sum(file.bytes for file in missing.values()) * EXPANSION_FACTOR
                 self._make_room(size)
-            if not self._load(name, table, list(wanted.values()), cancel):
+            if not self._load(name, table, list(missing.values()), cancel):
                 with self._lock:
                     found, rest = self._find_segments(table.oid, signature, paths)
                     return self._pin(found), sorted(rest)
@@ -133,11 +133,11 @@ class LoadedTables:
                     self._remove(segment)
 
     def _make_room(self, size: int) -> None:
-        held = sum(segment.bytes for segment in self._segments)
+        loaded = sum(segment.bytes for segment in self._segments)
         for segment in sorted(self._segments, key=lambda s: s.used):
-            if held + size <= self._budget:
+            if loaded + size <= self._budget:
                 return
-            held -= segment.bytes
+            loaded -= segment.bytes
             self._drop(segment)
 
     def _drop(self, segment: Segment) -> None:

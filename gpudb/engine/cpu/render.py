@@ -37,7 +37,7 @@ class QueryRenderer:
     """Renders one statement.
 
     `table` returns the SQL relation of a table's snapshot, with its columns by name, given the WHERE of its query.
-    `check` raises if the statement is canceled. `held` collects long VALUES lists as tables, by name.
+    `check` raises if the statement is canceled. `values_tables` collects long VALUES lists as tables, by name.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class QueryRenderer:
         *,
         narrow: bool = False,
         check: Callable[[], None] = lambda: None,
-        held: dict[str, pa.Table] | None = None,
+        values_tables: dict[str, pa.Table] | None = None,
     ) -> None:
         self._table = table
         self._system = system
@@ -57,7 +57,7 @@ class QueryRenderer:
         self._values = values or {}
         self._narrow = narrow
         self._check = check
-        self._values_tables = held
+        self._values_tables = values_tables
         self._columns: dict[int, tuple[str, ...]] = {}
         self._where: bound.Expr | None = None
         self._relation_numbers = count(_FIRST_RELATION)
@@ -247,8 +247,8 @@ class QueryRenderer:
         """Renders ORDER BY output columns, then LIMIT and OFFSET."""
         keys = []
         for index, descending, nulls_first in order_by:
-            held = f"c{index + 1}.v" if query.columns[index].type.carried else f"c{index + 1}"
-            keys.append(sort_key(held, query.columns[index].type) + sort_direction(descending, nulls_first))
+            column = f"c{index + 1}.v" if query.columns[index].type.carried else f"c{index + 1}"
+            keys.append(sort_key(column, query.columns[index].type) + sort_direction(descending, nulls_first))
         return (f" ORDER BY {', '.join(keys)}" if keys else "") + self._render_limit(query)
 
     def _render_limit(self, query: bound.Query) -> str:
@@ -344,8 +344,8 @@ class QueryRenderer:
 
 def _keys(query: bound.SetOperation, side: str = "") -> list[str]:
     """Returns a set operation's columns as comparison keys."""
-    held = ((f"{side}c{n}", column.type) for n, column in enumerate(query.columns, 1))
-    return [equality.key(unpack(name, item).value, item) for name, item in held]
+    columns = ((f"{side}c{n}", column.type) for n, column in enumerate(query.columns, 1))
+    return [equality.key(unpack(name, item).value, item) for name, item in columns]
 
 
 def _distinct_key(renderer: ExpressionRenderer, key: bound.Expr) -> str:

@@ -75,11 +75,11 @@ def statement_sql(
     instance: EngineInstance,
     request: Request,
     reader: TableReader,
-    held: dict[str, pa.Table] | None = None,
+    values_tables: dict[str, pa.Table] | None = None,
     *,
     narrow: bool = False,
 ) -> str:
-    """Returns the DuckDB SQL of a query; adds further tables that it refers to to `held` (see `QueryRenderer`).
+    """Returns the DuckDB SQL of a query; adds long VALUES lists to `values_tables` (see `QueryRenderer`).
 
     With `narrow` aggregates multiply decimals in 64 bits, which may overflow.
     """
@@ -109,10 +109,16 @@ def statement_sql(
 
     values = _SessionValues(request.settings.values)
     renderer = QueryRenderer(
-        table, system, request.parameters, values, narrow=narrow, check=request.cancel.check, held=held
+        table,
+        system,
+        request.parameters,
+        values,
+        narrow=narrow,
+        check=request.cancel.check,
+        values_tables=values_tables,
     )
     text = _with_output_casts(request.query, renderer.render(request.query))
-    if repeatable and not values.was_read and not held:
+    if repeatable and not values.was_read and not values_tables:
         request.query.prepared.put(_TEXTS[narrow], _Text(text, tuple(scans)))
     return text
 

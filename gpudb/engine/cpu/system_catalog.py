@@ -148,12 +148,12 @@ class SystemCatalog:
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
             for name, own in made.items():
-                held = ", ".join(f"CAST({quote_identifier(c)} AS {item.duckdb})" for c, item in columns_of(name))
+                casts = ", ".join(f"CAST({quote_identifier(c)} AS {item.duckdb})" for c, item in columns_of(name))
                 cursor.register("pg_new_rows", own)
                 cursor.execute(
                     f"CREATE TABLE {schema}.{quote_identifier(name)} AS"
                     f" SELECT * FROM system_rows.{quote_identifier(name)}{_REPLACED.get(name, '')}"
-                    f" UNION ALL SELECT {held} FROM pg_new_rows"
+                    f" UNION ALL SELECT {casts} FROM pg_new_rows"
                 )
             cursor.execute("COMMIT")
         self._indexes[catalog.version] = made.get("index_definitions")
@@ -298,11 +298,11 @@ def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     header, lines = read
     by_name = dict(zip(header, zip(*lines, strict=True), strict=True))
     texts = pa.table({column: pa.array(by_name[column], type=pa.string()) for column, _ in columns})
-    held = ", ".join(
+    conversions = ", ".join(
         f"{_converted(quote_identifier(column), item)} AS {quote_identifier(column)}" for column, item in columns
     )
     cursor.register("pg_new_rows", texts)
-    cursor.execute(f"CREATE TABLE {target} AS SELECT {held} FROM pg_new_rows")
+    cursor.execute(f"CREATE TABLE {target} AS SELECT {conversions} FROM pg_new_rows")
 
 
 def _converted(column: str, item: SqlType) -> str:

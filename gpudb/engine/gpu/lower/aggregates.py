@@ -107,11 +107,11 @@ def may_overflow(call: bound.Aggregate | bound.Window, value: Value) -> bool:
     return most is None or most >= MAX_PARTIAL_SUM
 
 
-def check_sums(held: ComputedFrame, names: Sequence[str]) -> None:
+def check_sums(computed: ComputedFrame, names: Sequence[str]) -> None:
     """Raises NotCarried if a sum of values of one of these columns may overflow, for any grouping."""
     for name in names:
-        least, largest = held.min_integer(name), held.max_integer(name)
-        if least is not None and largest is not None and max(-least, largest) * held.rows >= MAX_PARTIAL_SUM:
+        least, largest = computed.min_integer(name), computed.max_integer(name)
+        if least is not None and largest is not None and max(-least, largest) * computed.rows >= MAX_PARTIAL_SUM:
             raise NotCarried("sums that 128 bits may not hold")
 
 
@@ -128,8 +128,8 @@ def _sum_bound(value: Value) -> int | None:
 
 
 def _partial_sum(value: Value, name: str) -> list[pl.Expr]:
-    held = value.expr.cast(pl.Int64) if is_narrow(value) else value.expr.cast(pl.Int128)
-    made = [held.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
+    widened = value.expr.cast(pl.Int64) if is_narrow(value) else value.expr.cast(pl.Int128)
+    made = [widened.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
     if value.type.carried:
         # A NULL has no display scale, whatever its expression has.
         made.append(pl.when(value.expr.is_not_null()).then(value.display_scale).max().alias(name + "s"))
@@ -161,10 +161,10 @@ def _sum_state(call: bound.Aggregate) -> State:
         others = (("s", pl.col(name + "s")),) if call.type.carried else ()
         return Value(call.type, total, None, (1 - _LIMIT, _LIMIT - 1), others)
 
-    def narrow(name: str, held: ComputedFrame) -> Value | None:
-        if not held.rows or not held.fits_int64(name):
+    def narrow(name: str, computed: ComputedFrame) -> Value | None:
+        if not computed.rows or not computed.fits_int64(name):
             return None
-        counts = held.min_integer(name + "n")
+        counts = computed.min_integer(name + "n")
         total = pl.col(name) if counts is not None and counts > 0 else _total(name)
         others = (("s", pl.col(name + "s")),) if call.type.carried else ()
         return Value(call.type, total, None, INTEGER_RANGES["int8"], others)
@@ -308,8 +308,8 @@ def _first_value_state(call: bound.Aggregate) -> State:
     """The value of the first row in the call's order."""
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
-        held = [("", args[0].expr.cast(physical_columns(call.type)[""])), *args[0].others]
-        ordered = [(suffix, _sort(expr, args[1:], call)) for suffix, expr in held]
+        columns = [("", args[0].expr.cast(physical_columns(call.type)[""])), *args[0].others]
+        ordered = [(suffix, _sort(expr, args[1:], call)) for suffix, expr in columns]
         return [expr.first().alias(name + suffix) for suffix, expr in ordered]
 
     return replace(_host_state(call), partial=partial)

@@ -18,31 +18,31 @@ def to_physical_columns(array: pa.Array, kind: SqlType, keys: pa.Array | None = 
 
     `keys` are the comparison keys of keyed types.
     """
-    held = physical_columns(kind)
+    dtypes = physical_columns(kind)
     if pa.types.is_null(array.type):
-        return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
+        return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in dtypes.items()})
     if is_keyed(kind):
         assert keys is not None
         return pl.DataFrame(
-            {"": series(keys, held[""]), "v": series(_map_leaves(array, kind, _TO_PHYSICAL), held["v"])}
+            {"": series(keys, dtypes[""]), "v": series(_map_leaves(array, kind, _TO_PHYSICAL), dtypes["v"])}
         )
     if kind.name == "interval":
         parts = zip("mdu", _split_intervals(array).flatten(), strict=True)
-        frame = pl.DataFrame({suffix: series(part, held[suffix]) for suffix, part in parts})
+        frame = pl.DataFrame({suffix: series(part, dtypes[suffix]) for suffix, part in parts})
         return frame.select(interval_value(kind, *map(pl.col, "mdu")).as_columns(""))
     if kind.carried:
         value, shown = array.flatten()
         if value.null_count:
             # A record's field may be NULL in its value only.
             shown = pc.if_else(value.is_valid(), shown, None)
-        return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
+        return pl.DataFrame({"": series(value, dtypes[""]), "s": series(shown, dtypes["s"])})
     if kind.labels:
         labels = pa.array([label.name for label in kind.labels], pa.string())
-        return pl.DataFrame({"": series(pc.index_in(array, labels), held[""])})
-    return pl.DataFrame({"": series(array, held[""])})
+        return pl.DataFrame({"": series(pc.index_in(array, labels), dtypes[""])})
+    return pl.DataFrame({"": series(array, dtypes[""])})
 
 
-def series(array: pa.Array | pa.ChunkedArray, held: pl.DataType) -> pl.Series:
+def series(array: pa.Array | pa.ChunkedArray, dtype: pl.DataType) -> pl.Series:
     """Converts a column that is stored unchanged: decimals as unscaled integers, timestamptz without time zone."""
     if pa.types.is_time(array.type):
         array = array.cast(pa.int64())
@@ -51,7 +51,7 @@ def series(array: pa.Array | pa.ChunkedArray, held: pl.DataType) -> pl.Series:
         made = made.to_physical()
     if isinstance(made.dtype, pl.Datetime) and made.dtype.time_zone:
         made = made.dt.replace_time_zone(None)
-    return made.cast(held).rename("")
+    return made.cast(dtype).rename("")
 
 
 def to_arrow(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
@@ -78,8 +78,8 @@ def to_arrow(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:
 
 def to_numerics(digits: pa.Array, shown: pa.Array | list[int] | None, kind: SqlType) -> pa.Array:
     """Converts unscaled decimals to numerics; `shown` are the display scales of a carried numeric."""
-    held = kind.numeric_digits
-    value = digits.view(pa.decimal128(38, held[1])).cast(pa.decimal128(*held))
+    digits_and_scale = kind.numeric_digits
+    value = digits.view(pa.decimal128(38, digits_and_scale[1])).cast(pa.decimal128(*digits_and_scale))
     if shown is None:
         return value
     mask = value.is_null() if value.null_count else None

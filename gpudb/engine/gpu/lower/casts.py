@@ -70,9 +70,9 @@ def _float_to_integer(value: Value, kind: SqlType) -> Value:
     low, high = INTEGER_RANGES[kind.name]
     made = _half_even(value.expr.cast(pl.Float64))
     fits = (made >= float(low)) & (made < float(high) + 1)
-    held = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}[kind.name]
+    dtype = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}[kind.name]
     safe = pl.when(fits).then(made).otherwise(None)
-    return Value(kind, safe.cast(held), error_if(value.expr.is_not_null() & ~fits, RANGES[kind.name]), (low, high))
+    return Value(kind, safe.cast(dtype), error_if(value.expr.is_not_null() & ~fits, RANGES[kind.name]), (low, high))
 
 
 def _half_even(value: pl.Expr) -> pl.Expr:
@@ -80,18 +80,18 @@ def _half_even(value: pl.Expr) -> pl.Expr:
 
 
 def _to_float(value: Value, kind: SqlType) -> Value:
-    held = pl.Float32() if kind.name == "float4" else pl.Float64()
+    dtype = pl.Float32() if kind.name == "float4" else pl.Float64()
     if value.type.name in _INTEGERS | _FLOATS:
         if value.type.name == "float8" and kind.name == "float4":
             raise NotCarried("cast from double precision to real")
-        return Value(kind, value.expr.cast(held))
+        return Value(kind, value.expr.cast(dtype))
     if value.type.name == "numeric":
         # By way of its text, which rounds once; the quotient of two integers below 2⁵³ is also exact.
         limits = value.bounds or type_bounds(value.type)
         if limits is not None and max(-limits[0], limits[1]) < 2**53 and value.scale <= 22:
-            return Value(kind, divide(value.expr.cast(pl.Float64), pl.lit(float(10**value.scale))).cast(held))
+            return Value(kind, divide(value.expr.cast(pl.Float64), pl.lit(float(10**value.scale))).cast(dtype))
         made = pl.concat_str(value.expr.cast(pl.String), pl.lit(f"e-{value.scale}")).cast(pl.Float64)
-        return Value(kind, made.cast(held))
+        return Value(kind, made.cast(dtype))
     raise NotCarried(f"cast from {value.type.plain} to {kind.plain}")
 
 

@@ -8,23 +8,18 @@ from typing import Any
 import polars as pl
 
 from gpudb.engine.gpu.lower.host_fallback import HostFallback, HostStep
-from gpudb.engine.gpu.lower.values import Value, literal_value, physical_columns
+from gpudb.engine.gpu.lower.values import Value, physical_columns
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
 
 
 def constant_value(expr: bound.Constant | bound.Parameter, host: HostFallback) -> Value:
-    """Returns a constant or parameter with all its physical columns.
+    """Returns a constant or parameter that has no literal, with all its physical columns.
 
     NotCarried if one is a list or struct, of which Polars has no literals.
     """
-    try:
-        return literal_value(
-            expr.value if isinstance(expr, bound.Constant) else host.parameters[expr.number - 1], expr.type
-        )
-    except NotCarried:
-        if any(held.is_nested() for held in physical_columns(expr.type).values()):
-            raise
+    if any(dtype.is_nested() for dtype in physical_columns(expr.type).values()):
+        raise NotCarried(f"a constant of type {expr.type.plain}")
     first, *rest = _evaluate(host.expression_step("v", expr))
     others = tuple((made.name, _literal(made)) for made in rest)
     return Value(expr.type, _literal(first), None, None, others, True)

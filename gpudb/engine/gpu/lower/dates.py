@@ -179,10 +179,10 @@ def _to_char(args: tuple[Value, ...], kind: SqlType) -> Value:
         place = found.end()
     value = args[0].expr
     micros = value.cast(pl.Int64)
-    there = (micros >= YEAR_1 * DAY) & (micros < YEAR_10000 * DAY)
-    safe = pl.when(there).then(value).otherwise(None)
+    in_range = (micros >= YEAR_1 * DAY) & (micros < YEAR_10000 * DAY)
+    safe = pl.when(in_range).then(value).otherwise(None)
     text = safe.dt.to_string(made) if "%" in made else pl.when(value.is_null()).then(None).otherwise(pl.lit(made))
-    return Value(kind, text, error_if(~there, CALENDAR))
+    return Value(kind, text, error_if(~in_range, CALENDAR))
 
 
 _FIRST, _LAST = -2_440_588, 2_145_031_948
@@ -209,20 +209,20 @@ def to_date(expr: pl.Expr, source: SqlType) -> pl.Expr:
     return expr if source.name == "date" else _convert_count(expr, pl.Int64(), "timestamp", pl.Date(), "date")
 
 
-def _convert_count(expr: pl.Expr, counted: pl.DataType, source: str, held: pl.DataType, target: str) -> pl.Expr:
+def _convert_count(expr: pl.Expr, counted: pl.DataType, source: str, dtype: pl.DataType, target: str) -> pl.Expr:
     count = expr.cast(counted)
     infinity = pl.when(count > 0).then(_INFINITY[target]).otherwise(-_INFINITY[target])
-    whole = infinity.cast(pl.Int32 if target == "date" else pl.Int64).cast(held)
-    return pl.when(count.abs() == _INFINITY[source]).then(whole).otherwise(expr.cast(held))
+    whole = infinity.cast(pl.Int32 if target == "date" else pl.Int64).cast(dtype)
+    return pl.when(count.abs() == _INFINITY[source]).then(whole).otherwise(expr.cast(dtype))
 
 
 def _add_days_checked(args: tuple[Value, ...], sign: int, kind: SqlType) -> Value:
     days = args[0].expr.cast(pl.Int32).cast(pl.Int64) + sign * args[1].expr.cast(pl.Int64)
-    there = (days >= _FIRST) & (days <= _LAST)
+    in_range = (days >= _FIRST) & (days <= _LAST)
     stays = is_infinite(args[0]) & days.is_not_null()
-    made = pl.when(there).then(days).otherwise(None).cast(pl.Int32).cast(pl.Date)
-    made, there = pl.when(stays).then(args[0].expr).otherwise(made), there | stays
-    return Value(kind, made, error_if(~there, DATE))
+    made = pl.when(in_range).then(days).otherwise(None).cast(pl.Int32).cast(pl.Date)
+    made, in_range = pl.when(stays).then(args[0].expr).otherwise(made), in_range | stays
+    return Value(kind, made, error_if(~in_range, DATE))
 
 
 @lowers("date_pli")
@@ -246,13 +246,13 @@ def _between(args: tuple[Value, ...], kind: SqlType) -> Value:
     one, other = (each.expr.cast(pl.Int64) for each in args)
     micros = one - other
     wrapped = ((one < 0) != (other < 0)) & ((micros < 0) != (one < 0))
-    beyond = error_if(is_infinite(args[0]) | is_infinite(args[1]) | wrapped, CALENDAR)
+    error = error_if(is_infinite(args[0]) | is_infinite(args[1]) | wrapped, CALENDAR)
     # As PostgreSQL does: whole days and a rest, both of one sign.
     size = micros.abs()
     sign = pl.when(micros < 0).then(-1).otherwise(1)
     days = (size // DAY * sign).cast(pl.Int32)
     months = pl.when(micros.is_null()).then(None).otherwise(pl.lit(0, pl.Int32))
-    return interval_value(kind, months, days, size % DAY * sign).with_error(beyond)
+    return interval_value(kind, months, days, size % DAY * sign).with_error(error)
 
 
 def _move_by_interval(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value]:

@@ -18,7 +18,16 @@ from gpudb.engine.gpu.lower.error_codes import Error, first_error, mask_error
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.numeric import rescale_checked
 from gpudb.engine.gpu.lower.registry import find_lowering
-from gpudb.engine.gpu.lower.values import Bounds, Value, column_value, is_keyed, maximum, physical_columns, type_bounds
+from gpudb.engine.gpu.lower.values import (
+    Bounds,
+    Value,
+    column_value,
+    is_keyed,
+    literal_value,
+    maximum,
+    physical_columns,
+    type_bounds,
+)
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
@@ -43,10 +52,10 @@ class ExpressionLowering:
         savepoint = self.deferred.savepoint()
         try:
             return self._value(expr)
-        except NotCarried as lacking:
+        except NotCarried as error:
             self.deferred.roll_back(savepoint)
             made = self.deferred.defer_to_host(self._host, _as_case(expr))
-            self._host.used.append(lacking.construct)
+            self._host.used.append(error.construct)
             return made
 
     def _conditional_values(self, exprs: Sequence[Any]) -> list[Value]:
@@ -76,7 +85,11 @@ class ExpressionLowering:
     @_value.register(bound.Constant)
     @_value.register(bound.Parameter)
     def _(self, expr: bound.Constant | bound.Parameter) -> Value:
-        return constant_value(expr, self._host)
+        value = expr.value if isinstance(expr, bound.Constant) else self._host.parameters[expr.number - 1]
+        try:
+            return literal_value(value, expr.type)
+        except NotCarried:
+            return constant_value(expr, self._host)
 
     def _lower_comparable(self, expr: Any) -> Value:
         """Lowers a value that is only compared: a constant's comparison key is sufficient."""
@@ -150,8 +163,8 @@ class ExpressionLowering:
         arg = self._lower_comparable(expr.arg)
         items = [self._lower_comparable(each) for each in expr.items]
         error = first_error(arg.error, *(each.error for each in items))
-        held = physical_columns(expr.arg.type)
-        plain = len(held) == 1 and held[""] != pl.Binary and expr.arg.type.name != "numeric"
+        dtypes = physical_columns(expr.arg.type)
+        plain = len(dtypes) == 1 and dtypes[""] != pl.Binary and expr.arg.type.name != "numeric"
         if plain and all(each.constant for each in items):
             # One lookup in a list; a comparison for each item is slower.
             values = pl.select(each.expr.alias(f"{number}") for number, each in enumerate(items)).get_columns()
@@ -206,9 +219,9 @@ def _extreme(expr: bound.Choice, args: Sequence[Value]) -> Value:
             operator.gt if expr.op == "GREATEST" else operator.lt, each, Value(each.type, best)
         )
         better = swapped(left.expr, right.expr)
-        taken = best.is_null() | better.fill_null(False)
-        others = {s: pl.when(taken).then(part(each, s)).otherwise(held) for s, held in others.items()}
-        best = pl.when(taken).then(each.expr).otherwise(best)
+        is_better = best.is_null() | better.fill_null(False)
+        others = {s: pl.when(is_better).then(part(each, s)).otherwise(chosen) for s, chosen in others.items()}
+        best = pl.when(is_better).then(each.expr).otherwise(best)
     return Value(expr.type, best, error, bounds, tuple(others.items()))
 
 
@@ -226,9 +239,9 @@ def _unify(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]
     if len(limits) == len(made):
         bounds = min(low for low, _ in limits), max(high for _, high in limits)
     wide = bounds is None or max(-bounds[0], bounds[1]) >= 2**63
-    held = pl.Int128 if wide else pl.Int64
+    dtype = pl.Int128 if wide else pl.Int64
     return [
-        replace(value, expr=expr.cast(held), error=first_error(value.error, error))
+        replace(value, expr=expr.cast(dtype), error=first_error(value.error, error))
         for value, (expr, _, error) in zip(values, made, strict=True)
     ], bounds
 

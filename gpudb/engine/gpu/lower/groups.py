@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from gpudb.engine.gpu.backend.base import Backend
 from gpudb.engine.gpu.lower.aggregates import (
     State,
     aggregate_state,
@@ -16,7 +17,6 @@ from gpudb.engine.gpu.lower.aggregates import (
     skips_nulls,
     unsupported_reason,
 )
-from gpudb.engine.gpu.lower.count_rows import counted_row, mark_first_rows
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.error_codes import Error, first_error, mask_error
 from gpudb.engine.gpu.lower.expressions import ExpressionLowering
@@ -46,15 +46,17 @@ class Aggregation:
         hosted: list[tuple[int, bound.Aggregate]] = []
         percentiles: list[tuple[int, bound.Aggregate]] = []
         rows: list[tuple[int, list[str]]] = []
-        by_place = all(is_lowered(call) or unsupported_reason(call) is None for call in node.calls)
+        by_place = all(
+            (call.within_group and is_lowered(call)) or unsupported_reason(call) is None for call in node.calls
+        )
         for number, call in enumerate(node.calls):
-            if by_place and is_lowered(call):
+            if by_place and call.within_group and is_lowered(call):
                 value, error = self._percentile_value(expressions, call)
                 columns.append(value.alias(f"y{number}"))
                 errors.append(error)
                 percentiles.append((number, call))
                 continue
-            row = counted_row(call)
+            row = _counted_row(call)
             if row is not None and (found := self._row_columns(expressions, call, row, number)) is not None:
                 made, error = found
                 columns += made
@@ -77,12 +79,12 @@ class Aggregation:
         lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred)
         lazy = lazy.with_columns(columns) if columns else lazy
         if large:
-            held = self._context.frames.compute(lazy)
-            check_sums(held, large)
-            lazy = held.lazy
+            computed = self._context.frames.compute(lazy)
+            check_sums(computed, large)
+            lazy = computed.lazy
         for number, fields in rows:
             first = [f"k{n}" for n in range(len(keys))]
-            lazy = mark_first_rows(lazy, first, fields, f"y{number}", f"u{number}", self._context.frames)
+            lazy = _mark_first_rows(lazy, first, fields, f"y{number}", f"u{number}", self._context.frames)
         if hosted:
             return self._with_hosted(lazy, [key.type for key in keys], calls, hosted)
         # A group is keyed by a key's first physical column; the others are those of one of its rows.
@@ -117,8 +119,8 @@ class Aggregation:
             made = step.nulls(groups.height)
         else:
             made = step.evaluate(table, places)
-        for (number, _), held in zip(hosted, made, strict=True):
-            groups = groups.with_columns(held[suffix].alias(f"a{number}{suffix}") for suffix in held.columns)
+        for (number, _), columns in zip(hosted, made, strict=True):
+            groups = groups.with_columns(columns[suffix].alias(f"a{number}{suffix}") for suffix in columns.columns)
         return self._context.frames.from_host(groups.drop("g", strict=False)).lazy
 
     @staticmethod
@@ -129,18 +131,18 @@ class Aggregation:
         savepoint = expressions.deferred.savepoint()
         fields = [expressions.value(item) for item in row.items]
         error = first_error(*(each.error for each in fields))
-        there = pl.lit(True)
+        counts = pl.lit(True)
         if call.filter is not None:
             if expressions.deferred.savepoint()[1] > savepoint[1]:
                 expressions.deferred.roll_back(savepoint)
                 return None
             condition, other = expressions.condition(call.filter)
-            there = pl.when(condition).then(True).otherwise(None)
+            counts = pl.when(condition).then(True).otherwise(None)
             error = first_error(other, mask_error(error, condition.eq_missing(True)))
-        made = [there.alias(f"y{number}")]
+        made = [counts.alias(f"y{number}")]
         if call.distinct:
-            held = (each.expr.cast(physical_columns(each.type)[""]) for each in fields)
-            made += [expr.alias(f"d{number}_{place}") for place, expr in enumerate(held)]
+            casts = (each.expr.cast(physical_columns(each.type)[""]) for each in fields)
+            made += [expr.alias(f"d{number}_{place}") for place, expr in enumerate(casts)]
         return made, error
 
     @staticmethod
@@ -153,11 +155,11 @@ class Aggregation:
             # As for other arguments: the host's step must not fail for excluded rows.
             expressions.deferred.roll_back(savepoint)
             value = expressions.value(bound.Case(((call.filter, expr),), bound.Constant(None, expr.type), expr.type))
-        held = value.expr.cast(physical_columns(value.type)[""])
+        values = value.expr.cast(physical_columns(value.type)[""])
         if call.filter is None:
-            return held, value.error
+            return values, value.error
         condition, error = expressions.condition(call.filter)
-        return pl.when(condition).then(held).otherwise(None), first_error(
+        return pl.when(condition).then(values).otherwise(None), first_error(
             error, mask_error(value.error, condition.eq_missing(True))
         )
 
@@ -237,14 +239,34 @@ class Aggregation:
             others = tuple((suffix, pl.col(f"k{n}{suffix}")) for suffix in physical_columns(key.type) if suffix)
             values.append(Value(key.type, pl.col(f"k{n}"), None, type_bounds(key.type), others))
         states: list[State] = [aggregate_state(call) for call in node.calls]
-        lazy, held = frame.lazy, frame.held
+        lazy, computed = frame.lazy, frame.computed
         if any(state.narrow is not None for state in states):
-            held = held or self._context.frames.compute(lazy)
-            lazy = held.lazy
+            computed = computed or self._context.frames.compute(lazy)
+            lazy = computed.lazy
         deferred = DeferredSteps()
         for n, state in enumerate(states):
-            found = None if state.narrow is None or held is None else state.narrow(f"a{n}", held)
+            found = None if state.narrow is None or computed is None else state.narrow(f"a{n}", computed)
             values.append(state.final(f"a{n}", deferred) if found is None else found)
         if not values:
             return Frame(lazy.select(pl.first().is_null().alias(NO_COLUMNS)), ())
         return Frame(self._context.select_values(lazy, values, deferred), tuple(value.bounds for value in values))
+
+
+def _counted_row(call: bound.Aggregate) -> bound.Row | None:
+    """Returns the row that a call counts; None for any other call."""
+    if call.function.name != "count" or len(call.args) != 1:
+        return None
+    (arg,) = call.args
+    return arg if isinstance(arg, bound.Row) and arg.items else None
+
+
+def _mark_first_rows(
+    lazy: pl.LazyFrame, keys: Sequence[str], fields: Sequence[str], counted: str, made: str, frames: Backend
+) -> pl.LazyFrame:
+    """Adds a column `made` that is true in the first of each group's rows with equal `fields`, and NULL elsewhere.
+
+    Only rows whose column `counted` is true count.
+    """
+    computed = frames.compute(lazy.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))).lazy
+    first = computed.filter(pl.col(counted)).group_by([*keys, *fields]).agg(pl.col("row").min())
+    return computed.join(first.select("row", pl.lit(True).alias(made)), on="row", how="left").drop("row")

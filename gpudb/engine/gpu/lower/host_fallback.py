@@ -28,7 +28,7 @@ from gpudb.engine.gpu.lower.values import is_keyed, physical_columns
 from gpudb.errors import FeatureNotSupported
 from gpudb.plan.errors import NotCarried
 from gpudb.sql import bound
-from gpudb.sql.traverse import walk
+from gpudb.sql.traverse import is_volatile, walk
 from gpudb.storage.iceberg.column_layout import restored, stored_duckdb
 from gpudb.types import INT8, SqlType
 
@@ -105,7 +105,7 @@ def _read_columns(exprs: Sequence[Any], excluded: tuple[type, ...]) -> Columns:
     for node in nodes:
         if isinstance(node, excluded):
             raise NotCarried(type(node).__name__)
-        if isinstance(node, bound.Call) and node.function.volatile:
+        if is_volatile(node):
             raise NotCarried(f"function {node.function}, whose value changes from row to row")
         if isinstance(node, bound.Column) and node.rel not in inside:
             if node.rel < 0:
@@ -115,7 +115,7 @@ def _read_columns(exprs: Sequence[Any], excluded: tuple[type, ...]) -> Columns:
 
 
 def _input_table(frame: pl.DataFrame, columns: Columns) -> tuple[pa.Table, str]:
-    """Returns a frame's columns as an Arrow table, and the SQL that reads them from `held` as DuckDB types."""
+    """Returns a frame's columns as an Arrow table, and the SQL that reads them from `input_rows` as DuckDB types."""
     arrays = {f"c{index}": to_arrow(frame, f"c{index}", kind) for index, kind in columns}
     arrays |= {f"c{index}": _copy(arrays[f"c{index}"]) for index, kind in columns if is_keyed(kind)}
     selected = [
@@ -147,13 +147,13 @@ class HostStep:
         # A table needs a column to have a row count.
         frame = frames.compute_on_host(made.lazy.select(read or pl.first()), "functions")
         parts = [self.evaluate(frame.slice(start, SLICE_ROWS)) for start in range(0, frame.height, SLICE_ROWS)]
-        held = pl.concat(parts) if parts else pl.DataFrame(schema=physical_columns(self.kind))
-        return made.add_columns(held.rename({suffix: self.name + suffix for suffix in held.columns}))
+        columns = pl.concat(parts) if parts else pl.DataFrame(schema=physical_columns(self.kind))
+        return made.add_columns(columns.rename({suffix: self.name + suffix for suffix in columns.columns}))
 
     def evaluate(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Evaluates the expression over a few rows."""
         table, selected = _input_table(frame, self.columns)
-        values = f"SELECT {self.sql} AS v0 FROM (SELECT {selected} FROM held) AS f"
+        values = f"SELECT {self.sql} AS v0 FROM (SELECT {selected} FROM input_rows) AS f"
         return _evaluate(values, table, (self.kind,), self.timezone)[0]
 
 
@@ -175,10 +175,10 @@ class HostCalls:
         table, selected = _input_table(frame, self.columns)
         outputs = [f"{sql} AS v{number}" for number, sql in enumerate(self.sql)]
         if groups is None:
-            values = f"SELECT {', '.join(outputs)} FROM (SELECT {selected} FROM held) AS f"
+            values = f"SELECT {', '.join(outputs)} FROM (SELECT {selected} FROM input_rows) AS f"
             return _evaluate(values, table, self.kinds, self.timezone)
         table = table.append_column("g", groups.to_arrow())
-        values = f"SELECT f.g, {', '.join(outputs)} FROM (SELECT g, {selected} FROM held) AS f"
+        values = f"SELECT f.g, {', '.join(outputs)} FROM (SELECT g, {selected} FROM input_rows) AS f"
         values += " GROUP BY f.g" if self.grouped else ""
         return _evaluate(values, table, self.kinds, self.timezone, " ORDER BY q.g")
 
@@ -199,16 +199,16 @@ class HostRows:
     def evaluate(self, frame: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
         """Returns the number of result rows for each of the frame's rows, and all result rows in that order."""
         counts = [pl.Series(dtype=pl.Int64)]
-        held = [pl.DataFrame(schema=physical_columns(self.kind))]
+        parts = [pl.DataFrame(schema=physical_columns(self.kind))]
         for start in range(0, frame.height, SLICE_ROWS):
             part = frame.slice(start, SLICE_ROWS)
             table, selected = _input_table(part, self.columns)
             table = table.append_column("g", pa.array(np.arange(part.height)))
-            values = f"SELECT f.g AS v0, {self.sql} AS v1 FROM (SELECT g, {selected} FROM held) AS f"
+            values = f"SELECT f.g AS v0, {self.sql} AS v1 FROM (SELECT g, {selected} FROM input_rows) AS f"
             places, rows = _evaluate(values, table, (INT8, self.kind), self.timezone)
             counts.append(pl.Series(np.bincount(places[""].to_numpy(), minlength=part.height)))
-            held.append(rows)
-        return pl.concat(counts), pl.concat(held)
+            parts.append(rows)
+        return pl.concat(counts), pl.concat(parts)
 
 
 def restore_columns(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
@@ -216,7 +216,7 @@ def restore_columns(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=physical_columns(kind))]
     for start in range(0, len(array), SLICE_ROWS):
         table = pa.table({"c": _copy(array.slice(start, SLICE_ROWS))})
-        parts += _evaluate(f"SELECT {restored(kind, 'c')} AS v0 FROM held", table, (kind,), "UTC")
+        parts += _evaluate(f"SELECT {restored(kind, 'c')} AS v0 FROM input_rows", table, (kind,), "UTC")
     return pl.concat(parts)
 
 
@@ -224,7 +224,7 @@ def repeat_text_value(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
     """Repeats the value that DuckDB casts from a text to a type's storage representation, as physical columns."""
     quoted = text.replace("'", "''")
     value = restored(kind, f"CAST('{quoted}' AS {stored_duckdb(kind)})")
-    return _evaluate(f"SELECT {value} AS v0 FROM held", pa.table({"c": pa.nulls(rows)}), (kind,), "UTC")[0]
+    return _evaluate(f"SELECT {value} AS v0 FROM input_rows", pa.table({"c": pa.nulls(rows)}), (kind,), "UTC")[0]
 
 
 def _copy(array: Any) -> Any:
@@ -233,9 +233,9 @@ def _copy(array: Any) -> Any:
 
 
 def _evaluate(
-    values: str, held: pa.Table, kinds: Sequence[SqlType], timezone: str, order: str = ""
+    values: str, table: pa.Table, kinds: Sequence[SqlType], timezone: str, order: str = ""
 ) -> list[pl.DataFrame]:
-    """Evaluates a SELECT of columns v0, v1, …, each of `SqlType.duckdb`, as physical columns; `held` is its input."""
+    """Evaluates a SELECT of columns v0, v1, …, each of `SqlType.duckdb`, as physical columns; `table` is its input."""
     outputs: list[str] = []
     for number, kind in enumerate(kinds):
         outputs.append(f"{cast_output(f'q.v{number}', kind)} AS v{number}")
@@ -245,12 +245,12 @@ def _evaluate(
     instance = _instance()
     cursor = instance.cursors.acquire(timezone)
     try:
-        cursor.register("held", held)
+        cursor.register("input_rows", table)
         made = cursor.sql(f"SELECT {', '.join(outputs)} FROM ({values}) AS q{order}").to_arrow_table()
     except ENGINE_ERRORS as error:
         raise translate_error(error) from error
     finally:
-        cursor.unregister("held")
+        cursor.unregister("input_rows")
         instance.cursors.release(timezone, cursor)
 
     def whole(name: str) -> pa.Array:

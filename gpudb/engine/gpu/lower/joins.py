@@ -64,10 +64,10 @@ def _pairs(
         return made if condition is None else condition(made)
     if condition is None:
         return left.join(right, how="cross")
-    held = frames.compute(right)
-    made = left.join(held.lazy, how="cross")
+    computed = frames.compute(right)
+    made = left.join(computed.lazy, how="cross")
     # Beside at most one row every row occurs once: a filter can evaluate what a GPU join's condition cannot.
-    return condition(frames.compute(made).lazy if held.rows <= 1 else made)
+    return condition(frames.compute(made).lazy if computed.rows <= 1 else made)
 
 
 def anti_join_not_in(left: pl.LazyFrame, right: pl.LazyFrame, frames: Backend) -> pl.LazyFrame:

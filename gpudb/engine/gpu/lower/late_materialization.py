@@ -26,7 +26,7 @@ def defer_strings(frame: Frame, node: Defer) -> Frame:
 
 def gather_strings(frame: Frame, node: Fetch, scanned: pl.LazyFrame, frames: Backend) -> Frame:
     """Gathers strings from all `scanned` rows; NULL if a join filled the position with NULL."""
-    held = frames.compute(frame.lazy)
-    places = frames.compute_on_host(held.lazy.select(f"c{node.at}"), "late strings")[f"c{node.at}"]
+    computed = frames.compute(frame.lazy)
+    places = frames.compute_on_host(computed.lazy.select(f"c{node.at}"), "late strings")[f"c{node.at}"]
     strings = [pl.col(f"c{index}").gather(places).alias(f"c{place}") for place, index in node.columns]
-    return Frame(held.add_columns(frames.compute(scanned.select(strings))).lazy, frame.bounds)
+    return Frame(computed.add_columns(frames.compute(scanned.select(strings))).lazy, frame.bounds)

@@ -16,12 +16,12 @@ _ALL = 2**61
 @lowers("limit_rows")
 def limit_rows(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Returns the row limit; NULL means all rows. 2201W if negative."""
-    held = args[0].expr.cast(pl.Int64).fill_null(_ALL)
-    return Value(kind, held.clip(0, _ALL), error_if(held < 0, LIMIT), (0, _ALL))
+    count = args[0].expr.cast(pl.Int64).fill_null(_ALL)
+    return Value(kind, count.clip(0, _ALL), error_if(count < 0, LIMIT), (0, _ALL))
 
 
 @lowers("offset_rows")
 def offset_rows(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Returns the number of skipped rows; NULL means none. 2201X if negative."""
-    held = args[0].expr.cast(pl.Int64).fill_null(0)
-    return Value(kind, held.clip(0, _ALL), error_if(held < 0, OFFSET), (0, _ALL))
+    count = args[0].expr.cast(pl.Int64).fill_null(0)
+    return Value(kind, count.clip(0, _ALL), error_if(count < 0, OFFSET), (0, _ALL))

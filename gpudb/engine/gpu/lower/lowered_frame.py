@@ -24,7 +24,7 @@ class Frame:
 
     lazy: pl.LazyFrame
     bounds: tuple[Bounds, ...]
-    held: ComputedFrame | None = None
+    computed: ComputedFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,14 +274,14 @@ class StageLowering:
     def _host_windows(self, frame: Frame, node: nodes.Window) -> Frame:
         """Evaluates window functions on the host."""
         step = self._host.calls_step(node.calls)
-        held = self._frames.compute(frame.lazy)
-        table = self._frames.compute_on_host(held.lazy, "window functions")
+        computed = self._frames.compute(frame.lazy)
+        table = self._frames.compute_on_host(computed.lazy, "window functions")
         numbers = pl.Series(np.arange(table.height))
         made = step.evaluate(table, numbers) if table.height else step.nulls(0)
         first = len(node.input.types)
         for number, each in enumerate(made, first):
-            held = held.add_columns(each.rename({suffix: f"c{number}{suffix}" for suffix in each.columns}))
-        return Frame(held.lazy, (*frame.bounds, *(type_bounds(call.type) for call in node.calls)))
+            computed = computed.add_columns(each.rename({suffix: f"c{number}{suffix}" for suffix in each.columns}))
+        return Frame(computed.lazy, (*frame.bounds, *(type_bounds(call.type) for call in node.calls)))
 
     def _windows(self, frame: Frame, node: nodes.Window) -> Frame:
         expressions = self._context.expressions(frame)
@@ -289,8 +289,8 @@ class StageLowering:
         lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred).with_columns(rows)
         made, deferred = windows.compute(lazy, node.calls, self._context)
         width = len(node.input.types)
-        held = [column_value(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
-        values = [*held, *(windows.final_value(number, call, deferred) for number, call in enumerate(node.calls))]
+        inputs = [column_value(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
+        values = [*inputs, *(windows.final_value(number, call, deferred) for number, call in enumerate(node.calls))]
         assert len(values) == width + len(node.calls)
         return Frame(self._context.select_values(made, values, deferred), tuple(each.bounds for each in values))
 
@@ -322,9 +322,9 @@ class StageLowering:
         for n, each in enumerate(found):
             item = (each.set if isinstance(each, set_functions.HostSet) else each).item(place)
             # Beyond its own rows a shorter set is NULL.
-            there = pl.when(place < pl.col(f"t{n}"))
-            rest = tuple((suffix, there.then(expr).otherwise(None)) for suffix, expr in item.others)
-            values.append(Value(item.type, there.then(item.expr).otherwise(None), item.error, item.bounds, rest))
+            in_set = pl.when(place < pl.col(f"t{n}"))
+            rest = tuple((suffix, in_set.then(expr).otherwise(None)) for suffix, expr in item.others)
+            values.append(Value(item.type, in_set.then(item.expr).otherwise(None), item.error, item.bounds, rest))
         if node.numbered:
             values.append(Value(INT8, place + 1, None, (1, 2**62)))
         return Frame(

@@ -41,8 +41,8 @@ def rescale_checked(value: Value, kind: SqlType, code: int = FORMAT) -> tuple[pl
         return expr, bounds, None
     # Checked before scaling, which may overflow 128 bits.
     edge = limit // 10 ** (scale - value.scale)
-    beyond = (value.expr > edge) | (value.expr < -edge)
-    return pl.when(beyond).then(None).otherwise(expr), (-limit, limit), error_if(beyond, code)
+    overflows = (value.expr > edge) | (value.expr < -edge)
+    return pl.when(overflows).then(None).otherwise(expr), (-limit, limit), error_if(overflows, code)
 
 
 def rescale_for_comparison(value: Value, scale: int) -> pl.Expr:
@@ -53,8 +53,8 @@ def rescale_for_comparison(value: Value, scale: int) -> pl.Expr:
     factor = 10 ** (scale - value.scale)
     edge = (_LIMIT - 1) // factor
     above, below = (pl.lit(digits, pl.Int128) for digits in (edge + 1, -edge - 1))
-    beyond = pl.when(value.expr > 0).then(above).otherwise(below)
-    return pl.when((value.expr > edge) | (value.expr < -edge)).then(beyond * factor).otherwise(expr)
+    bound = pl.when(value.expr > 0).then(above).otherwise(below)
+    return pl.when((value.expr > edge) | (value.expr < -edge)).then(bound * factor).otherwise(expr)
 
 
 def numeric_result(
@@ -66,9 +66,9 @@ def numeric_result(
     """
     if bounds is not None and max(-bounds[0], bounds[1]) < _LIMIT:
         return Value(kind, expr, None, bounds, others)
-    beyond = size.abs() >= float(_LIMIT)
-    safe = pl.when(beyond).then(None).otherwise(expr)
-    return Value(kind, safe, error_if(beyond, FORMAT), (1 - _LIMIT, _LIMIT - 1), others)
+    overflows = size.abs() >= float(_LIMIT)
+    safe = pl.when(overflows).then(None).otherwise(expr)
+    return Value(kind, safe, error_if(overflows, FORMAT), (1 - _LIMIT, _LIMIT - 1), others)
 
 
 def _shown(kind: SqlType, made: Callable[[], pl.Expr]) -> tuple[tuple[str, pl.Expr], ...]:

@@ -77,11 +77,11 @@ def _with_value(groups: pl.LazyFrame, rows: pl.LazyFrame, number: int, call: bou
     assert isinstance(arg.value, float)
     first, count = pl.col(f"first{number}"), pl.col(f"count{number}")
     at = rows.select(f"r{number}", f"y{number}")
-    there = pl.when(count > 0)
+    has_rows = pl.when(count > 0)
 
     def value_at(groups: pl.LazyFrame, place: pl.Expr, name: str) -> pl.LazyFrame:
         """Adds the values at row positions, from 0 on, to the groups."""
-        percentiles = groups.with_columns(there.then(first + place.cast(pl.Int64)).otherwise(None).alias("place"))
+        percentiles = groups.with_columns(has_rows.then(first + place.cast(pl.Int64)).otherwise(None).alias("place"))
         named = at.rename({f"r{number}": "place", f"y{number}": name})
         return percentiles.join(named, on="place", how="left").drop("place")
 

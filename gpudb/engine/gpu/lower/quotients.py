@@ -48,11 +48,11 @@ class QuotientStep:
         return made.add_columns(_columns(frames.compute_on_host(parts, "exact quotients"), self))
 
 
-def _columns(held: pl.DataFrame, each: QuotientStep) -> pl.DataFrame:
+def _columns(operands: pl.DataFrame, each: QuotientStep) -> pl.DataFrame:
     first, second = each.dividend.scale, each.divisor.scale
     values: list[int | None] = []
     scales: list[int | None] = []
-    for a, b, shown in zip(held["a"].to_list(), held["b"].to_list(), held["s"].to_list(), strict=True):
+    for a, b, shown in zip(operands["a"].to_list(), operands["b"].to_list(), operands["s"].to_list(), strict=True):
         if a is None or not b:
             values.append(None)
             scales.append(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 
 from gpudb.engine.gpu.lower.values import Value
@@ -33,6 +33,7 @@ def lowers(names: str) -> Callable[[FunctionLowering], FunctionLowering]:
     return add
 
 
+@lru_cache(4096)
 def find_lowering(function: Function, *, utc: bool = False) -> FunctionLowering:
     """Returns the lowering of a function; NotCarried if only the embedded engine runs it.
 

@@ -66,8 +66,8 @@ def explodable_items(calls: Sequence[bound.SetReturning]) -> Items | None:
     items = unnest_items(calls[0]) if len(calls) == 1 else None
     if items is None:
         return None
-    held = physical_columns(items.column.type)["v"]
-    return items if isinstance(held, pl.List) and {"": held.inner} == physical_columns(items.kind) else None
+    dtype = physical_columns(items.column.type)["v"]
+    return items if isinstance(dtype, pl.List) and {"": dtype.inner} == physical_columns(items.kind) else None
 
 
 def explode(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Backend, *, numbered: bool) -> pl.LazyFrame:
@@ -83,9 +83,9 @@ def explode(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Backend, *
         return lazy.explode("item", empty_as_null=True)
     number = pl.int_range(pl.len(), dtype=pl.Int64)
     rows = frames.compute(lazy.with_columns(number.alias("r"))).lazy.explode("item", empty_as_null=True)
-    held = frames.compute(rows.with_columns(number.alias("at"))).lazy
-    first = held.group_by("r").agg(pl.col("at").min().alias("first"))
-    made = held.join(first, on="r", how="left").with_columns((pl.col("at") - pl.col("first")).alias("i"))
+    computed = frames.compute(rows.with_columns(number.alias("at"))).lazy
+    first = computed.group_by("r").agg(pl.col("at").min().alias("first"))
+    made = computed.join(first, on="r", how="left").with_columns((pl.col("at") - pl.col("first")).alias("i"))
     return made.drop("r", "at", "first")
 
 
@@ -112,8 +112,8 @@ class HostSet:
 
     def gather_rows(self, frame: pl.DataFrame, items: pl.DataFrame, place: str) -> pl.DataFrame:
         """Adds the physical columns of the row at each position to an expanded frame, NULL beyond the last."""
-        there = pl.col(place) < pl.col(f"t{self.number}")
-        at = frame.select(pl.when(there).then(pl.col(f"o{self.number}") + pl.col(place))).to_series()
+        in_set = pl.col(place) < pl.col(f"t{self.number}")
+        at = frame.select(pl.when(in_set).then(pl.col(f"o{self.number}") + pl.col(place))).to_series()
         return frame.with_columns(items[suffix].gather(at).alias(f"s{self.number}{suffix}") for suffix in items.columns)
 
 
@@ -125,13 +125,15 @@ def count_columns(found: Sequence[Set | HostSet]) -> list[pl.Expr]:
 def expand_on_device(lazy: pl.LazyFrame, sets: int, frames: Backend, place: str) -> ComputedFrame:
     """Expands a frame as `expand_on_host` does, but on the device, for `sets` sets that are all lowered."""
     known = [pl.col(f"t{n}").fill_null(0) for n in range(sets)]
-    held = frames.compute(lazy.with_columns(reduce(maximum, known).alias("times")))
-    most = held.max_integer("times") or 0
-    if most * held.rows > MAX_ROWS:
-        most = frames.compute(held.lazy.select(pl.col("times").clip(0, MAX_ROWS + 1).sum())).max_integer("times") or 0
+    computed = frames.compute(lazy.with_columns(reduce(maximum, known).alias("times")))
+    most = computed.max_integer("times") or 0
+    if most * computed.rows > MAX_ROWS:
+        most = (
+            frames.compute(computed.lazy.select(pl.col("times").clip(0, MAX_ROWS + 1).sum())).max_integer("times") or 0
+        )
         if most > MAX_ROWS:
             raise NotCarried(f"sets of more than {MAX_ROWS} rows")
-    return frames.repeat_rows(held, "times", place)
+    return frames.repeat_rows(computed, "times", place)
 
 
 def expand_on_host(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: str) -> pl.DataFrame:
@@ -139,11 +141,11 @@ def expand_on_host(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: s
 
     The column `place` numbers the repetitions from 0.
     """
-    given: list[tuple[HostSet, pl.DataFrame]] = []
+    host_rows: list[tuple[HostSet, pl.DataFrame]] = []
     for each in found:
         if isinstance(each, HostSet):
             frame, items = each.add_counts(frame)
-            given.append((each, items))
+            host_rows.append((each, items))
     times = frame.select(pl.max_horizontal(pl.col(f"t{n}").fill_null(0) for n in range(len(found)))).to_series()
     if (times.sum() or 0) > MAX_ROWS:
         raise NotCarried(f"sets of more than {MAX_ROWS} rows")
@@ -151,7 +153,7 @@ def expand_on_host(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: s
     many = rows.filter(pl.col("t") > 0).select("r", pl.int_ranges(pl.lit(0, pl.Int64), "t").alias(place))
     places = many.explode(place, empty_as_null=True)
     made = frame[places["r"]].with_columns(places[place])
-    for each, items in given:
+    for each, items in host_rows:
         made = each.gather_rows(made, items, place)
     return made
 

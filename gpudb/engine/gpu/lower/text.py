@@ -260,9 +260,9 @@ def _concatenate_between(args: tuple[Value, ...], kind: SqlType) -> Value:
     made = [to_text(each, output=True) for each in args[1:]]
     whole, begun = pl.lit(""), pl.lit(False)
     for each in made:
-        there = each.expr.is_not_null()
-        whole = whole + pl.when(there & begun).then(separator + each.expr).otherwise(each.expr.fill_null(""))
-        begun = begun | there
+        is_present = each.expr.is_not_null()
+        whole = whole + pl.when(is_present & begun).then(separator + each.expr).otherwise(each.expr.fill_null(""))
+        begun = begun | is_present
     return Value(kind, whole, first_error(*(each.error for each in made)))
 
 
@@ -300,8 +300,8 @@ def _repeat(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("translate(text,text,text)")
 def _translate(args: tuple[Value, ...], kind: SqlType) -> Value:
-    given, wanted = constant_text(args[1]), constant_text(args[2])
-    if not given:
+    source, target = constant_text(args[1]), constant_text(args[2])
+    if not source:
         return Value(kind, args[0].expr)
-    pairs = {each: wanted[place : place + 1] for place, each in reversed(list(enumerate(given)))}
+    pairs = {each: target[place : place + 1] for place, each in reversed(list(enumerate(source)))}
     return Value(kind, args[0].expr.str.replace_many(list(pairs), list(pairs.values())))

@@ -64,8 +64,8 @@ def _decimal(digits: pl.Expr, scale: int) -> pl.Expr:
 
 
 def _dated(value: Value, below: pl.Expr, above: pl.Expr, pattern: str) -> Value:
-    there = pl.when(below | above).then(None).otherwise(value.expr)
-    return Value(TEXT, there.dt.to_string(pattern), error_if(below | above, CALENDAR))
+    in_range = pl.when(below | above).then(None).otherwise(value.expr)
+    return Value(TEXT, in_range.dt.to_string(pattern), error_if(below | above, CALENDAR))
 
 
 def _fraction(micros: pl.Expr) -> pl.Expr:

@@ -77,8 +77,8 @@ def physical_columns(kind: SqlType) -> dict[str, pl.DataType]:
     if kind.labels:
         return {"": pl.Int32()}
     if kind.name == "numeric":
-        held = pl.Int64() if kind.numeric_digits[0] <= 18 and not kind.carried else pl.Int128()
-        return {"": held, "s": pl.Int8()} if kind.carried else {"": held}
+        dtype = pl.Int64() if kind.numeric_digits[0] <= 18 and not kind.carried else pl.Int128()
+        return {"": dtype, "s": pl.Int8()} if kind.carried else {"": dtype}
     if kind.name == "interval":
         return {"": pl.Int128(), "m": pl.Int32(), "d": pl.Int32(), "u": pl.Int64()}
     if kind.name.startswith("reg"):
@@ -101,8 +101,8 @@ def value_arrow_type(kind: SqlType) -> pa.DataType:
     if kind.item is not None:
         return pa.list_(value_arrow_type(kind.item))
     if kind.fields:
-        held = zip(kind.arrow, kind.fields, strict=True)
-        return pa.struct([(field.name, value_arrow_type(item)) for field, (_, item) in held])
+        fields = zip(kind.arrow, kind.fields, strict=True)
+        return pa.struct([(field.name, value_arrow_type(item)) for field, (_, item) in fields])
     return _ARROW_TYPES.get(kind.name, kind.arrow)
 
 
@@ -116,8 +116,8 @@ def _value_polars_type(kind: SqlType) -> pl.DataType:
         # Results hold names, values numbers: only the system catalog maps them.
         raise NotCarried(f"type {kind}")
     made: Any = pl.from_arrow(pa.array([], value_arrow_type(kind)))
-    held: pl.DataType = made.dtype
-    return held
+    dtype: pl.DataType = made.dtype
+    return dtype
 
 
 def _leaf_types(kind: SqlType) -> list[str]:
@@ -176,9 +176,9 @@ class Value:
 
     def as_columns(self, name: str) -> list[pl.Expr]:
         """Returns the physical columns under a name, cast to the types of `physical_columns`."""
-        held = physical_columns(self.type)
-        made = [_cast(self.expr, held[""]).alias(name)]
-        return made + [_cast(expr, held[suffix]).alias(name + suffix) for suffix, expr in self.others]
+        dtypes = physical_columns(self.type)
+        made = [_cast(self.expr, dtypes[""]).alias(name)]
+        return made + [_cast(expr, dtypes[suffix]).alias(name + suffix) for suffix, expr in self.others]
 
 
 def _cast(expr: pl.Expr, kind: pl.DataType) -> pl.Expr:
@@ -195,9 +195,9 @@ def column_value(index: int, kind: SqlType, bounds: Bounds = None) -> Value:
 def literal_value(value: object, kind: SqlType) -> Value:
     """Returns a constant's value."""
     if value is None:
-        held = physical_columns(kind)
-        empty = tuple((suffix, pl.lit(None, each)) for suffix, each in held.items() if suffix)
-        return Value(kind, pl.lit(None, held[""]), None, (0, 0) if type_bounds(kind) else None, empty, True)
+        dtypes = physical_columns(kind)
+        empty = tuple((suffix, pl.lit(None, each)) for suffix, each in dtypes.items() if suffix)
+        return Value(kind, pl.lit(None, dtypes[""]), None, (0, 0) if type_bounds(kind) else None, empty, True)
     if kind.name == "numeric":
         return _numeric_literal(Decimal(str(value)), kind)
     match value:

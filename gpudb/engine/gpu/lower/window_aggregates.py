@@ -54,22 +54,22 @@ def final_value(number: int, call: bound.Window, deferred: DeferredSteps) -> Val
 
 def _filtered_argument(number: int, call: bound.Window) -> pl.Expr:
     """Returns the argument, NULL in rows that FILTER excludes."""
-    given = pl.col(f"x{number}_0") if call.args else POSITION
-    return given if call.filter is None else pl.when(pl.col(f"f{number}")).then(given).otherwise(None)
+    argument = pl.col(f"x{number}_0") if call.args else POSITION
+    return argument if call.filter is None else pl.when(pl.col(f"f{number}")).then(argument).otherwise(None)
 
 
 def _add_differences(rows: SortedRows, number: int, call: bound.Window, runs: Sequence[Run]) -> None:
-    given, at = _filtered_argument(number, call), f"w{number}"
-    rows.add(given.is_not_null().cast(pl.Int64).cum_sum().alias("counted"))
+    argument, at = _filtered_argument(number, call), f"w{number}"
+    rows.add(argument.is_not_null().cast(pl.Int64).cum_sum().alias("counted"))
     counts = _sum_over_runs("counted", runs, pl.Int64())
     if call.function.name == "count":
         rows.add(counts.alias(at))
         return
     kind = call.args[0].type
     _check_overflow(rows, number, call)
-    held: pl.DataType = pl.Int64() if is_narrow(Value(kind, given)) else pl.Int128()
-    rows.add(given.cast(held).fill_null(pl.lit(0, pl.Int64).cast(held)).cum_sum().alias("summed"))
-    rows.add(_sum_over_runs("summed", runs, held).cast(pl.Int128).alias(at), counts.alias(at + "n"))
+    dtype: pl.DataType = pl.Int64() if is_narrow(Value(kind, argument)) else pl.Int128()
+    rows.add(argument.cast(dtype).fill_null(pl.lit(0, pl.Int64).cast(dtype)).cum_sum().alias("summed"))
+    rows.add(_sum_over_runs("summed", runs, dtype).cast(pl.Int128).alias(at), counts.alias(at + "n"))
 
 
 def _check_overflow(rows: SortedRows, number: int, call: bound.Window) -> None:
@@ -79,9 +79,9 @@ def _check_overflow(rows: SortedRows, number: int, call: bound.Window) -> None:
         check_sums(rows.computed, [f"x{number}_0"])
 
 
-def _sum_over_runs(running: str, runs: Sequence[Run], held: pl.DataType) -> pl.Expr:
+def _sum_over_runs(running: str, runs: Sequence[Run], dtype: pl.DataType) -> pl.Expr:
     """Returns the sum over each row's runs, from running sums."""
-    zero = pl.lit(0, pl.Int64).cast(held)
+    zero = pl.lit(0, pl.Int64).cast(dtype)
     total: pl.Expr | None = None
     for run in runs:
         upper = pl.col(running).gather(clamp_position(run.last))
@@ -105,8 +105,8 @@ def _add_running_sum(rows: SortedRows, number: int, call: bound.Window, run: Run
     rows.add(*(each.over(rows.partition) if rows.partition else each for each in sums))
     ends = {name: pl.col(name).gather(clamp_position(run.last)) for name in added}
     ends[at + "i"] = ends[at + "i"] > 0
-    there = pl.when(run.last >= run.first)
-    rows.add(*(there.then(end).otherwise(None).alias(name) for name, end in ends.items()))
+    has_rows = pl.when(run.last >= run.first)
+    rows.add(*(has_rows.then(end).otherwise(None).alias(name) for name, end in ends.items()))
 
 
 def _add_running_extreme(rows: SortedRows, number: int, call: bound.Window, run: Run) -> None:
@@ -116,10 +116,10 @@ def _add_running_extreme(rows: SortedRows, number: int, call: bound.Window, run:
     each row.
     """
     rows.add(_filtered_argument(number, call).alias("v"))
-    held = rows.compute()
+    computed = rows.compute()
     # Of equal values the first row's, as in the embedded engine.
     down = [call.function.name == "min", True]
-    ranked = held.select("v", "i").sort("v", "i", descending=down, nulls_last=True)
+    ranked = computed.select("v", "i").sort("v", "i", descending=down, nulls_last=True)
     ranked = ranked.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("rank"))
     rank = pl.when(pl.col("v").is_null()).then(0).otherwise(pl.col("rank") + 1)
     rows.append(ranked.select(POSITION.alias("ranked")))
@@ -128,8 +128,8 @@ def _add_running_extreme(rows: SortedRows, number: int, call: bound.Window, run:
     base = PART0 * (ROW_COUNT + 1)
     rows.add((base + pl.col("rank")).cum_max().alias("so far"))
     found = pl.col("so far").gather(clamp_position(run.last)) - base
-    there = (run.last >= run.first) & (found > 0)
-    rows.add(pl.when(there).then(found - 1).otherwise(None).alias("at"))
+    has_rows = (run.last >= run.first) & (found > 0)
+    rows.add(pl.when(has_rows).then(found - 1).otherwise(None).alias("at"))
     rows.add(pl.col("ranked").gather(pl.col("at")).alias("at"))
     rows.add(
         *(
@@ -142,11 +142,11 @@ def _add_running_extreme(rows: SortedRows, number: int, call: bound.Window, run:
 def _aggregate_each_frame(rows: SortedRows, number: int, call: bound.Window, runs: Sequence[Run]) -> None:
     """Aggregates the rows of every frame."""
     _check_overflow(rows, number, call)
-    held = rows.compute()
+    computed = rows.compute()
     if rows.sum_counts([run.rows for run in runs]) > MAX_FRAME_ROWS:
         raise NotCarried(f"{call.function.name} over frames of more than {MAX_FRAME_ROWS} rows in all")
     parts = [
-        rows.repeat_rows(held.select(POSITION.alias("r"), run.first.alias("a"), run.rows.alias("t")), "t", "k")
+        rows.repeat_rows(computed.select(POSITION.alias("r"), run.first.alias("a"), run.rows.alias("t")), "t", "k")
         for run in runs
     ]
     pairs = pl.concat(parts).select("r", (pl.col("a") + pl.col("k")).alias("p"))
@@ -154,15 +154,17 @@ def _aggregate_each_frame(rows: SortedRows, number: int, call: bound.Window, run
         f"x{number}_{place}{suffix}" for place, arg in enumerate(call.args) for suffix in physical_columns(arg.type)
     ]
     names += [f"f{number}"] if call.filter is not None else []
-    given = pairs.join(held.select("i", *names), left_on="p", right_on="i").sort("r", "p")
+    arguments = pairs.join(computed.select("i", *names), left_on="p", right_on="i").sort("r", "p")
     if call.filter is not None:
-        given = given.filter(pl.col(f"f{number}").eq_missing(True))
+        arguments = arguments.filter(pl.col(f"f{number}").eq_missing(True))
     args = [
         Value(arg.type, pl.col(f"x{number}_{place}"), None, None, _others(arg.type, f"x{number}_{place}"))
         for place, arg in enumerate(call.args)
     ]
-    made = given.group_by("r", maintain_order=True).agg(aggregate_state(as_aggregate(call)).partial(args, f"w{number}"))
-    whole = held.select(POSITION.alias("r")).join(made, on="r", how="left").sort("r")
+    made = arguments.group_by("r", maintain_order=True).agg(
+        aggregate_state(as_aggregate(call)).partial(args, f"w{number}")
+    )
+    whole = computed.select(POSITION.alias("r")).join(made, on="r", how="left").sort("r")
     rows.append(whole.select(pl.exclude("r")))
 
 

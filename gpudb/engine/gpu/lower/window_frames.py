@@ -63,16 +63,20 @@ def frame_offsets(call: bound.Window, number: int, expressions: ExpressionLoweri
     for name, kind, offset in (("s", frame.start, frame.start_offset), ("e", frame.end, frame.end_offset)):
         if offset is None:
             continue
-        given = expressions.value(offset)
-        negative = given.expr < 0
-        errors += [given.error, error_if(given.expr.is_null(), FRAME_NULL), error_if(negative, FRAME_SIZE)]
+        offset_value = expressions.value(offset)
+        negative = offset_value.expr < 0
+        errors += [
+            offset_value.error,
+            error_if(offset_value.expr.is_null(), FRAME_NULL),
+            error_if(negative, FRAME_SIZE),
+        ]
         if frame.unit != "RANGE":
-            made.append(given.expr.cast(pl.Int64).alias(f"{name}{number}"))
+            made.append(offset_value.expr.cast(pl.Int64).alias(f"{name}{number}"))
             continue
         order = call.order_by[0]
         down = (kind == "PRECEDING") != order.descending
         key, target, error = _target_key(
-            expressions.value(order.expr), given, offset, order.expr, expressions, down=down
+            expressions.value(order.expr), offset_value, offset, order.expr, expressions, down=down
         )
         errors.append(error)
         made.append(target.alias(f"{name}{number}"))
@@ -82,7 +86,7 @@ def frame_offsets(call: bound.Window, number: int, expressions: ExpressionLoweri
 
 
 def _target_key(
-    key: Value, offset: Value, given: bound.Expr, expr: bound.Expr, expressions: ExpressionLowering, *, down: bool
+    key: Value, offset: Value, offset_expr: bound.Expr, expr: bound.Expr, expressions: ExpressionLowering, *, down: bool
 ) -> tuple[pl.Expr, pl.Expr, Error]:
     """Returns a sort key and the key at the offset from it, as values that compare as keys do."""
 
@@ -91,8 +95,8 @@ def _target_key(
 
     kind = key.type.name
     if kind in _INTEGERS:
-        held = key.expr.cast(pl.Int128)
-        return held, moved(held, offset.expr.cast(pl.Int128)), None
+        widened = key.expr.cast(pl.Int128)
+        return widened, moved(widened, offset.expr.cast(pl.Int128)), None
     if kind in _FLOATS:
         real = key.expr.cast(pl.Float64)
         return real, moved(real, offset.expr.cast(pl.Float64)), None
@@ -111,7 +115,7 @@ def _target_key(
     if kind in {"date", "timestamp", "timestamptz"}:
         name = f"{kind}_{'mi' if down else 'pl'}_interval"
         result = SqlType("timestamptz" if kind == "timestamptz" else "timestamp")
-        target = expressions.value(bound.Call(function(name, key.type, offset.type), (expr, given), result))
+        target = expressions.value(bound.Call(function(name, key.type, offset.type), (expr, offset_expr), result))
         return key.expr.cast(pl.Datetime("us")), target.expr.cast(pl.Datetime("us")), target.error
     raise NotCarried(f"a RANGE frame over {key.type.plain}")
 
@@ -159,22 +163,24 @@ def _group_bound(rows: SortedRows, by: pl.Expr, *, begins: bool) -> pl.Expr:
     # The groups' first positions in order, then all others.
     rows.append(rows.compute().sort(POSITION != PEER0, "i").select(POSITION.alias("starts")))
     own, name = pl.col("group"), "from" if begins else "to"
-    wanted = own + by
-    start = pl.col("starts").gather(clamp_position(wanted))
+    target_group = own + by
+    start = pl.col("starts").gather(clamp_position(target_group))
     found = (PEER0 if begins else PEER1).gather(start)
-    outside = pl.when(wanted < own.gather(PART0)).then(PART0 - 1).when(wanted > own.gather(PART1)).then(PART1 + 1)
+    outside = (
+        pl.when(target_group < own.gather(PART0)).then(PART0 - 1).when(target_group > own.gather(PART1)).then(PART1 + 1)
+    )
     rows.add(outside.otherwise(found).alias(name))
     return pl.col(name)
 
 
 def _range_bound(rows: SortedRows, number: int, target: pl.Expr, order: bound.SortKey, *, begins: bool) -> pl.Expr:
     """Returns the first position whose key is not before a row's target, or the last whose key is not after it."""
-    held, name = rows.compute(), "from" if begins else "to"
+    computed, name = rows.compute(), "from" if begins else "to"
     key, part = pl.col(f"m{number}"), PART0.alias("p")
-    kind = held.collect_schema()[f"m{number}"]
+    kind = computed.collect_schema()[f"m{number}"]
     side = pl.lit(0 if begins else 2, pl.Int8).alias("s")
-    keys = held.select(part, key.alias("k"), pl.lit(1, pl.Int8).alias("s"), POSITION)
-    looked = held.select(part, target.cast(kind).alias("k"), side, POSITION)
+    keys = computed.select(part, key.alias("k"), pl.lit(1, pl.Int8).alias("s"), POSITION)
+    looked = computed.select(part, target.cast(kind).alias("k"), side, POSITION)
     # Keys and targets in one order: a target's position is the number of keys before it.
     both = pl.concat([keys, looked]).sort(
         ["p", "k", "s", "i"],

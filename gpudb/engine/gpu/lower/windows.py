@@ -98,20 +98,20 @@ def _from_frame(rows: SortedRows, number: int, call: bound.Window) -> Error:
     found_runs = frame_runs(rows, number, call)
     error: Error = None
     if call.function.name == "last_value":
-        wanted = found_runs[0].rows
+        nth = found_runs[0].rows
         for run in found_runs[1:]:
-            wanted = wanted + run.rows
+            nth = nth + run.rows
     elif call.function.name == "nth_value":
-        wanted = pl.col(f"x{number}_1").cast(pl.Int64)
-        error = error_if(wanted <= 0, NTH)
+        nth = pl.col(f"x{number}_1").cast(pl.Int64)
+        error = error_if(nth <= 0, NTH)
     else:
-        wanted = pl.lit(1, pl.Int64)
+        nth = pl.lit(1, pl.Int64)
     # Finds the run that contains it, after skipping the rows of earlier runs.
     place = pl.lit(None, pl.Int64)
     for run in found_runs:
-        here = (wanted >= 1) & (wanted <= run.rows)
-        place = pl.when(here).then(run.first + wanted - 1).otherwise(place)
-        wanted = wanted - run.rows
+        in_run = (nth >= 1) & (nth <= run.rows)
+        place = pl.when(in_run).then(run.first + nth - 1).otherwise(place)
+        nth = nth - run.rows
     rows.add(place.alias("at"))
     rows.add(*_gather_argument(number, call, pl.col("at")))
     return error
@@ -134,24 +134,24 @@ def _lag_or_lead(rows: SortedRows, number: int, call: bound.Window) -> None:
     target = POSITION - step if call.function.name == "lag" else POSITION + step
     inside = (target >= PART0) & (target <= PART1)
     rows.add(pl.when(inside).then(target).otherwise(None).alias("at"), (inside | step.is_null()).alias("there"))
-    taken = _gather_argument(number, call, pl.col("at"))
+    default_or_value = _gather_argument(number, call, pl.col("at"))
     if len(call.args) > 2:
         names = [
             (f"w{number}{suffix}", f"x{number}_2{suffix}", kind) for suffix, kind in physical_columns(call.type).items()
         ]
-        taken = [
+        default_or_value = [
             pl.when(pl.col("there")).then(one).otherwise(pl.col(other).cast(kind)).alias(name)
-            for one, (name, other, kind) in zip(taken, names, strict=True)
+            for one, (name, other, kind) in zip(default_or_value, names, strict=True)
         ]
-    rows.add(*taken)
+    rows.add(*default_or_value)
 
 
 def _ntile(rows: SortedRows, number: int) -> Error:
     """Evaluates ntile; the first row with an argument sets the number of tiles."""
-    given = pl.col(f"x{number}_0").cast(pl.Int64)
-    first = pl.when(given.is_not_null()).then(POSITION).min()
+    argument = pl.col(f"x{number}_0").cast(pl.Int64)
+    first = pl.when(argument.is_not_null()).then(POSITION).min()
     rows.add((first.over(rows.partition) if rows.partition else first).alias("first"))
-    rows.add(given.gather(pl.col("first")).alias("tiles"))
+    rows.add(argument.gather(pl.col("first")).alias("tiles"))
     # The error covers a number below 1.
     tiles = maximum(pl.col("tiles"), pl.lit(1, pl.Int64))
     size, place = PART1 - PART0 + 1, POSITION - pl.col("first")
@@ -184,8 +184,8 @@ def _rank(rows: SortedRows, number: int, name: str) -> pl.Expr:
 
 def final_value(number: int, call: bound.Window, deferred: DeferredSteps) -> Value:
     """Returns a call's value over the frame from `run`."""
-    name, held = call.function.name, physical_columns(call.type)
+    name, dtypes = call.function.name, physical_columns(call.type)
     if name not in _RANKS | _OFFSETS | _FROM_FRAMES:
         return window_aggregates.final_value(number, call, deferred)
-    others = tuple((suffix, pl.col(f"w{number}{suffix}")) for suffix in held if suffix)
-    return Value(call.type, pl.col(f"w{number}").cast(held[""]), None, type_bounds(call.type), others)
+    others = tuple((suffix, pl.col(f"w{number}{suffix}")) for suffix in dtypes if suffix)
+    return Value(call.type, pl.col(f"w{number}").cast(dtypes[""]), None, type_bounds(call.type), others)

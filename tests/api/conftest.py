@@ -6,7 +6,7 @@ import pytest
 
 import gpudb
 from gpudb.api import Connection
-from tests.support.connection_urls import url_of
+from tests.support.connection_urls import to_url
 from tests.support.oracle.server import Oracle
 
 
@@ -24,9 +24,9 @@ def any_db(request: pytest.FixtureRequest) -> Iterator[Connection]:
         case "embedded":
             connection = gpudb.connect()
         case "server":
-            connection = gpudb.connect(url_of(request.getfixturevalue("gpudb_server")))
+            connection = gpudb.connect(to_url(request.getfixturevalue("gpudb_server")))
         case _:
             oracle: Oracle = request.getfixturevalue("oracle")
-            connection = gpudb.connect(url_of(oracle.dsn))
+            connection = gpudb.connect(to_url(oracle.dsn))
     with connection:
         yield connection

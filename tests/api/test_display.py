@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from gpudb.api import Connection
-from tests.support.connection_urls import url_of
+from tests.support.connection_urls import to_url
 from tests.support.oracle.server import Oracle
 
 QUERIES = [
@@ -25,7 +25,7 @@ QUERIES = [
 @pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")
 @pytest.mark.parametrize("query", QUERIES)
 def test_as_psql_prints(db: Connection, oracle: Oracle, query: str) -> None:
-    command = ["psql", "-X", url_of(oracle.dsn), "-c", query]
+    command = ["psql", "-X", to_url(oracle.dsn), "-c", query]
     environment = {**os.environ, "PAGER": "", "LC_ALL": "C.UTF-8", "PGCLIENTENCODING": "UTF8"}
     told = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True, env=environment)
     assert str(db.execute(query)) + "\n\n" == told.stdout

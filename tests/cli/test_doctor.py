@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.cli import machine
 from gpudb.cli.doctor import examine
-from tests.support.command_line import gpudb, here
+from tests.support.command_line import run_command, run_in_process
 
 SMI = """#!/bin/sh
 case "$*" in
@@ -34,7 +34,7 @@ def host(root: Path, smi: str | None = None, nvidia_fs: bool = False) -> dict[st
 
 def test_without_a_gpu(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": str(tmp_path)}
-    done = gpudb("doctor", "--data-dir", tmp_path / "data", env=environment)
+    done = run_command("doctor", "--data-dir", tmp_path / "data", env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "engine: cpu (no GPU found)"
     assert "duckdb" in done.stdout
@@ -43,7 +43,7 @@ def test_without_a_gpu(tmp_path: Path) -> None:
 
 def test_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    done = here("doctor", "--json")
+    done = run_in_process("doctor", "--json")
     assert done.returncode == 0
     report = json.loads(done.stdout)
     assert report["verdict"] == "engine: cpu (no GPU found)"

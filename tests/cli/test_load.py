@@ -11,8 +11,8 @@ import pytest
 
 import gpudb as package
 from gpudb.api import Connection
-from tests.support.command_line import gpudb, here
-from tests.support.connection_urls import url_of
+from tests.support.command_line import run_command, run_in_process
+from tests.support.connection_urls import to_url
 
 
 def rows(data_dir: Path, query: str) -> list[tuple[object, ...]]:
@@ -33,7 +33,7 @@ def test_csv_files_by_glob_their_headers_found_out(files: Path) -> None:
     data = files / "data"
     with package.connect(data) as connection:
         connection.execute("CREATE TABLE items (id int PRIMARY KEY, name text, price numeric(8,2))")
-    done = gpudb("load", "items", files / "part*", "--data-dir", data)
+    done = run_command("load", "items", files / "part*", "--data-dir", data)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip().startswith("loaded 3 rows")
     assert "2 files" in done.stdout
@@ -49,7 +49,7 @@ def test_all_files_or_none(files: Path) -> None:
     (files / "part3.csv").write_text("4,x,1\nfive,y,2\n")
     with package.connect(data) as connection:
         connection.execute("CREATE TABLE items (id int, name text, price numeric(8,2))")
-    done = here("load", "items", files / "part*", "--data-dir", data)
+    done = run_in_process("load", "items", files / "part*", "--data-dir", data)
     assert done.returncode == 1
     assert "22P02" in done.stderr
     assert "line 2" in done.stderr
@@ -58,14 +58,14 @@ def test_all_files_or_none(files: Path) -> None:
 
 def test_create_takes_columns_from_the_first_file(files: Path) -> None:
     data = files / "data"
-    done = here("load", "items", files / "part1.csv", "--create", "--data-dir", data)
+    done = run_in_process("load", "items", files / "part1.csv", "--create", "--data-dir", data)
     assert (done.returncode, done.stderr) == (0, "")
     assert rows(data, "SELECT id, name, price FROM items ORDER BY id") == [(1, "a, b", 1.5), (2, None, None)]
-    done = here("load", "items", files / "part1.csv", "--create", "--data-dir", data)
+    done = run_in_process("load", "items", files / "part1.csv", "--create", "--data-dir", data)
     assert (done.returncode, "42P07" in done.stderr) == (1, True)
-    done = here("load", "missing", files / "part1.csv", "--data-dir", data)
+    done = run_in_process("load", "missing", files / "part1.csv", "--data-dir", data)
     assert (done.returncode, "HINT:  --create makes the table" in done.stderr) == (1, True)
-    done = here("load", "items", files / "part1.csv", "--delimiter", ";;", "--data-dir", data)
+    done = run_in_process("load", "items", files / "part1.csv", "--delimiter", ";;", "--data-dir", data)
     assert (done.returncode, "must be a single one-byte character" in done.stderr) == (1, True)
 
 
@@ -81,17 +81,17 @@ def test_columnar_files(tmp_path: Path, kind: str) -> None:
         with pa.ipc.new_stream(str(path), table.schema) as writer:
             writer.write_table(table)
     data = tmp_path / "data"
-    done = here("load", "t", path, "--create", "--data-dir", data)
+    done = run_in_process("load", "t", path, "--create", "--data-dir", data)
     assert (done.returncode, done.stderr) == (0, "")
     assert rows(data, "SELECT * FROM t ORDER BY id") == [(1, ["a", None], Decimal("1.25")), (None, [], None)]
 
 
 def test_into_a_server(files: Path, gpudb_server: str) -> None:
-    url = url_of(gpudb_server)
+    url = to_url(gpudb_server)
     with package.connect(url) as connection:
         connection.execute("DROP TABLE IF EXISTS cli_loaded")
     pq.write_table(pa.table({"id": pa.array([7], pa.int64()), "price": [1.5]}), files / "more.parquet")
-    done = here("load", "cli_loaded", files / "part1.csv", files / "more.parquet", "--create", "--url", url)
+    done = run_in_process("load", "cli_loaded", files / "part1.csv", files / "more.parquet", "--create", "--url", url)
     assert (done.returncode, done.stderr) == (0, "")
     with package.connect(url) as connection:
         found = connection.sql("SELECT * FROM cli_loaded ORDER BY id").fetchall()
@@ -111,7 +111,7 @@ def test_delimiters_nulls_and_text_files(tmp_path: Path) -> None:
         ("b.txt",),
         ("c.dat", "--format", "csv", "--delimiter", "|", "--no-header"),
     ):
-        done = here("load", "t", tmp_path / arguments[0], *arguments[1:], "--data-dir", data)
+        done = run_in_process("load", "t", tmp_path / arguments[0], *arguments[1:], "--data-dir", data)
         assert (done.returncode, done.stderr) == (0, ""), arguments
     assert rows(data, "SELECT * FROM t ORDER BY a") == [(1, "x"), (2, None), (3, None), (4, "y")]
 
@@ -129,7 +129,7 @@ def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
         ("bad.csv.gz", "XX001"),
     ]
     for name, state in cases:
-        done = here("load", "t", tmp_path / name, "--create", *data)
+        done = run_in_process("load", "t", tmp_path / name, "--create", *data)
         assert done.returncode == 1
         assert state in done.stderr, (name, done.stderr)
         assert "Traceback" not in done.stderr

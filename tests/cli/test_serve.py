@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.support.command_line import gpudb, here
+from tests.support.command_line import run_command, run_in_process
 
 
 @contextlib.contextmanager
@@ -146,9 +146,9 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
         for options, expected in cases:
             # Those get as far as setting signals.
             run = (
-                gpudb
+                run_command
                 if expected in {"in use", "password", "could not create data directory"} or "gpu" in options
-                else here
+                else run_in_process
             )
             done = run("serve", *options)
             assert done.returncode == 1, options
@@ -159,7 +159,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
 
 def test_a_data_directory_has_one_server(tmp_path: Path) -> None:
     with serving("--port", "0", "--data-dir", tmp_path / "data"):
-        done = gpudb("serve", "--port", "0", "--data-dir", tmp_path / "data")
+        done = run_command("serve", "--port", "0", "--data-dir", tmp_path / "data")
         assert (done.returncode, "in use" in done.stderr) == (1, True)
-        done = here("sql", tmp_path / "data", "-c", "SELECT 1")
+        done = run_in_process("sql", tmp_path / "data", "-c", "SELECT 1")
         assert (done.returncode, "55006" in done.stderr) == (1, True)

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from gpudb.cli.split import is_whole
-from tests.support.command_line import gpudb, here
-from tests.support.connection_urls import url_of
+from tests.support.command_line import run_command, run_in_process
+from tests.support.connection_urls import to_url
 
 
 def test_c_prints_as_psql_does_and_tells_errors() -> None:
-    done = gpudb("sql", "-c", "CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, NULL); TABLE t")
+    done = run_command("sql", "-c", "CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, NULL); TABLE t")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "CREATE TABLE\nINSERT 0 1\n a | b \n---+---\n 1 | \n(1 row)\n\n"
-    done = here("sql", "-c", "SELECT 1;\nSELECT nothing FROM pg_class", "-c", "SELECT 'not reached'")
+    done = run_in_process("sql", "-c", "SELECT 1;\nSELECT nothing FROM pg_class", "-c", "SELECT 'not reached'")
     assert done.returncode == 1
     assert "not reached" not in done.stdout
     assert 'ERROR:  42703: column "nothing" does not exist' in done.stderr
@@ -31,13 +31,13 @@ def test_c_prints_as_psql_does_and_tells_errors() -> None:
 def test_extensions_of_the_grammar_reach_the_database() -> None:
     made = "CREATE TABLE t (a int) DISTRIBUTE BY HASH (a); ALTER TABLE t DISTRIBUTE BY REPLICATION;"
     asked = "SELECT pclocatortype FROM pgxc_class; SELECT a FROM t QUALIFY row_number() OVER () = 1"
-    done = here("sql", "-c", f"{made} {asked}; CREATE NODE n WITH (TYPE = 'datanode')")
+    done = run_in_process("sql", "-c", f"{made} {asked}; CREATE NODE n WITH (TYPE = 'datanode')")
     assert " R\n" in done.stdout
     assert done.stdout.endswith("CREATE NODE\n")
 
 
 def test_a_script_from_a_pipe_stops_at_the_first_error() -> None:
-    done = here("sql", stdin="SELECT 1 AS a;\nSELECT 1/0;\nSELECT 2 AS b;\n")
+    done = run_in_process("sql", stdin="SELECT 1 AS a;\nSELECT 1/0;\nSELECT 2 AS b;\n")
     assert done.returncode == 1
     assert " a \n---\n 1\n(1 row)\n" in done.stdout
     assert "b" not in done.stdout
@@ -45,7 +45,9 @@ def test_a_script_from_a_pipe_stops_at_the_first_error() -> None:
 
 
 def test_a_server_by_its_url(gpudb_server: str) -> None:
-    done = here("sql", url_of(gpudb_server), "-c", "SHOW server_version_num", "-c", "DROP TABLE IF EXISTS nowhere")
+    done = run_in_process(
+        "sql", to_url(gpudb_server), "-c", "SHOW server_version_num", "-c", "DROP TABLE IF EXISTS nowhere"
+    )
     assert done.returncode == 0
     assert "160004" in done.stdout
     assert 'NOTICE:  table "nowhere" does not exist, skipping' in done.stderr
@@ -54,7 +56,7 @@ def test_a_server_by_its_url(gpudb_server: str) -> None:
 def test_backslash_commands(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,\n")
     (tmp_path / "more.sql").write_text("SELECT sum(a) AS total FROM t;")
-    done = here(
+    done = run_in_process(
         "sql",
         tmp_path / "data",
         *("-c", "CREATE TABLE t (a int NOT NULL, b varchar(5)); CREATE VIEW v AS SELECT a FROM t"),
@@ -70,7 +72,7 @@ def test_backslash_commands(tmp_path: Path) -> None:
     assert " a      | integer              | not null\n b      | character varying(5) | \n" in done.stdout
     assert " total \n-------\n     3\n" in done.stdout
     assert " Name  | Owner | Encoding | Collate |" in done.stdout
-    done = here("sql", "-c", "\\nonsense")
+    done = run_in_process("sql", "-c", "\\nonsense")
     assert (done.returncode, "\\?" in done.stderr) == (1, True)
 
 
@@ -80,16 +82,16 @@ def test_backslash_commands_of_a_script(tmp_path: Path) -> None:
     script = (
         f"CREATE TABLE t (a int);\n\\dt\n\\d t\n\\i {tmp_path}/inside.sql\nSELECT 'x\n\\d y';\n\\q\nSELECT 'unseen';"
     )
-    done = gpudb("sql", "--data-dir", tmp_path / "data", stdin=script)
+    done = run_command("sql", "--data-dir", tmp_path / "data", stdin=script)
     assert (done.returncode, done.stderr) == (0, "")
     for shown in ("CREATE TABLE", "public | t", "a      | integer", "Owner", "inside", "\\d y"):
         assert shown in done.stdout, shown
     assert "unseen" not in done.stdout
-    done = gpudb("sql", "--data-dir", tmp_path / "data", stdin="\\dt\n\nSELECT\n nothing;\n")
+    done = run_command("sql", "--data-dir", tmp_path / "data", stdin="\\dt\n\nSELECT\n nothing;\n")
     assert done.returncode == 1
     assert "LINE 4:  nothing;" in done.stderr
     (tmp_path / "wrong.sql").write_text("SELECT 1;\n\nSELECT nothing;\n")
-    done = gpudb("sql", "-c", f"\\i {tmp_path}/wrong.sql")
+    done = run_command("sql", "-c", f"\\i {tmp_path}/wrong.sql")
     assert done.returncode == 1
     assert "LINE" not in done.stderr
     assert done.stderr.endswith(f'CONTEXT:  file "{tmp_path}/wrong.sql", line 3\n')

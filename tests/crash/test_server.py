@@ -35,7 +35,7 @@ def _survive(directory: Path, rounds: int) -> None:
         assert not known.unexpected, known.unexpected
     with Program(directory) as program:
         check(program.dsn, known)
-        assert "Traceback" not in program.said()
+        assert "Traceback" not in program.read_log()
     # the rounds did work of every kind, on a busy machine less of it
     assert len(known.logged) > 10 * rounds
     assert known.moves > rounds / 5

@@ -14,11 +14,11 @@ import pytest
 from gpudb.cli import demo
 from gpudb.demo import statements, taxi
 from gpudb.errors import GpudbError
-from tests.support.command_line import gpudb
+from tests.support.command_line import run_command
 
 
 def test_it_loads_queries_and_leaves_nothing(tmp_path: Path) -> None:
-    done = gpudb("demo", "--rows", "50000", env={**os.environ, "TMPDIR": str(tmp_path)})
+    done = run_command("demo", "--rows", "50000", env={**os.environ, "TMPDIR": str(tmp_path)})
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"loaded 50,000 rides \(.* of CSV\) in .*: [\d,]+ rides/s", done.stdout)
     for title, text in statements.queries():
@@ -34,7 +34,7 @@ def test_it_loads_queries_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_keep_leaves_the_server_and_its_rides(tmp_path: Path) -> None:
     arguments = ("demo", "--rows", "20000", "--data-dir", tmp_path / "data", "--keep")
-    done = gpudb(*arguments, env={**os.environ, "TMPDIR": str(tmp_path)})
+    done = run_command(*arguments, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert (done.returncode, done.stderr) == (0, "")
     stop = re.search(r"kill (\d+)", done.stdout)
     port = re.search(r"-p (\d+) ", done.stdout)

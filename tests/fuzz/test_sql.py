@@ -40,7 +40,7 @@ KEPT_ROW = (("1000", "500500", "row 1", "8"),)
 def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     with Program(tmp_path_factory.mktemp("fuzz") / "data") as running:
         yield running
-        assert "Traceback" not in running.said()
+        assert "Traceback" not in running.read_log()
         assert running.stop() == 0
 
 

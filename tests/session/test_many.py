@@ -108,6 +108,6 @@ def test_sigterm_ends_running_statements_in_order(tmp_path: Path) -> None:
                 told.append(error.sqlstate)
             connection.close()
         assert told[1:] == ["57P01", "57P01"]
-        assert "Traceback" not in program.said()
+        assert "Traceback" not in program.read_log()
     with Program(tmp_path / "data") as program, psycopg.connect(program.dsn, autocommit=True) as connection:
         assert connection.execute("SELECT a FROM t").fetchall() == [(1,)]

@@ -1,4 +1,4 @@
-"""Loads the benchmarks' tables over COPY FROM STDIN, the same bytes into any server."""
+"""Loads the benchmark tables into any server over COPY FROM STDIN, with the same bytes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Query:
     def order_columns(self) -> tuple[str, ...]:
         """The result columns that the query orders by, up to the first key that is an expression."""
         flat = self.sql.lower()
-        while (shorter := re.sub(r"\([^()]*\)", "§", flat)) != flat:  # what stands in brackets has orders of its own
+        while (shorter := re.sub(r"\([^()]*\)", "§", flat)) != flat:  # subqueries and windows order separately
             flat = shorter
         _, found, tail = flat.rpartition("order by")
         keys = re.split(r"\blimit\b|;", tail)[0] if found else ""
@@ -60,9 +60,9 @@ def queries(benchmark: str) -> list[Query]:
 
 
 def create_tables(client: WireClient, benchmark: str) -> None:
-    """Makes a schema named after the benchmark with its tables and works in it from now on.
+    """Creates a schema named after the benchmark with its tables, and puts it on the search path.
 
-    Raises AssertionError where the server refuses.
+    Raises AssertionError if the server reports an error.
     """
     for sql in (f"CREATE SCHEMA {benchmark}", f"SET search_path TO {benchmark}", *tables.schema(benchmark)):
         outcome = client.execute(sql)
@@ -70,7 +70,7 @@ def create_tables(client: WireClient, benchmark: str) -> None:
 
 
 def contents(benchmark: str, folder: Path) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Each table's name and its rows as CSV without a header; files that are needed are made in `folder`."""
+    """Yields each table's name and its rows as CSV without a header; temporary files go into `folder`."""
     match benchmark:
         case "tpch":
             make_tpch(folder)
@@ -88,7 +88,7 @@ def contents(benchmark: str, folder: Path) -> Iterator[tuple[str, Iterator[bytes
 
 
 def load(client: WireClient, table: str, chunks: Iterator[bytes]) -> None:
-    """Copies CSV into a table; raises AssertionError where the server refuses."""
+    """Copies CSV into a table; raises AssertionError if the server reports an error."""
     outcome = client.copy_in(f"COPY {table} FROM STDIN (FORMAT csv)", chunks)
     assert not outcome.failed, f"COPY {table}: {outcome.sqlstate} {outcome.message}"
 

@@ -1,13 +1,13 @@
-"""Reads the case files: statements that end with `;` at a line's end, and the marks between them.
+"""Parser of the case files: statements that end with `;` at a line's end, and marks between them.
 
 Marks are comment lines of their own:
-  -- setup        what follows must succeed on both servers, and is no case
-  -- cases        what follows are cases
-  -- messages     what follows are cases, of whose errors message, detail, hint and position are compared too
+  -- setup        the following statements must succeed on both servers and are not compared
+  -- cases        the following statements are cases
+  -- messages     as `cases`; of errors, message, detail, hint and position are compared too
   -- ordered      the next statement's rows are compared in order
   -- error CODE   the next statement must fail on PostgreSQL with this SQLSTATE
-  -- refused CODE: WHY   gpudb refuses the next statement with this SQLSTATE, on purpose, until the mark is removed
-  -- differs: WHY  gpudb answers the next statement otherwise, on purpose, until the mark is removed
+  -- refused CODE: WHY   gpudb rejects the next statement with this SQLSTATE on purpose
+  -- differs: WHY  gpudb's answer to the next statement differs on purpose
 Any other comment line before a statement is prose.
 """
 
@@ -28,7 +28,7 @@ _MARK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement of a case file and what its marks say about it."""
+    """One statement of a case file with its marks."""
 
     file: str
     line: int
@@ -47,18 +47,18 @@ class Statement:
 
 
 def case_files() -> list[Path]:
-    """All case files, by name; those of PostgreSQL's regression topics are in `topics`."""
+    """Returns all case files, sorted by name. Those of PostgreSQL's regression topics are in the folder `topics`."""
     return sorted(CASES.rglob("*.sql"))
 
 
-def name_of(path: Path) -> str:
-    """A case file's name: `joins`, `topics/join`."""
+def case_name(path: Path) -> str:
+    """Returns a case file's name, such as `joins` or `topics/join`."""
     return path.relative_to(CASES).with_suffix("").as_posix() if path.is_relative_to(CASES) else path.stem
 
 
 def read(path: Path) -> Iterator[Statement]:
-    """The statements of a case file, in order."""
-    name = name_of(path)
+    """Yields the statements of a case file in order."""
+    name = case_name(path)
     setup = messages = ordered = differs = False
     sqlstate: str | None = None
     refused: str | None = None
@@ -92,5 +92,5 @@ def read(path: Path) -> Iterator[Statement]:
 
 @cache
 def read_all() -> dict[str, list[Statement]]:
-    """The statements of every case file, by the file's name."""
-    return {name_of(path): list(read(path)) for path in case_files()}
+    """Returns the statements of every case file, keyed by the file's name."""
+    return {case_name(path): list(read(path)) for path in case_files()}

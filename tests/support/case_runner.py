@@ -1,4 +1,4 @@
-"""Runs a case file's statements in one session of a server and keeps every outcome."""
+"""Runs the statements of a case file in one session of a server and collects their outcomes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def run(
     reference: Sequence[Outcome] | None = None,
     extended: bool = False,
 ) -> list[Outcome]:
-    """Runs all statements in one session by the simple or the extended protocol; a lost one is replaced, twice.
+    """Runs all statements in one session, by the simple or the extended protocol; reconnects at most twice.
 
-    Where `reference` says that a transaction ended and it did not end here, it is rolled back, so that one
-    wrong answer stays one.
+    If a transaction has ended in `reference` but not here, it is rolled back, so that one wrong answer causes no
+    others.
     """
     outcomes: list[Outcome] = []
     losses = 0

@@ -1,4 +1,4 @@
-"""What gpudb's catalog says otherwise than PostgreSQL's, each with its reason; nothing else may differ."""
+"""Intended differences between gpudb's catalog and PostgreSQL's, each with its reason; all else is equal."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from tests.support.oracle.wire import Outcome, WireClient
 
 SETUP = (Path(__file__).parents[1] / "catalog" / "setup.sql").read_text(encoding="utf-8").splitlines()
 
-# Everything with an OID that a user's object may have, under a name that both sides know it by.
+# Every kind of user object that has an OID, labelled by a name that both servers share.
 _LABELS = """
     SELECT c.oid, 'relation ' || n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
     UNION ALL SELECT t.oid, 'type ' || n.nspname || '.' || t.typname FROM pg_type t JOIN pg_namespace n ON n.oid = typnamespace
@@ -25,7 +25,7 @@ FIRST_OWN = 12000
 
 @dataclass(frozen=True)
 class Side:
-    """A server: a session, its connection string, and what its own objects' OIDs stand for."""
+    """A server: a session, its connection string, and the labels of its user objects' OIDs."""
 
     client: WireClient
     dsn: str
@@ -33,11 +33,12 @@ class Side:
     oids: dict[str, str]
 
     def run(self, sql: str) -> Outcome:
-        """A statement with the OIDs of this side in its placeholders."""
+        """Runs a statement after putting this server's OIDs into its placeholders."""
         return self.client.execute(sql.format(**self.oids))
 
 
 def open_side(dsn: str) -> Side:
+    """Creates the objects of `setup.sql` on a server and reads their OIDs."""
     client = WireClient(dsn)
     for sql in SETUP:
         outcome = client.execute(sql)

@@ -1,4 +1,4 @@
-"""Runs gpudb's commands: as a user does, or within this process where starting Python would only cost time."""
+"""Runs gpudb's commands in a subprocess, as a user does, or in this process, which is faster."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import pytest
 from gpudb.cli.main import main
 
 
-def gpudb(
+def run_command(
     *arguments: str | Path, stdin: str = "", timeout: float = 100, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The finished command, in a process of its own; text in and out."""
+    """Runs a command in a subprocess and returns it finished; input and output are text."""
     command = [sys.executable, "-m", "gpudb.cli", *map(str, arguments)]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout, env=env)
 
 
-def here(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """The same within this process."""
+def run_in_process(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs a command in this process."""
     out, err = io.StringIO(), io.StringIO()
     status = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

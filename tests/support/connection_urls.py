@@ -5,8 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote
 
 
-def url_of(dsn: str) -> str:
-    """A connection string as a URL."""
+def to_url(dsn: str) -> str:
+    """Converts a connection string to a URL."""
     parts = dict(part.split("=", 1) for part in dsn.split())
     host, port = parts.pop("host"), parts.pop("port", "")
     user, name = parts.pop("user"), parts.pop("dbname")

@@ -1,4 +1,4 @@
-"""One COPY on gpudb's session and on the oracle: what a client sees of it, as one comparable value."""
+"""Outcome of one COPY on gpudb and on the oracle, as a comparable value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.oracle.server import Oracle
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The tag, or the error; `rows` is the table afterwards, as COPY TO prints it."""
+    """Outcome of a COPY: the tag or the error. `rows` is the table afterwards, as COPY TO prints it."""
 
     tag: str = ""
     sqlstate: str = ""
@@ -27,7 +27,7 @@ class Seen:
 
 
 def run(session: Session, sql: str, data: bytes = b"", chunk: int = 1 << 16) -> tuple[str, bytes]:
-    """Runs one statement to its end: its tag, and what COPY TO or a SELECT of one value gave."""
+    """Runs one statement; returns its tag and the output of COPY TO or of a SELECT of one column."""
     tag, out = "", b""
     for result in session.run(sql):
         if isinstance(result, CopyIn):
@@ -52,7 +52,7 @@ def run(session: Session, sql: str, data: bytes = b"", chunk: int = 1 << 16) -> 
 
 
 def on_gpudb(database: Database, setup: str, copy: str, data: bytes, chunk: int = 1 << 16, table: str = "t") -> Seen:
-    """The COPY in a session of its own; the table is dropped afterwards."""
+    """Runs the COPY in a new session of gpudb; drops the table afterwards."""
     session = database.session("gpudb")
     try:
         run(session, setup)
@@ -78,7 +78,7 @@ def on_gpudb(database: Database, setup: str, copy: str, data: bytes, chunk: int 
 
 
 def on_oracle(oracle: Oracle, setup: str, copy: str, data: bytes, table: str = "t") -> Seen:
-    """The same in PostgreSQL; nothing of it stays."""
+    """Runs the COPY in PostgreSQL and rolls back."""
     with psycopg.connect(oracle.dsn) as connection, connection.cursor() as cursor:
         cursor.execute(setup)
         connection.execute("SAVEPOINT before")

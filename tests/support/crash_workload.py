@@ -1,4 +1,4 @@
-"""Clients that write at once until the server dies, what it acknowledged to them, and what must then be true.
+"""Concurrent writers until the server dies, a record of acknowledged writes, and the invariants after a restart.
 
 log       numbers, each once, by INSERT and COPY: every acknowledged one is there, a COPY's all or none
 accounts  balances; every one is the sum of its rows in `moves`, which the same transaction wrote
@@ -40,7 +40,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 @dataclass(slots=True)
 class Acknowledged:
-    """What clients were told is committed, over all rounds; and what went wrong that should not have."""
+    """Acknowledged commits of all rounds, and unexpected errors."""
 
     logged: set[int] = field(default_factory=set)
     finished: set[int] = field(default_factory=set)
@@ -50,7 +50,7 @@ class Acknowledged:
 
 
 class Workload:
-    """One round's clients. `numbers` must not repeat over rounds."""
+    """The clients of one round. `numbers` must not repeat over rounds."""
 
     def __init__(self, dsn: str, seed: int, numbers: Iterator[int], acknowledged: Acknowledged) -> None:
         self._dsn = dsn
@@ -66,13 +66,13 @@ class Workload:
         ]
 
     def start(self) -> None:
-        """Begins; returns once every client is connected."""
+        """Starts the clients; returns once all are connected."""
         for thread in self._threads:
             thread.start()
         self._started.wait()
 
     def end(self) -> None:
-        """Waits until every client has noticed that the server is gone."""
+        """Waits until every client has lost its connection."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(60)
@@ -162,7 +162,7 @@ class Workload:
 
 
 def _columns(connection: Connection, name: str) -> int:
-    """How many columns a table has; 0 for none such."""
+    """Returns a table's column count; 0 if the table does not exist."""
     try:
         # not prepared: its columns change under way
         return len(connection.execute(f"SELECT * FROM {name} LIMIT 0", prepare=False).description or ())
@@ -171,7 +171,7 @@ def _columns(connection: Connection, name: str) -> int:
 
 
 def check(dsn: str, known: Acknowledged) -> None:
-    """What must be true after every restart."""
+    """Asserts the invariants after a restart."""
     with contextlib.closing(psycopg.connect(dsn, autocommit=True)) as connection:
         _check_log(connection, known)
         _check_accounts(connection, known)

@@ -1,6 +1,6 @@
-"""A database behind the session's face that is small enough to see through: DuckDB without transactions' rollback.
+"""Minimal database behind the session interface: DuckDB, without rollback.
 
-Beside SQL that DuckDB knows it has statements that misbehave on purpose: `FAULT` (an exception of no known kind),
+Besides DuckDB's SQL it has statements that misbehave on purpose: `FAULT` (an exception of no known kind),
 `WAIT n` (n seconds, may be cancelled), `NOTICE text`, `REPORT name value`, `LOST` (57P01),
 `WORKERLOST` (57P01 too).
 """
@@ -53,7 +53,7 @@ def sql_type(arrow: pa.DataType) -> SqlType:
 
 
 class FakeDatabase:
-    """`lines` are what COPY FROM STDIN brought, a list for each COPY that ended well."""
+    """Fake database. `lines` holds the data of each successful COPY FROM STDIN."""
 
     def __init__(self, *roles: Role) -> None:
         self._roles = {role.name: role for role in roles or (Role(10, "gpudb", superuser=True),)}
@@ -90,7 +90,7 @@ class FakeDatabase:
 
 
 class FakeSession:
-    """Keeps transactions' states, not their rows."""
+    """Fake session. It tracks transaction status but does not roll back."""
 
     def __init__(self, database: FakeDatabase, process_id: int, settings: dict[str, str]) -> None:
         self.process_id = process_id

@@ -26,7 +26,7 @@ from gpudb.api import Connection
 from gpudb.cli.output import error_text, notice_text
 from gpudb.cli.sql import written_statements
 from gpudb.errors import GpudbError
-from tests.support.command_line import here
+from tests.support.command_line import run_in_process
 from tests.support.guide_blocks import Block, blocks
 from tests.support.server_program import running_server
 
@@ -107,7 +107,7 @@ class Page:
             if words[0] == "psql" and shutil.which("psql") is None:
                 continue
             if words[0] == "gpudb" and not _SHELL & set(command):
-                done = here(*words[1:])
+                done = run_in_process(*words[1:])
             else:
                 done = subprocess.run(
                     command, shell=True, capture_output=True, text=True, timeout=SHELL_TIMEOUT_S, env=_environment()

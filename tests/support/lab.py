@@ -28,7 +28,7 @@ from tests.support.sessions import run
 WORKERS = 2
 
 ON_GPUS = [pytest.mark.gpu, pytest.mark.timeout(300), pytest.mark.xdist_group("who holds the GPUs")]
-"""Of tests with workers on GPUs, each of which one worker holds: one process runs them, one after the other."""
+"""Marks of tests with workers on GPUs. A worker owns its GPU, so one process runs these tests in sequence."""
 
 ENGINES = (
     "cpu",
@@ -37,8 +37,8 @@ ENGINES = (
     pytest.param("gpu", marks=ON_GPUS),
     pytest.param("fused gpu", marks=ON_GPUS),
 )
-"""Every engine, as a session has it: the embedded one, and workers with it behind them: CPU workers, the same with the
-kernels' twin for whatever can be fused, the GPUs there are, the same with kernels for whatever can be."""
+"""Every engine: embedded; CPU workers; CPU workers with the kernels' NumPy backend; GPU workers; GPU workers with fused
+kernels. Workers fall back to the embedded engine."""
 
 
 class Lab:
@@ -65,7 +65,7 @@ class Lab:
         transaction: Transaction | None = None,
         settings: Settings | None = None,
     ) -> Request:
-        """A bound query over what is committed now, or over a transaction's own state."""
+        """Binds a query over the committed state, or over a transaction's own state."""
         if transaction is None:
             transaction = self.database.store.begin()
             self._open.append(transaction)
@@ -76,13 +76,13 @@ class Lab:
         return Request(query, transaction.catalog, settings or Settings(), parameters, cancel or Cancel())
 
     def release(self) -> None:
-        """Lets go of the snapshots."""
+        """Releases the snapshots."""
         for transaction in self._open:
             transaction.rollback()
         self._open.clear()
 
     def close(self) -> None:
-        """Ends everything."""
+        """Closes session and database."""
         self.release()
         self.session.close()
         self.database.close()
@@ -90,7 +90,7 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
-    """A lab with what the module's SETUP makes, if it has one."""
+    """A lab in which the module's SETUP has run, if the module has one."""
     made = Lab()
     setup = getattr(request.module, "SETUP", "")
     if setup:
@@ -101,7 +101,7 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
 
 @pytest.fixture(scope="module", params=ENGINES)
 def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
-    """An engine of its own, apart from the one that the lab's session uses."""
+    """An engine that is separate from the lab session's."""
     made: Engine = CpuEngine(spill=lab.database.store.spill)
     if request.param != "cpu":
         made = _workers(made, gpu="gpu" in request.param, fuse="fused" in request.param)
@@ -110,7 +110,7 @@ def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
 
 
 def _workers(embedded: Engine, *, gpu: bool, fuse: bool) -> Engine:
-    """Workers before the embedded engine."""
+    """Returns an engine that runs on workers and falls back to the embedded engine."""
     warm()
     cluster = Cluster(gpu_processes(visible(gpus())) if gpu else cpu_processes(WORKERS, fuse=fuse))
     costs = Costs(workers=cluster.size, scan=0 if fuse else Costs.scan)
@@ -119,7 +119,7 @@ def _workers(embedded: Engine, *, gpu: bool, fuse: bool) -> Engine:
 
 
 def answer(engine: Engine, request: Request) -> list[tuple[Any, ...]]:
-    """All rows."""
+    """Returns all rows of a request."""
     stream = engine.run(request)
     try:
         rows: list[tuple[Any, ...]] = []
@@ -131,7 +131,7 @@ def answer(engine: Engine, request: Request) -> list[tuple[Any, ...]]:
 
 
 def table_of(lab: Lab, name: str) -> Table:
-    """A table of schema public."""
+    """Returns a table of schema public."""
     found = lab.database.store.catalog().relation("public", name)
     assert isinstance(found, Table)
     return found

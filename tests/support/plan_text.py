@@ -1,4 +1,4 @@
-"""Plans and stages as indented text, which tests compare with what they expect."""
+"""Plans and stages as indented text, for comparison with expected text."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from gpudb.plan.tree.stages import Stage
 from tests.support.lab import Lab
 
 CLOSE = Costs(exchange=0, broadcast=64, range=10, groups=10)
-"""Costs by which small tables are treated as large ones."""
+"""Costs that treat small tables as large."""
 
 
 def plan(lab: Lab, sql: str) -> Node:
-    """A query's optimised plan."""
+    """Returns a query's optimized plan."""
     return optimize(plan_query(lab.request(sql).query, estimate).root)
 
 
 def stages(lab: Lab, sql: str, costs: Costs = CLOSE) -> list[Stage]:
-    """A query's stages."""
+    """Returns a query's stages."""
     return stages_of(plan(lab, sql), is_mergeable, costs)
 
 
 def shape(node: Node, depth: int = 0) -> str:
-    """A plan, a line a node."""
+    """Formats a plan, one line for each node."""
     lines = ["  " * depth + _line(node)]
     lines += [shape(each, depth + 1) for each in node.inputs]
     return "\n".join(lines)
 
 
 def shapes(given: Sequence[Stage]) -> str:
-    """Stages, each with where its rows go."""
+    """Formats stages, each with its exchange."""
     return "\n".join(
         f"{stage.number} {stage.output}{' alone' if stage.alone else ''}\n{shape(stage.root, 1)}" for stage in given
     )

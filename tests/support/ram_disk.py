@@ -1,4 +1,4 @@
-"""Temporary files in memory: databases made by the thousand otherwise wait for the disk's fsync.
+"""Temporary files in memory: without it, thousands of small databases wait for fsync.
 
 The root process of a run points TMPDIR at a folder of /dev/shm, for itself, its xdist workers and the servers that they
 start, and deletes the folder when it exits. A TMPDIR that the user has set stays.

@@ -1,4 +1,4 @@
-"""The client's side of the protocol on bytes: building messages and taking answers apart."""
+"""Client side of the wire protocol on bytes: encodes messages and decodes answers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Answer:
 
     @property
     def fields(self) -> dict[str, str]:
-        """Of an ErrorResponse or NoticeResponse."""
+        """The fields of an ErrorResponse or NoticeResponse."""
         parts = self.payload.rstrip(b"\0").split(b"\0")
         return {part[:1].decode(): part[1:].decode() for part in parts if part}
 
     @property
     def values(self) -> list[bytes | None]:
-        """Of a DataRow."""
+        """The values of a DataRow."""
         count, at = struct.unpack_from("!h", self.payload)[0], 2
         found: list[bytes | None] = []
         for _ in range(count):
@@ -39,7 +39,7 @@ class Answer:
 
 
 def split(data: bytes) -> list[Answer]:
-    """Whole messages of a server's bytes."""
+    """Splits a server's bytes into messages."""
     found, at = [], 0
     while at < len(data):
         size = int.from_bytes(data[at + 1 : at + 5], "big")
@@ -99,7 +99,7 @@ def startup(code: int = 196608, **parameters: str) -> bytes:
 
 
 class RawClient:
-    """A socket that speaks in messages; every wait ends after ten seconds."""
+    """A socket that sends and receives messages; every wait is limited to ten seconds."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address, timeout=10)
@@ -127,7 +127,7 @@ class RawClient:
         return found
 
     def to_end(self) -> list[Answer]:
-        """All until the server closes."""
+        """Reads until the server closes the connection."""
         found = []
         with contextlib.suppress(EOFError, ConnectionError):
             while True:

@@ -1,4 +1,4 @@
-"""Order of the test files in a run of several processes: the longest first, so that none is left over at the end.
+"""Order of the test files in a run of several processes: the longest first, for an even finish.
 
 `SECONDS` are measured, of files that take five or more; an entry that is out of date only makes the run a little longer.
 """

@@ -61,13 +61,13 @@ class Program:
                 return found[1].decode(), int(found[2])
             if not piece:
                 break
-        output = seen.decode(errors="replace") + self.said()
+        output = seen.decode(errors="replace") + self.read_log()
         raise RuntimeError(
             f"gpudb serve did not start listening (exit status {self.process.poll()}):\n{output[-4000:]}"
         )
 
-    def said(self) -> str:
-        """Returns what the program wrote to stderr."""
+    def read_log(self) -> str:
+        """Returns the program's stderr."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def kill(self) -> None:

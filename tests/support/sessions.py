@@ -1,4 +1,4 @@
-"""Short ways to use a session: rows as tuples, an error as a value, waiting with a limit."""
+"""Shortcuts for a session: rows as tuples, an error as a value, a wait with a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAIT_S = 60.0
 
 
 def run(session: Session, sql: str) -> list[tuple[Any, ...]]:
-    """Runs a text of one or more statements; the last one's rows."""
+    """Runs one or more statements; returns the rows of the last."""
     rows: list[tuple[Any, ...]] = []
     for result in session.run(sql):
         rows = []
@@ -26,7 +26,7 @@ def run(session: Session, sql: str) -> list[tuple[Any, ...]]:
 
 
 def tags(session: Session, sql: str) -> list[str]:
-    """The command tags of a text's statements."""
+    """Runs statements; returns their command tags."""
     found = []
     for result in session.run(sql):
         if result.columns is not None:
@@ -36,7 +36,7 @@ def tags(session: Session, sql: str) -> list[str]:
 
 
 def fails(session: Session, sql: str) -> GpudbError:
-    """The error that a text ends in."""
+    """Runs statements that must fail; returns the error."""
     with pytest.raises(GpudbError) as caught:
         run(session, sql)
     assert caught.value.sqlstate != "XX000", caught.value
@@ -44,18 +44,18 @@ def fails(session: Session, sql: str) -> GpudbError:
 
 
 def state(session: Session, sql: str) -> str:
-    """The SQLSTATE that a text ends in."""
+    """Runs statements that must fail; returns the SQLSTATE."""
     return fails(session, sql).sqlstate
 
 
 def value(session: Session, sql: str) -> Any:
-    """The only value of a query."""
+    """Runs a query of one value; returns the value."""
     ((found,),) = run(session, sql)
     return found
 
 
 def wait_until(true: Callable[[], object], what: str) -> None:
-    """Returns once `true()`; fails after WAIT_S."""
+    """Waits until `true()` holds; fails after WAIT_S."""
     deadline = time.monotonic() + WAIT_S
     while not true():
         assert time.monotonic() < deadline, f"waited in vain until {what}"

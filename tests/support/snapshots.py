@@ -1,4 +1,4 @@
-"""Expected texts that stand in a test module's FIXTURES, compared, and rewritten in its source with --update-snapshots.
+"""Expected texts in a test module's FIXTURES: compared, or rewritten in its source with --update-snapshots.
 
 FIXTURES maps a name to a tuple whose last item is the expected text, a literal in triple quotes, indented as the code is.
 """

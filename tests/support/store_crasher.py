@@ -1,4 +1,4 @@
-"""The program that the crash test kills: appends, rewrites and definition changes at once, each acknowledged on stdout.
+"""Program for the crash test to kill: concurrent appends, rewrites and DDL, each acknowledged on stdout.
 
 `python -m tests.support.store_crasher DIR SEED`. Table `accounts` always sums to zero by construction; tables `left` and
 `right` always hold the same rows; table `log` holds every number whose line was printed.
@@ -26,7 +26,7 @@ NAMES = ("log", "left", "right", "accounts")
 
 
 def prepare(store: Store) -> None:
-    """Makes the tables, all or none."""
+    """Creates the tables in one transaction."""
     if store.catalog().relation("public", "log") is not None:
         return
     with store.begin() as transaction:

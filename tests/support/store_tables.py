@@ -1,4 +1,4 @@
-"""Small helpers of the storage tests: make a table, append Python values, read it back through `scan_sql`."""
+"""Helpers for storage tests: create a table, append Python values, read it back through `scan_sql`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def create(
 
 
 def created(store: Store, name: str, columns: Sequence[Column] = AB, primary_key: tuple[str, ...] = ()) -> int:
-    """Creates a table in a transaction of its own."""
+    """Creates a table in a new transaction."""
     with store.begin() as transaction:
         oid = create(transaction, name, columns, primary_key)
         transaction.commit()
@@ -40,32 +40,32 @@ def created(store: Store, name: str, columns: Sequence[Column] = AB, primary_key
 
 
 def batch(types: Sequence[SqlType], *rows: Sequence[object]) -> pa.RecordBatch:
-    """A batch of rows in the types' Arrow form."""
+    """Builds a batch of rows in the types' Arrow form."""
     columns = [pa.array([row[i] for row in rows], type=type.arrow) for i, type in enumerate(types)]
     return pa.RecordBatch.from_arrays(columns, names=[f"c{i}" for i in range(len(types))])
 
 
 def ab(*rows: tuple[int | None, str | None]) -> pa.RecordBatch:
-    """A batch for the columns AB."""
+    """Builds a batch for the columns AB."""
     return batch((INT4, TEXT), *rows)
 
 
 def insert(store: Store, oid: int, *rows: tuple[int | None, str | None]) -> None:
-    """Appends rows to a table of columns AB in a transaction of its own."""
+    """Appends rows to a table of columns AB in a new transaction."""
     with store.begin() as transaction:
         transaction.append(oid, [ab(*rows)])
         transaction.commit()
 
 
 def arrow(table: Table, **options: object) -> pa.Table:
-    """A table's rows as DuckDB reads them."""
+    """Reads a table through DuckDB."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         return connection.sql(scan_sql(table, **options)).to_arrow_table()  # type: ignore[arg-type]
 
 
 def rows(source: Store | Transaction, oid: int) -> list[tuple[object, ...]]:
-    """A table's rows, sorted, as a store has committed them or a transaction sees them."""
+    """Returns a table's rows, sorted: the committed ones, or those a transaction sees."""
     catalog = source.catalog() if isinstance(source, Store) else source.catalog
     table = catalog.by_oid(oid)
     assert isinstance(table, Table)
@@ -74,12 +74,12 @@ def rows(source: Store | Transaction, oid: int) -> list[tuple[object, ...]]:
 
 
 def table_of(store: Store, oid: int) -> Table:
-    """The committed table of an OID."""
+    """Returns the committed table with this OID."""
     table = store.catalog().by_oid(oid)
     assert isinstance(table, Table)
     return table
 
 
 def files_under(path: Path) -> set[Path]:
-    """Every data file below a folder."""
+    """Lists every data file below a folder."""
     return set(path.rglob("*.parquet"))

@@ -1,4 +1,4 @@
-"""PostgreSQL's regression topics and the case files that go through them; run as a program it prints the share equal.
+"""PostgreSQL's regression topics and their case files; as a program, prints the share of equal answers.
 
 A statement without a mark is equal on both servers: `test_differential` holds it to that. A marked one differs or is
 refused, with its reason in the file.
@@ -45,24 +45,24 @@ FILES: Mapping[str, str] = {
     "sequence": "sequences",
     "updatable_views": "views_updatable",
 }
-"""Each topic's files; the first twenty are the ones that a file of `topics` goes through one by one."""
+"""Case files by topic; each of the first twenty topics has a file in `topics`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of a topic's statements there are, and which are not equal."""
+    """A topic's statement count, and the statements that are not equal."""
 
     statements: int
     other: tuple[str, ...]
 
     @property
     def equal(self) -> float:
-        """The share that is equal."""
+        """The share of equal statements."""
         return 1 - len(self.other) / self.statements
 
 
 def shares() -> dict[str, Share]:
-    """Every topic's share."""
+    """Returns every topic's share."""
     files = case_files.read_all()
     made = {}
     for topic, names in FILES.items():

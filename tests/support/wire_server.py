@@ -1,4 +1,4 @@
-"""A wire server on a free port of loopback."""
+"""Starts a wire server on a free port of loopback."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ POLYMORPHIC = ({"anyelement": "int4", "anyarray": "_int4"}, {"anyelement": "text
 
 
 def values(name: str, types: Sequence[str], position: int) -> Sequence[str]:
-    """The literals of one parameter of a function or operator."""
+    """Returns the literals for one parameter of a function or operator."""
     held = types[position]
     first = "number" if types[0] in _GROUPS["number"] else "moment"
     group = "time" if held in _GROUPS["time"] else held
@@ -203,7 +203,7 @@ _ALWAYS = frozenset({"age", "trunc", "round", "generate_series", "date_bin", "ov
 
 
 def draw(name: str, types: Sequence[str], most: int) -> Iterator[tuple[str | None, ...]]:
-    """At most so many lists of arguments: each value of each parameter comes, and NULL in each place."""
+    """Draws at most `most` lists of arguments: every value of every parameter occurs, and NULL in every place."""
     seeded = random.Random(f"{name} {types}")
     lists = [list(values(name, types, position)) for position in range(len(types))]
     if not lists:
@@ -228,7 +228,7 @@ def draw(name: str, types: Sequence[str], most: int) -> Iterator[tuple[str | Non
 
 
 def literal(value: str | None, held: str) -> str:
-    """A value as a constant of its type."""
+    """Formats a value as a constant of its type."""
     if held == "record":
         return "ROW(NULL::int4, NULL::text)" if value is None else value
     if held == "bit" and value is not None:

@@ -1,4 +1,4 @@
-"""Runs a query on the embedded engine in process, without session or server, and gives what a client would see."""
+"""Runs a query on the embedded engine, without session or server, and returns the client's view of the result."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.support.oracle.wire import Outcome
 
 
 class Evaluator:
-    """An engine over an empty catalog."""
+    """Embedded engine over an empty catalog."""
 
     def __init__(self) -> None:
         self._engine = CpuEngine(memory_limit=1 << 30, threads=2)
         self._catalog = initial()
 
     def execute(self, sql: str, zone: str = "UTC") -> Outcome:
-        """One SELECT's outcome, its values as PostgreSQL's text."""
+        """Runs a SELECT; returns its outcome with values in PostgreSQL's text format."""
         try:
             (statement,) = parse(sql)
             query = bind_query(StatementBinder(self._catalog, sql, timezone=zone), statement.node, None)
@@ -72,7 +72,7 @@ class Case:
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """Every case of every file."""
+    """Yields every case of every file."""
     for path in sorted(folder.glob("*.sql")):
         zone = "UTC"
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

@@ -1,4 +1,4 @@
-"""A transaction's statements on PostgreSQL and on gpudb, rolled back at the end, and what to think of each."""
+"""Runs a transaction on PostgreSQL and on gpudb, rolls it back, and classifies each statement's outcomes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OPEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What two outcomes say.
+    """Classification of a statement's two outcomes.
 
     `kind` is same, refused (0A000 where PostgreSQL answers), listed (a difference on purpose), apart (two SQLSTATEs),
     uncompared, unexplained (an answer where the other refuses, or other rows) or fault (an internal error, no answer).
@@ -58,16 +58,16 @@ class Verdict:
 
 
 def comparable(transaction: Transaction) -> bool:
-    """Whether it can run on both and mean the same."""
+    """Returns whether the transaction means the same on both servers."""
     return len(transaction.statements) > 1 or (
         _CONTROL.search(transaction.statements[0]) is None and len(transaction.statements[0]) < 20_000
     )
 
 
 def verdicts(oracle: WireClient, gpudb: WireClient, transaction: Transaction) -> Iterator[tuple[str, Verdict]]:
-    """Runs a transaction on both, which leaves nothing, and judges each statement.
+    """Runs a transaction on both servers, rolls it back and classifies each statement.
 
-    What fails on both is undone and the rest goes on; where one alone fails, or a side is lost, it ends there.
+    A statement that fails on both is undone and the rest runs; if only one fails, or a session is lost, it stops.
     """
     sides, several = (oracle, gpudb), len(transaction.statements) > 1
     _both(sides, "BEGIN")
@@ -95,7 +95,7 @@ def _both(sides: tuple[WireClient, WireClient], sql: str) -> None:
 
 
 def own_fault(outcome: Outcome) -> str | None:
-    """What is wrong with an outcome whatever PostgreSQL gives."""
+    """Returns an outcome's fault that does not depend on PostgreSQL's answer, or None."""
     if outcome.sqlstate is None:
         return None
     if outcome.sqlstate[:2] in FAULTS:
@@ -106,7 +106,7 @@ def own_fault(outcome: Outcome) -> str | None:
 
 
 def judge(sql: str, oracle: Outcome, gpudb: Outcome, settled: bool) -> Verdict:
-    """Compares two outcomes of one statement; `settled` where it has one answer."""
+    """Compares two outcomes of one statement; `settled` if it has exactly one answer."""
     if (wrong := own_fault(gpudb)) is not None:
         return Verdict("fault", f"{wrong}: {gpudb.sqlstate} {gpudb.message}")
     if gpudb.sqlstate == "57014" and oracle.sqlstate != "57014":

@@ -1,4 +1,4 @@
-"""Runs made statements on both servers, each in its time zone, and keeps those whose outcomes differ."""
+"""Runs generated statements on both servers, each in its time zone, and collects differing outcomes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ANSWER_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A statement that the two answer differently, and how."""
+    """A statement with differing outcomes."""
 
     made: Made
     oracle: Outcome
@@ -26,7 +26,7 @@ class Difference:
 
 
 class Side:
-    """A session that follows the statements' time zones, and is opened again where it was lost."""
+    """A session that sets each statement's time zone and reconnects when lost."""
 
     def __init__(self, dsn: str, setup: tuple[str, ...] = ()) -> None:
         self._dsn, self._setup = dsn, setup

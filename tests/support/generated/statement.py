@@ -1,4 +1,4 @@
-"""What a maker gives: a statement, what it belongs to, and the session's time zone that it runs in."""
+"""Generated statement: its SQL, its kind and the session's time zone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One statement. `ordered` where its ORDER BY leaves no two rows as peers."""
+    """A generated statement. `ordered` if its ORDER BY is a total order."""
 
     kind: str
     sql: str

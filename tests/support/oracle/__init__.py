@@ -1,4 +1,4 @@
-"""A real PostgreSQL 16 as the oracle, a wire client used alike for both ends, and the one comparison.
+"""PostgreSQL 16 as the oracle, a wire client for both servers, and the comparison of outcomes.
 
-May import psycopg's libpq layer and nothing of gpudb: what is compared is what a client sees.
+Imports psycopg's libpq layer and nothing of gpudb: the comparison is of what a client sees.
 """

@@ -1,4 +1,4 @@
-"""The one comparison of two outcomes: SQLSTATE, columns, types with their modifiers and rows, with a readable difference."""
+"""Comparison of two outcomes: SQLSTATE, columns, types, type modifiers and rows, with a readable difference."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Row = tuple[str | None, ...]
 
 
 def assert_same(oracle: Outcome, gpudb: Outcome, ordered: bool, messages: bool = False) -> None:
-    """Raises AssertionError with the differences unless both outcomes are what the same client would see.
+    """Raises AssertionError with the differences unless a client sees the same.
 
-    With `messages` an error's message, detail, hint and position have to agree beside its SQLSTATE.
+    With `messages`, an error's message, detail, hint and position are compared too.
     """
     found = differences(oracle, gpudb, ordered)
     if messages and not found and oracle.failed:
@@ -49,12 +49,12 @@ def differences(oracle: Outcome, gpudb: Outcome, ordered: bool) -> list[str]:
 
 
 def _shared(oids: Sequence[int]) -> tuple[int, ...]:
-    """OIDs of the system as they are; each server numbers the types that users make in its own way."""
+    """System OIDs unchanged, user types' OIDs as one value: each server assigns those differently."""
     return tuple(min(oid, _FIRST_USER_OID) for oid in oids)
 
 
 def error_differences(oracle: Outcome, gpudb: Outcome) -> list[str]:
-    """Lists how two errors differ in what a user reads: message, detail, hint and position."""
+    """Lists how two errors differ in message, detail, hint and position."""
     found = []
     for name in ("message", "detail", "hint", "position"):
         expected, actual = getattr(oracle, name), getattr(gpudb, name)
@@ -122,7 +122,7 @@ def _same_float(left: str, right: str, tolerance: float) -> bool:
     if not (math.isfinite(a) and math.isfinite(b)):
         return False  # NaN and infinities have one spelling each, compared above
     if a == b:
-        return False  # equal values have one shortest spelling: another one is a wrong format (or zero's sign)
+        return False  # equal values have one shortest text: another text is a wrong format (or zero's sign)
     return math.isclose(a, b, rel_tol=tolerance, abs_tol=0.0)
 
 

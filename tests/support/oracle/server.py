@@ -23,7 +23,7 @@ _SETUP = (
 
 
 class Oracle:
-    """A running PostgreSQL 16 whose user and database are called `gpudb`, as gpudb's own are."""
+    """A running PostgreSQL 16 whose user and database are named `gpudb`, like gpudb's."""
 
     def __init__(self, admin_dsn: str, socket_dir: str) -> None:
         self._socket_dir = socket_dir
@@ -35,9 +35,9 @@ class Oracle:
         self._session = self.connect()
 
     def create_database(self, name: str) -> str:
-        """Makes an empty database (C order, UTF-8, UTC) and gives its connection string."""
+        """Creates an empty database (C collation, UTF-8, UTC) and returns its connection string."""
         with WireClient(self._admin_dsn) as admin:
-            # C order everywhere, but letters of all scripts have upper and lower case, as users' databases do
+            # C collation, but letters of all scripts have upper and lower case, as in users' databases
             create = (
                 f'CREATE DATABASE "{name}" OWNER gpudb TEMPLATE template0 ENCODING UTF8 '
                 "LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'"
@@ -48,22 +48,22 @@ class Oracle:
 
     @contextmanager
     def database(self, name: str) -> Iterator[str]:
-        """Like `create_database`, and drops it at the end: a database is 300 files."""
+        """As `create_database`, and drops the database at the end: it has 300 files."""
         yield self.create_database(name)
         with WireClient(self._admin_dsn) as admin:
             drop = f'DROP DATABASE "{name}" WITH (FORCE)'
             _must(admin.execute(drop), drop)
 
     def connect(self) -> WireClient:
-        """A new session in the `gpudb` database."""
+        """Opens a session in the database `gpudb`."""
         return WireClient(self.dsn)
 
     def execute(self, sql: str) -> Outcome:
-        """Runs `sql` in the oracle's own session."""
+        """Runs `sql` in the oracle's shared session."""
         return self._session.execute(sql)
 
     def close(self) -> None:
-        """Ends the oracle's own session."""
+        """Closes the shared session."""
         self._session.close()
 
 
@@ -87,7 +87,7 @@ def start_oracle() -> Iterator[Oracle]:
         finally:
             server.cleanup()
     finally:
-        shutil.rmtree(data_dir, ignore_errors=True)  # also where the start itself was ended
+        shutil.rmtree(data_dir, ignore_errors=True)  # also if the start was interrupted
 
 
 def _must(outcome: Outcome, sql: str) -> None:

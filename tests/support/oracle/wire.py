@@ -1,4 +1,4 @@
-"""A libpq client that returns everything a client can see of a statement, used alike for oracle and gpudb."""
+"""libpq client for oracle and gpudb that returns everything a client can see of a statement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one statement gave: rows in text format, or an error with its SQLSTATE."""
+    """Outcome of one statement: rows in text format, or an error with its SQLSTATE."""
 
     rows: tuple[tuple[str | None, ...], ...] = ()
     columns: tuple[str, ...] = ()
@@ -40,12 +40,12 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether the statement ended in an error."""
+        """Whether the statement failed."""
         return self.sqlstate is not None
 
 
 class ServerSilent(Exception):
-    """The server gave no answer within the time limit."""
+    """The server did not answer within the time limit."""
 
 
 class WireClient:
@@ -63,12 +63,12 @@ class WireClient:
         self.close()
 
     def close(self) -> None:
-        """Ends the session."""
+        """Closes the session."""
         self._pgconn.finish()
 
     @property
     def alive(self) -> bool:
-        """Whether the connection can still carry statements."""
+        """Whether the connection is usable."""
         return self._pgconn.status == pq.ConnStatus.OK
 
     @property
@@ -77,12 +77,12 @@ class WireClient:
         return _STATUS.get(pq.TransactionStatus(self._pgconn.transaction_status), "?")
 
     def parameter(self, name: str) -> str | None:
-        """The value of a parameter that the server reported (ParameterStatus)."""
+        """Returns a parameter's value as the server reported it (ParameterStatus)."""
         value = self._pgconn.parameter_status(name.encode())
         return None if value is None else value.decode()
 
     def execute(self, sql: str) -> Outcome:
-        """Runs `sql` by the simple protocol; of several statements the first error or the last result counts."""
+        """Runs `sql` by the simple protocol; of several statements, the first error or the last result is returned."""
 
         def ask() -> Outcome:
             self._pgconn.send_query(sql.encode())
@@ -118,7 +118,7 @@ class WireClient:
         return self._guarded(ask)
 
     def copy_out(self, sql: str) -> tuple[bytes, Outcome]:
-        """Runs a COPY ... TO STDOUT; gives its bytes and its outcome."""
+        """Runs a COPY ... TO STDOUT; returns its bytes and its outcome."""
         parts: list[bytes] = []
 
         def ask() -> Outcome:

@@ -68,7 +68,7 @@ class Cast:
     explicit: bool = False
 
     @property
-    def relabels(self) -> bool:
+    def is_relabel(self) -> bool:
         """Whether the cast only drops the declared modifier of a type and changes no value."""
         return self.arg.type.undeclared == self.type
 
@@ -185,31 +185,31 @@ class Subscript:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
-    """An array whose item at `high`, one subscript for each dimension, is replaced by `given`; it grows if needed.
+class ArrayAssignment:
+    """An array in which `replacement` replaces the item at `high`, a subscript for each dimension; it grows if needed.
 
-    With `slice`, the items of the array `given` replace those from `low` to `high`; a NULL `given` changes nothing.
+    With `slice`, the items of the array `replacement` replace those from `low` to `high`; NULL changes nothing.
     """
 
     arg: Expr
     low: Expr | None
     high: tuple[Expr | None, ...]
     slice: bool
-    given: Expr
+    replacement: Expr
     type: SqlType
 
 
 @dataclass(frozen=True, slots=True)
-class PathReplaced:
-    """A jsonb value in which `given` replaces the value at `path`, a text for each step; missing containers are made.
+class JsonbAssignment:
+    """A jsonb value in which `replacement` replaces the value at `path`, a text for each step.
 
-    A NULL becomes an array if the first step is a number (`numbered`), else an object.
+    Missing containers are created. A NULL becomes an array if the first step is a number (`numbered`), else an object.
     """
 
     arg: Expr
     path: tuple[Expr, ...]
     numbered: bool
-    given: Expr
+    replacement: Expr
     type: SqlType
 
 
@@ -388,8 +388,8 @@ Expr = (
     | AnyArray
     | Array
     | Subscript
-    | Replaced
-    | PathReplaced
+    | ArrayAssignment
+    | JsonbAssignment
     | Field
     | Row
     | ScalarSubquery
@@ -652,10 +652,10 @@ class WithChanges:
 Statement = Query | DataChange | WithChanges
 
 
-def outputs(statement: Statement) -> tuple[OutputColumn, ...] | None:
+def output_columns(statement: Statement) -> tuple[OutputColumn, ...] | None:
     """Returns the output columns of a statement; None if it returns no rows."""
     if isinstance(statement, WithChanges):
-        return outputs(statement.statement)
+        return output_columns(statement.statement)
     if isinstance(statement, DataChange):
         return None if statement.returning is None else statement.returning.columns
     return statement.columns

@@ -93,12 +93,12 @@ class _Finder:
 
     def _pure(self, node: Any) -> bound.Expr | None:
         parts = children(node)
-        made = [self._constant(part) for part in parts]
-        if None in made:
-            for each in made:
+        result = [self._constant(part) for part in parts]
+        if None in result:
+            for each in result:
                 self._add(each)
             return None
-        changed = {id(part): new for part, new in zip(parts, made, strict=True) if new is not part}
+        changed = {id(part): new for part, new in zip(parts, result, strict=True) if new is not part}
         constant: bound.Expr = replace_nodes(node, lambda each: changed.get(id(each))) if changed else node
         return constant
 
@@ -115,10 +115,10 @@ class _Finder:
             holds = None if known is None else self._value(known)
             if known is not None and holds is not True:
                 continue
-            made = self._constant(value)
+            result = self._constant(value)
             if known is not None and certain:
-                return made
-            self._add(made)
+                return result
+            self._add(result)
             if known is not None:
                 return None
             certain = False

@@ -14,14 +14,14 @@ def test_they_stand_among_others() -> None:
     kinds = [each.kind for each in parse(text)]
     assert kinds == ["SelectStmt", "NodeStmt", "NodeStmt", "SelectStmt"]
     options = (("host", "a'b"), ("type", "datanode"), ("port", "1"), ("primary", "true"))
-    assert parse(text)[1].about_node == NodeStatement("create", "d0", options)
-    assert parse(text)[2].about_node == NodeStatement("drop", "D 1")
+    assert parse(text)[1].node_statement == NodeStatement("create", "d0", options)
+    assert parse(text)[2].node_statement == NodeStatement("drop", "D 1")
 
 
 @pytest.mark.parametrize("quoted", ["'SELECT ''a'' FROM t'", "$$SELECT 'a' FROM t$$"])
 def test_execute_direct_is_its_statement(quoted: str) -> None:
     (found,) = parse(f"EXECUTE DIRECT ON (d1) {quoted}")
-    assert (found.kind, found.node_named, found.text) == ("SelectStmt", "d1", "SELECT 'a' FROM t")
+    assert (found.kind, found.direct_node, found.text) == ("SelectStmt", "d1", "SELECT 'a' FROM t")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ def without_relabels(query: bound.Query) -> bound.Query:
     """Returns the query with each such cast replaced by its argument, so that plan analysis sees plain columns."""
 
     def change(node: Any) -> Any:
-        return replace_nodes(node.arg, change) if isinstance(node, bound.Cast) and node.relabels else None
+        return replace_nodes(node.arg, change) if isinstance(node, bound.Cast) and node.is_relabel else None
 
     made: bound.Query = replace_nodes(query, change)
     return made

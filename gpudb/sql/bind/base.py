@@ -85,11 +85,11 @@ class Binder(ABC):
         """Binds a `Node` to an expression."""
 
     @abstractmethod
-    def bind_query(self, node: Any, outer: Scope | None, *, settle: bool = True) -> Query:
+    def bind_query(self, node: Any, outer: Scope | None, *, resolve_unknowns: bool = True) -> Query:
         """Binds a SelectStmt message to a query."""
 
     @abstractmethod
-    def coerce(self, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
+    def coerce(self, expr: Expr, target: SqlType, context: str = "i", target_name: str | None = None) -> Expr:
         """Converts an expression to a type."""
 
     def declare_parameters(self, oids: Sequence[int], digits: Mapping[int, SqlType] | None = None) -> None:
@@ -99,9 +99,9 @@ class Binder(ABC):
         """
         for number, oid in enumerate(oids, 1):
             known = UNKNOWN if oid in (0, UNKNOWN.oid) else self.catalog.type_by_oid(oid)
-            made = by_oid(oid) if known is None else replace(known, domain=None)
+            result = by_oid(oid) if known is None else replace(known, domain=None)
             own = digits.get(number) if digits else None
-            self.parameters[number] = own if own is not None and own.name == made.name else made
+            self.parameters[number] = own if own is not None and own.name == result.name else result
 
     def get_parameter(self, number: int) -> Parameter:
         """Returns parameter `$number`, of the type known so far."""
@@ -109,15 +109,15 @@ class Binder(ABC):
             raise SqlError.of("undefined_parameter", f"there is no parameter ${number}")
         return Parameter(number, self.parameters.setdefault(number, UNKNOWN))
 
-    def infer_parameter(self, parameter: Parameter, wanted: SqlType) -> Parameter:
+    def infer_parameter(self, parameter: Parameter, target: SqlType) -> Parameter:
         """Gives a parameter its inferred type; 42P08 if it already has another."""
         known = self.parameters[parameter.number]
         if known.name == "unknown":
-            self.parameters[parameter.number] = wanted.plain
-            return Parameter(parameter.number, wanted.plain)
-        if known.name != wanted.name:
+            self.parameters[parameter.number] = target.plain
+            return Parameter(parameter.number, target.plain)
+        if known.name != target.name:
             message = f"inconsistent types deduced for parameter ${parameter.number}"
-            raise SqlError.of("ambiguous_parameter", message, detail=f"{wanted} versus {known}")
+            raise SqlError.of("ambiguous_parameter", message, detail=f"{target} versus {known}")
         return Parameter(parameter.number, known)
 
     def get_parameter_types(self) -> tuple[SqlType, ...]:

@@ -25,10 +25,10 @@ class StatementBinder(Binder):
         """Binds a `Node` to an expression."""
         return bind_expression(self, scope, node)
 
-    def bind_query(self, node: Any, outer: Scope | None, *, settle: bool = True) -> Query:
+    def bind_query(self, node: Any, outer: Scope | None, *, resolve_unknowns: bool = True) -> Query:
         """Binds a SelectStmt message to a query."""
-        return bind_query(self, node, outer, settle=settle)
+        return bind_query(self, node, outer, resolve_unknowns=resolve_unknowns)
 
-    def coerce(self, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
+    def coerce(self, expr: Expr, target: SqlType, context: str = "i", target_name: str | None = None) -> Expr:
         """Converts an expression to a type."""
-        return coerce(self, expr, target, context, what)
+        return coerce(self, expr, target, context, target_name)

@@ -124,16 +124,16 @@ def _find_nearest(scope: Level, name: str, alias: str | None) -> list[tuple[str,
         for column in entry.columns:
             if penalty > best:
                 break
-            apart = _levenshtein(column, name)
-            if apart > len(name.encode()) // 2:
+            distance = _levenshtein(column, name)
+            if distance > len(name.encode()) // 2:
                 continue
-            apart += penalty
-            if apart < best:
-                best, found = apart, [(entry.alias, column)]
-            elif apart == best and len(found) == 2:
+            distance += penalty
+            if distance < best:
+                best, found = distance, [(entry.alias, column)]
+            elif distance == best and len(found) == 2:
                 # Too many suggestions: further columns at this distance are ignored
-                best, found = apart - 1, []
-            elif apart == best and apart <= MAX_DISTANCE:
+                best, found = distance - 1, []
+            elif distance == best and distance <= MAX_DISTANCE:
                 found.append((entry.alias, column))
     return found
 

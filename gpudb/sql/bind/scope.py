@@ -33,11 +33,11 @@ class NamespaceItem:
 
 @dataclass(frozen=True, slots=True)
 class Hypothetical:
-    """A bound hypothetical-set aggregate over the row `args`; `of` binds the same aggregate over another row."""
+    """A bound hypothetical-set aggregate over the row `args`; `rebind` binds the same aggregate over another row."""
 
-    made: Expr
+    expr: Expr
     args: tuple[Expr, ...]
-    of: Callable[[Sequence[Expr]], Expr]
+    rebind: Callable[[Sequence[Expr]], Expr]
 
 
 @dataclass(slots=True)

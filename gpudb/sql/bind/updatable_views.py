@@ -21,7 +21,7 @@ def updatable_columns(catalog: Catalog, view: View) -> frozenset[int] | None:
     if len(node.from_clause) != 1 or kind(node.from_clause[0]) != "range_var":
         return None
     try:
-        made = resolve_target(StatementBinder(catalog), view, 1, "delete from")
+        result = resolve_target(StatementBinder(catalog), view, 1, "delete from")
     except GpudbError:
         return None
-    return frozenset(n for n, (_, expr) in enumerate(made.columns, 1) if isinstance(expr, Column) and expr.rel == 1)
+    return frozenset(n for n, (_, expr) in enumerate(result.columns, 1) if isinstance(expr, Column) and expr.rel == 1)

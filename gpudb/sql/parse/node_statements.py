@@ -53,12 +53,12 @@ def extract_node_statements(text: str) -> tuple[str, Taken]:
     for match in _STATEMENT.finditer(hidden):
         start, end = match.span("all")
         at = len(text[:start].encode())
-        found.append((at, _direct(match, text) if match["nodes"] is not None else _about_node(match, text)))
+        found.append((at, _execute_direct(match, text) if match["nodes"] is not None else _node_statement(match, text)))
         text = text[:start] + _STAND_IN.ljust(end - start) + text[end:]
     return text, found
 
 
-def _about_node(match: re.Match[str], text: str) -> NodeStatement:
+def _node_statement(match: re.Match[str], text: str) -> NodeStatement:
     verb = match["verb"].lower()
     name = fold_identifier(text[slice(*match.span("name"))])
     written = text[slice(*match.span("options"))] if match["options"] is not None else ""
@@ -76,7 +76,7 @@ def _about_node(match: re.Match[str], text: str) -> NodeStatement:
     return NodeStatement(verb, name, tuple(options.items()))  # type: ignore[arg-type]
 
 
-def _direct(match: re.Match[str], text: str) -> ExecuteDirect:
+def _execute_direct(match: re.Match[str], text: str) -> ExecuteDirect:
     nodes = text[slice(*match.span("nodes"))].strip()
     literal = _LITERAL.fullmatch(text[slice(*match.span("text"))])
     if not nodes or literal is None:

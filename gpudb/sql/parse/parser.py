@@ -40,14 +40,14 @@ class RawStatement:
     text: str
     start: int = 0
     distribution: DistributeBy | None = None
-    about_node: NodeStatement | None = None
-    node_named: str | None = None
+    node_statement: NodeStatement | None = None
+    direct_node: str | None = None
     """The node of EXECUTE DIRECT, if this is its statement."""
     part: bool = False
     kind: str = field(init=False)
 
     def __post_init__(self) -> None:
-        kind = "NodeStmt" if self.about_node is not None else str(self.node.DESCRIPTOR.name)
+        kind = "NodeStmt" if self.node_statement is not None else str(self.node.DESCRIPTOR.name)
         object.__setattr__(self, "kind", kind)
 
 
@@ -57,7 +57,7 @@ def parse(text: str) -> list[RawStatement]:
         raise SqlError.of("character_not_in_repertoire", 'invalid byte sequence for encoding "UTF8": 0x00')
     if len(text) > MAX_TEXT:
         raise SqlError.of("program_limit_exceeded", f"statement text of {len(text)} characters is too long")
-    plain, about_nodes = extract_node_statements(text)
+    plain, node_statements = extract_node_statements(text)
     plain, distributions = extract_distribution(plain)
     check_depth(plain)
     if "\v" in plain:
@@ -90,7 +90,7 @@ def parse(text: str) -> list[RawStatement]:
         if spread and (statement.kind not in _DISTRIBUTED or spread[1:]):
             at = position(plain, spread[-1].offset)
             raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
-        own_taken = next((each for at, each in about_nodes if start <= at <= end), None)
+        own_taken = next((each for at, each in node_statements if start <= at <= end), None)
         found.append(statement if own_taken is None else _restore_statement(statement, own_taken))
     return found
 
@@ -98,11 +98,11 @@ def parse(text: str) -> list[RawStatement]:
 def _restore_statement(stand_in: RawStatement, taken: NodeStatement | ExecuteDirect) -> RawStatement:
     """Replaces a placeholder by its statement; 0A000 if EXECUTE DIRECT contains anything but one SELECT."""
     if isinstance(taken, NodeStatement):
-        return replace(stand_in, about_node=taken)
+        return replace(stand_in, node_statement=taken)
     inside = parse(taken.text)
-    if len(inside) != 1 or inside[0].kind != "SelectStmt" or inside[0].node_named is not None:
+    if len(inside) != 1 or inside[0].kind != "SelectStmt" or inside[0].direct_node is not None:
         raise FeatureNotSupported("EXECUTE DIRECT is supported for one SELECT")
-    return replace(inside[0], start=stand_in.start, node_named=taken.node)
+    return replace(inside[0], start=stand_in.start, direct_node=taken.node)
 
 
 def _parse_without_qualify(text: str) -> tuple[Any, str, list[QualifyClause]] | None:

@@ -39,8 +39,8 @@ def _expand_target(target: Any, stars: Mapping[int, Names]) -> list[Any]:
         return [target]
     found = []
     for parts in names:
-        made = pg.Node()
+        result = pg.Node()
         for part in parts:
-            made.res_target.val.column_ref.fields.add().string.sval = part
-        found.append(made)
+            result.res_target.val.column_ref.fields.add().string.sval = part
+        found.append(result)
     return found

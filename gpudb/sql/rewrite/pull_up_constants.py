@@ -22,10 +22,10 @@ def pull_up_constants(query: bound.Query) -> bound.Query:
     known = {place: each for place, each in found.items() if place[0] not in nullable}
     if not known:
         return query
-    made: bound.Query = replace_nodes(
+    result: bound.Query = replace_nodes(
         query, lambda n: known.get((n.rel, n.index)) if isinstance(n, bound.Column) else None
     )
-    return made
+    return result
 
 
 def _constants(query: bound.Query) -> Iterator[tuple[int, bound.Constant]]:

@@ -11,10 +11,10 @@ def select_into(node: Any) -> Any:
     """Turns a SELECT with INTO at its top into the equivalent CREATE TABLE AS."""
     if node.DESCRIPTOR.name != "SelectStmt" or not node.HasField("into_clause"):
         return node
-    made = pg.CreateTableAsStmt()
-    made.into.CopyFrom(node.into_clause)
-    made.query.select_stmt.CopyFrom(node)
-    made.query.select_stmt.ClearField("into_clause")
-    made.objtype = pg.OBJECT_TABLE
-    made.is_select_into = True
-    return made
+    result = pg.CreateTableAsStmt()
+    result.into.CopyFrom(node.into_clause)
+    result.query.select_stmt.CopyFrom(node)
+    result.query.select_stmt.ClearField("into_clause")
+    result.objtype = pg.OBJECT_TABLE
+    result.is_select_into = True
+    return result

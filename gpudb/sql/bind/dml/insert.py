@@ -60,7 +60,7 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
     scope = Scope(parent=outer)
     override = get_override(node)
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
-    wanted = bind_insert_columns(binder, changed, node.cols, get_width(node))
+    target_columns = bind_insert_columns(binder, changed, node.cols, get_width(node))
     if not present(node.select_stmt):
         row = tuple(bind_column_default(binder, column) for column in table.columns)
         return _build_insert(binder, node, changed, scope, Values(table_columns(table), (row,), ctes=ctes))
@@ -68,38 +68,39 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
         check_lengths(binder, source.values_lists, [len(inner(each).items) for each in source.values_lists])
         rows = tuple(
-            bind_insert_row(binder, scope, table, wanted, inner(each).items, node.cols, override)
+            bind_insert_row(binder, scope, table, target_columns, inner(each).items, node.cols, override)
             for each in source.values_lists
         )
         return _build_insert(binder, node, changed, scope, Values(table_columns(table), rows, ctes=ctes))
-    query = bind_query(binder, source, scope, settle=False)
+    query = bind_query(binder, source, scope, resolve_unknowns=False)
     try:
-        _check_width(len(query.columns), wanted, bool(len(node.cols)))
+        _check_width(len(query.columns), target_columns, bool(len(node.cols)))
     except GpudbError as error:
-        extra = len(query.columns) > len(wanted)
-        at = output_location(source, len(wanted)) if extra else inner(node.cols[len(query.columns)]).location
+        extra = len(query.columns) > len(target_columns)
+        at = output_location(source, len(target_columns)) if extra else inner(node.cols[len(query.columns)]).location
         raise binder.locate(error, at) from None
     untyped = {
         index: c.type
-        for index, c in enumerate(wanted[: len(query.columns)])
+        for index, c in enumerate(target_columns[: len(query.columns)])
         if query.columns[index].type.name == "unknown"
         and not (len(node.cols) and len(inner(node.cols[index]).indirection))
     }
     query = coerce_columns(binder, query, untyped, "a")
     rel = binder.new_rel()
-    given: dict[str, Expr] = {}
-    for index, (column, output) in enumerate(zip(wanted, query.columns, strict=False)):
+    values: dict[str, Expr] = {}
+    for index, (column, output) in enumerate(zip(target_columns, query.columns, strict=False)):
         target = inner(node.cols[index]) if len(node.cols) else None
         value = Column(rel, index, output.type, output.name)
         if target is not None and len(target.indirection):
-            given[column.name] = assign_part(binder, scope, column, target, given.get(column.name), value)
+            values[column.name] = assign_part(binder, scope, column, target, values.get(column.name), value)
         else:
-            given[column.name] = _assign_output(binder, value, column, override, source)
+            values[column.name] = _assign_output(binder, value, column, override, source)
     targets = tuple(
-        given[column.name] if column.name in given else bind_column_default(binder, column) for column in table.columns
+        values[column.name] if column.name in values else bind_column_default(binder, column)
+        for column in table.columns
     )
-    made = Select(table_columns(table), targets, Derived(rel, query), ctes=ctes)
-    return _build_insert(binder, node, changed, scope, made)
+    result = Select(table_columns(table), targets, Derived(rel, query), ctes=ctes)
+    return _build_insert(binder, node, changed, scope, result)
 
 
 def _assign_output(binder: Binder, value: Column, column: TableColumn, override: str, source: Any) -> Expr:
@@ -157,10 +158,10 @@ def bind_insert_columns(
     return found
 
 
-def _check_width(width: int, wanted: Several[TableColumn], listed: bool) -> None:
-    if width > len(wanted):
+def _check_width(width: int, target_columns: Several[TableColumn], has_list: bool) -> None:
+    if width > len(target_columns):
         raise SqlError.of("syntax_error", "INSERT has more expressions than target columns")
-    if width < len(wanted) and listed:
+    if width < len(target_columns) and has_list:
         raise SqlError.of("syntax_error", "INSERT has more target columns than expressions")
 
 
@@ -168,37 +169,37 @@ def bind_insert_row(
     binder: Binder,
     scope: Scope,
     table: Table,
-    wanted: Several[TableColumn],
+    target_columns: Several[TableColumn],
     nodes: Several[Any],
-    listed: Several[Any],
+    column_list: Several[Any],
     override: str,
 ) -> tuple[Expr, ...]:
-    """Binds a row of VALUES to all columns of the table; `listed` is the INSERT's column list.
+    """Binds a row of VALUES to all columns of the table; `column_list` is the INSERT's column list.
 
     `override` is SYSTEM or USER of OVERRIDING.
     """
     scope.clause = "VALUES"
     values = bind_list(binder, scope, nodes)
     try:
-        _check_width(len(values), wanted, bool(len(listed)))
+        _check_width(len(values), target_columns, bool(len(column_list)))
     except GpudbError as error:
-        extra = len(values) > len(wanted)
-        at = expression_location(values[len(wanted)][0]) if extra else inner(listed[len(values)]).location
+        extra = len(values) > len(target_columns)
+        at = expression_location(values[len(target_columns)][0]) if extra else inner(column_list[len(values)]).location
         raise binder.locate(error, at) from None
-    given: dict[str, Expr] = {}
-    for index, (column, (node, expr)) in enumerate(zip(wanted, values, strict=False)):
+    assigned: dict[str, Expr] = {}
+    for index, (column, (node, expr)) in enumerate(zip(target_columns, values, strict=False)):
         if any(isinstance(each, SetReturning) for each in walk(expr)):
             raise FeatureNotSupported("set-returning functions are not supported in INSERT … VALUES")
-        target = inner(listed[index]) if len(listed) else None
+        target = inner(column_list[index]) if len(column_list) else None
         try:
             if target is not None and len(target.indirection):
-                given[column.name] = assign_part(binder, scope, column, target, given.get(column.name), expr)
+                assigned[column.name] = assign_part(binder, scope, column, target, assigned.get(column.name), expr)
             else:
-                given[column.name] = _assign(binder, expr, column, override)
+                assigned[column.name] = _assign(binder, expr, column, override)
         except GpudbError as error:
             location = getattr(inner(node), "location", -1)
             raise binder.locate(error, location) from None
-    return tuple(given[c.name] if c.name in given else bind_column_default(binder, c) for c in table.columns)
+    return tuple(assigned[c.name] if c.name in assigned else bind_column_default(binder, c) for c in table.columns)
 
 
 def _assign(binder: Binder, expr: Expr, column: TableColumn, override: str) -> Expr:

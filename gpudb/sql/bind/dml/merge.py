@@ -67,9 +67,9 @@ def bind_merge(binder: Binder, node: Any, outer: Scope | None = None) -> Merge:
     _check_reachable(node.merge_when_clauses)
     scope = Scope(parent=outer)
     ctes = bind_with(binder, scope, node.with_clause) if node.HasField("with_clause") else ()
-    met = _JoinedRows(binder, node, table, scope)
-    clauses = [_bind_clause(binder, met, table, inner(each)) for each in node.merge_when_clauses]
-    query = replace(met.chosen(clauses), ctes=ctes)
+    rows = _JoinedRows(binder, node, table, scope)
+    clauses = [_bind_clause(binder, rows, table, inner(each)) for each in node.merge_when_clauses]
+    query = replace(rows.build_query(clauses), ctes=ctes)
     generated = compute_generated(binder, table.name, table.columns, query, 1 + len(ROW_ID))
     assigned = {name for clause in clauses for name in clause.assigned}
     assigned |= {column.name for column in table.columns if column.generated is not None}
@@ -148,49 +148,49 @@ class _JoinedRows:
     def scope(self, clause: str, *, matched: bool, chosen: bool) -> Scope:
         """Returns the scope of a clause: both sides or the source, for its condition or (`chosen`) its values."""
         rel = self._second if chosen else self._first
-        made = Scope(parent=self._outer.parent, ctes=self._outer.ctes, clause=clause)
-        made.entries.extend(Entry(i.alias, tuple(n for n, _ in i.columns), i.alias) for i in self._target.items)
+        result = Scope(parent=self._outer.parent, ctes=self._outer.ctes, clause=clause)
+        result.entries.extend(Entry(i.alias, tuple(n for n, _ in i.columns), i.alias) for i in self._target.items)
         for each in (self._target, self._source) if matched else (self._source,):
             items = [
                 NamespaceItem(i.alias, self._columns(rel, i.columns), i.schema, self._columns(rel, i.hidden))
                 for i in each.items
             ]
-            made.add(items, self._columns(rel, each.columns))
-        made.rels.add(rel)
-        return made
+            result.add(items, self._columns(rel, each.columns))
+        result.rels.add(rel)
+        return result
 
-    def old(self) -> dict[str, Expr]:
+    def old_columns(self) -> dict[str, Expr]:
         """Returns the target row's columns by name, for values."""
         names = (column.name for column in self._table.columns)
         return {n: e for n, (_, e) in zip(names, self._columns(self._second, self._target.columns), strict=True)}
 
-    def chosen(self, clauses: Sequence[_Clause]) -> Select:
+    def build_query(self, clauses: Sequence[_Clause]) -> Select:
         """Returns the query of all writes: for each pair its action, the stored row's position, and the columns."""
-        met = Column(self._first, 0, TEXT)
+        target_file = Column(self._first, 0, TEXT)
         branches: list[tuple[Expr, Expr]] = []
         for place_in_list, clause in enumerate(clauses):
-            test: Expr = Test(met, "NULL", clause.matched)
+            test: Expr = Test(target_file, "NULL", clause.matched)
             if clause.test is not None:
                 test = BoolOp("AND", (test, clause.test))
             branches.append((test, Constant(place_in_list, INT4)))
         which = Case(tuple(branches), Constant(None, INT4), INT4)
-        held = (Column(self._first, n, expr.type) for n, expr in enumerate(self._held))
-        exprs: tuple[Expr, ...] = (*held, which)
+        inputs = (Column(self._first, n, expr.type) for n, expr in enumerate(self._held))
+        exprs: tuple[Expr, ...] = (*inputs, which)
         names = tuple(OutputColumn(f"k{n}", expr.type) for n, expr in enumerate(exprs))
         numbered = Derived(self._second, Select(names, exprs, self._pairs))
         acting = [(n, clause) for n, clause in enumerate(clauses) if clause.action != _NOTHING]
         number = Column(self._second, len(self._held), INT4)
 
-        def of_each(values: Sequence[Expr], item: SqlType) -> Expr:
+        def choose(values: Sequence[Expr], item: SqlType) -> Expr:
             if not acting:
                 return Constant(None, item)
             tests = (apply_operator(self._binder, "=", number, Constant(n, INT4)) for n, _ in acting)
             return Case(tuple(zip(tests, values, strict=True)), Constant(None, item), item)
 
-        action = of_each([Constant(clause.action, INT4) for _, clause in acting], INT4)
+        action = choose([Constant(clause.action, INT4) for _, clause in acting], INT4)
         place = (Column(self._second, 0, TEXT, "file"), Column(self._second, 1, INT8, "row"))
         values = [
-            of_each([clause.values[index] for _, clause in acting], column.type)
+            choose([clause.values[index] for _, clause in acting], column.type)
             for index, column in enumerate(self._table.columns)
         ]
         numbers = tuple(Constant(n, INT4) for n, _ in acting)
@@ -203,21 +203,21 @@ def _list_expressions(source: Source) -> list[Expr]:
     return [*listed, *(expr for _, expr in source.columns)]
 
 
-def _bind_clause(binder: Binder, met: _JoinedRows, table: Table, node: Any) -> _Clause:
+def _bind_clause(binder: Binder, rows: _JoinedRows, table: Table, node: Any) -> _Clause:
     test = None
     if present(node.condition):
-        scope = met.scope("MERGE WHEN", matched=_is_matched(node), chosen=False)
+        scope = rows.scope("MERGE WHEN", matched=_is_matched(node), chosen=False)
         test = coerce_condition(binder, bind_expression(binder, scope, node.condition), "WHEN")
-    old = met.old()
+    old = rows.old_columns()
     match node.command_type:
         case pg.CMD_DELETE:
             return _Clause(DELETE, True, test, tuple(old.values()))
         case pg.CMD_UPDATE:
-            scope = met.scope("UPDATE", matched=True, chosen=True)
+            scope = rows.scope("UPDATE", matched=True, chosen=True)
             assigned = bind_assignments(binder, scope, as_target(table), node.target_list, tuple(old.values()))
             return _Clause(UPDATE, True, test, tuple((old | assigned).values()), tuple(assigned))
         case pg.CMD_INSERT:
-            scope = met.scope("VALUES", matched=False, chosen=True)
+            scope = rows.scope("VALUES", matched=False, chosen=True)
             return _Clause(INSERT, False, test, _bind_insert(binder, scope, table, node))
     return _Clause(_NOTHING, _is_matched(node), test)
 
@@ -225,5 +225,5 @@ def _bind_clause(binder: Binder, met: _JoinedRows, table: Table, node: Any) -> _
 def _bind_insert(binder: Binder, scope: Scope, table: Table, node: Any) -> tuple[Expr, ...]:
     if not len(node.values):
         return tuple(bind_column_default(binder, column) for column in table.columns)
-    wanted = bind_insert_columns(binder, as_target(table), node.target_list)
-    return bind_insert_row(binder, scope, table, wanted, node.values, node.target_list, get_override(node))
+    target_columns = bind_insert_columns(binder, as_target(table), node.target_list)
+    return bind_insert_row(binder, scope, table, target_columns, node.values, node.target_list, get_override(node))

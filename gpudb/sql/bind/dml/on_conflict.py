@@ -97,10 +97,10 @@ def _infer_arbiters(binder: Binder, target: ChangeTarget, infer: Any) -> Sequenc
             continue
         if each.name not in columns:
             raise binder.locate(UndefinedColumn(f'column "{each.name}" does not exist'), infer.location)
-        made = columns[each.name]
+        result = columns[each.name]
         # A computed column of a view is no key of its table
-        own = isinstance(made, Column) and made.rel == target.rel
-        names.append(table.columns[made.index].name if own and isinstance(made, Column) else None)
+        own = isinstance(result, Column) and result.rel == target.rel
+        names.append(table.columns[result.index].name if own and isinstance(result, Column) else None)
     if present(infer.where_clause):
         # A key without a predicate arbitrates under any predicate, which only has to be valid
         coerce_condition(binder, _bind_arbiter_expression(binder, target, infer.where_clause), "WHERE")
@@ -145,11 +145,11 @@ def _build_same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Selec
     for key in keys:
         columns = _get_columns(table, rel, key.columns)
         first = build_call(binder, resolve.function("min", (INT8,), "a"), (number,))
-        made: Expr = Window(first.function, first.args, INT8, partition_by=tuple(columns))
+        result: Expr = Window(first.function, first.args, INT8, partition_by=tuple(columns))
         if key.nulls_distinct:
             nulls = tuple(Test(column, "NULL") for column in columns)
-            made = Case(((BoolOp("OR", nulls) if len(nulls) > 1 else nulls[0], number),), made, INT8)
-        targets.append(made)
+            result = Case(((BoolOp("OR", nulls) if len(nulls) > 1 else nulls[0], number),), result, INT8)
+        targets.append(result)
     outputs = (_NUMBER, *(OutputColumn(f"first{place}", INT8) for place in range(len(keys))))
     return Select(outputs, tuple(targets), scan_proposed(rel, table))
 
@@ -176,10 +176,10 @@ def _row_position(rel: int, table: Table) -> tuple[Column, Column]:
 
 
 def _unite(queries: Sequence[Query]) -> Query:
-    made = queries[0]
+    result = queries[0]
     for each in queries[1:]:
-        made = SetOperation((_NUMBER, *ROW_ID), "UNION", True, made, each)
-    return made
+        result = SetOperation((_NUMBER, *ROW_ID), "UNION", True, result, each)
+    return result
 
 
 def _build_update(
@@ -196,9 +196,9 @@ def _build_update(
     scan = Scan(other, table, row_ids=True)
     new, stored = (resolve_target(binder, target.relation, each, "insert into") for each in (rel, other))
     item = _stored_item(binder, stored, relation)
-    for each, held in ((NamespaceItem("excluded", new.columns), new), (item, stored)):
+    for each, target_rows in ((NamespaceItem("excluded", new.columns), new), (item, stored)):
         scope.add((each,), each.columns)
-        scope.rels.add(held.rel)
+        scope.rels.add(target_rows.rel)
     scope.entries.append(Entry(item.alias, tuple(name for name, _ in item.columns), target.relation.name))
     before = _get_columns(table, other, [c.name for c in columns])
     assigned = bind_assignments(binder, scope, stored, node.target_list, before, "insert into")

@@ -14,7 +14,7 @@ from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce, coerce_to_column
 from gpudb.sql.bind.types.rows import is_row
-from gpudb.sql.bound import Constant, Default, Expr, Field, PathReplaced, Replaced, Row, Subscript
+from gpudb.sql.bound import ArrayAssignment, Constant, Default, Expr, Field, JsonbAssignment, Row, Subscript
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.types import INT4, SqlType
 
@@ -34,60 +34,78 @@ def assign_part(
 
 
 def _assign(
-    binder: Binder, scope: Scope, column: TableColumn, steps: Sequence[Any], whole: Expr, held: SqlType, value: Expr
+    binder: Binder,
+    scope: Scope,
+    column: TableColumn,
+    steps: Sequence[Any],
+    whole: Expr,
+    target_type: SqlType,
+    value: Expr,
 ) -> Expr:
-    if held.domain is not None:
+    if target_type.domain is not None:
         raise FeatureNotSupported("assigning to part of a value of a domain is not supported")
     if kind(steps[0]) == "a_star":
         raise FeatureNotSupported('row expansion via "*" is not supported here')
     if kind(steps[0]) == "a_indices":
-        return _assign_items(binder, scope, column, steps, whole, held, value)
-    return _assign_field(binder, scope, column, steps, whole, held, value)
+        return _assign_items(binder, scope, column, steps, whole, target_type, value)
+    return _assign_field(binder, scope, column, steps, whole, target_type, value)
 
 
 def _assign_field(
-    binder: Binder, scope: Scope, column: TableColumn, steps: Sequence[Any], whole: Expr, held: SqlType, value: Expr
+    binder: Binder,
+    scope: Scope,
+    column: TableColumn,
+    steps: Sequence[Any],
+    whole: Expr,
+    target_type: SqlType,
+    value: Expr,
 ) -> Expr:
     name = inner(steps[0]).sval
-    if not is_row(held):
+    if not is_row(target_type):
         message = f'cannot assign to field "{name}" of column "{column.name}"'
-        raise DatatypeMismatch(f"{message} because its type {held} is not a composite type")
-    place = next((index for index, (each, _) in enumerate(held.fields) if each == name), None)
+        raise DatatypeMismatch(f"{message} because its type {target_type} is not a composite type")
+    place = next((index for index, (each, _) in enumerate(target_type.fields) if each == name), None)
     if place is None:
         message = f'cannot assign to field "{name}" of column "{column.name}"'
-        raise UndefinedColumn(f"{message} because there is no such column in data type {held}")
+        raise UndefinedColumn(f"{message} because there is no such column in data type {target_type}")
     if isinstance(value, Default):
         raise FeatureNotSupported("cannot set a subfield to DEFAULT")
-    parts = [Field(whole, each, item, index) for index, (each, item) in enumerate(held.fields)]
-    item = held.fields[place][1]
+    parts = [Field(whole, each, item, index) for index, (each, item) in enumerate(target_type.fields)]
+    item = target_type.fields[place][1]
     rest = steps[1:]
     if rest:
         fresh = _assign(binder, scope, column, rest, parts[place], item, value)
     else:
         fresh = _convert(binder, value, item, f'subfield "{name}" is of type {item} but expression is of type')
-    return Row(tuple(fresh if index == place else part for index, part in enumerate(parts)), held, whole=True)
+    return Row(tuple(fresh if index == place else part for index, part in enumerate(parts)), target_type, whole=True)
 
 
 def _assign_items(
-    binder: Binder, scope: Scope, column: TableColumn, steps: Sequence[Any], whole: Expr, held: SqlType, value: Expr
+    binder: Binder,
+    scope: Scope,
+    column: TableColumn,
+    steps: Sequence[Any],
+    whole: Expr,
+    target_type: SqlType,
+    value: Expr,
 ) -> Expr:
     count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
     indices, rest = [inner(step) for step in steps[:count]], steps[count:]
-    element = resolve.element_of(held)
-    if held.name == "jsonb" and not rest and not isinstance(value, Default):
+    element = resolve.element_of(target_type)
+    if target_type.name == "jsonb" and not rest and not isinstance(value, Default):
         path, numbered = jsonb_subscripts.bind_path(binder, scope, indices)
         needed = f'subscripted assignment to "{column.name}" requires type jsonb but expression is of type'
-        return PathReplaced(whole, path, numbered, _convert(binder, value, held, needed), held)
+        return JsonbAssignment(whole, path, numbered, _convert(binder, value, target_type, needed), target_type)
     if element is None:
-        raise DatatypeMismatch(f"cannot subscript type {held} because it does not support subscripting")
+        raise DatatypeMismatch(f"cannot subscript type {target_type} because it does not support subscripting")
     if isinstance(value, Default):
         raise FeatureNotSupported("cannot set an array element to DEFAULT")
     sliced = any(each.is_slice for each in indices)
     if sliced and len(indices) > 1:
         raise FeatureNotSupported("assigning to slices of an array's inner dimensions is not supported")
-    if len(indices) != max(held.dims, 1) and not sliced:
+    if len(indices) != max(target_type.dims, 1) and not sliced:
         raise SqlError.of("array_subscript_error", "wrong number of array subscripts")
-    if sliced and held.dims > 1:
+    if sliced and target_type.dims > 1:
         raise FeatureNotSupported("assigning to slices of arrays of several dimensions is not supported")
     low = _bind_index(binder, scope, indices[0].lidx) if sliced else None
     high = tuple(_bind_index(binder, scope, each.uidx) for each in indices)
@@ -97,10 +115,10 @@ def _assign_items(
         part = Subscript(whole, None, place, False, element)
         fresh = _assign(binder, scope, column, rest, part, element, value)
     else:
-        item = held if sliced else element
+        item = target_type if sliced else element
         needed = f'subscripted assignment to "{column.name}" requires type {item.plain} but expression is of type'
         fresh = _convert(binder, value, item, needed)
-    return Replaced(whole, low, high, sliced, fresh, held)
+    return ArrayAssignment(whole, low, high, sliced, fresh, target_type)
 
 
 def _bind_index(binder: Binder, scope: Scope, node: Any) -> Expr | None:

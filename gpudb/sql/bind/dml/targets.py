@@ -60,9 +60,9 @@ def as_target(table: Table) -> ChangeTarget:
     return ChangeTarget(table, 0, tuple((c.name, Column(0, n, c.type, c.name)) for n, c in enumerate(table.columns)))
 
 
-def find_column(binder: Binder, changed: ChangeTarget, named: Any, doing: str) -> TableColumn:
+def find_column(binder: Binder, changed: ChangeTarget, named: Any, verb: str) -> TableColumn:
     """Returns the table's column that a ResTarget message names; 42703, 0A000 for a computed column of a view."""
-    column = changed.column(named.name, doing)
+    column = changed.column(named.name, verb)
     if column is not None:
         return column
     missing = UndefinedColumn(f'column "{named.name}" of relation "{changed.relation.name}" does not exist')
@@ -108,58 +108,58 @@ def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
 def bind_declared_default(binder: Binder, text: str, column: TableColumn) -> str | None:
     """Returns a declared DEFAULT; None for one that is NULL and does not override a domain's."""
     try:
-        made = bind_default(binder, text, column)
+        result = bind_default(binder, text, column)
     except SqlError as error:
         if not fails_when_used(error):
             raise
         return text
     plain = column.type.domain is None and column.type.modifier == -1
-    return None if plain and isinstance(made, Constant) and made.value is None else text
+    return None if plain and isinstance(result, Constant) and result.value is None else text
 
 
 def bind_assignments(
-    binder: Binder, scope: Scope, changed: ChangeTarget, nodes: Several[Any], old: Several[Expr], doing: str = "update"
+    binder: Binder, scope: Scope, changed: ChangeTarget, nodes: Several[Any], old: Several[Expr], verb: str = "update"
 ) -> dict[str, Expr]:
     """Binds the assignments of SET over the `old` columns of a table; returns them by name. 42703, 42601, 428C9.
 
-    `doing` is the verb of the statement, for errors about computed columns of a view.
+    `verb` is the verb of the statement, for errors about computed columns of a view.
     """
     table = changed.table
-    made: dict[str, Expr] = {}
+    result: dict[str, Expr] = {}
     before = {column.name: expr for column, expr in zip(table.columns, old, strict=True)}
     wholly: set[str] = set()
-    for column, target, value in _list_assignments(binder, scope, changed, nodes, doing):
+    for column, target, value in _list_assignments(binder, scope, changed, nodes, verb):
         if len(target.indirection) and column.name not in wholly:
             _check_updated(value, column)
-            base = made.get(column.name, before[column.name])
-            made[column.name] = assign_part(binder, scope, column, target, base, value)
+            base = result.get(column.name, before[column.name])
+            result[column.name] = assign_part(binder, scope, column, target, base, value)
             continue
         wholly.add(column.name)
-        if column.name in made:
+        if column.name in result:
             message = f'multiple assignments to same column "{column.name}"'
             raise SqlError.of("syntax_error", message)
         _check_updated(value, column)
-        made[column.name] = assign(binder, value, column)
-    return made
+        result[column.name] = assign(binder, value, column)
+    return result
 
 
 def _list_assignments(
-    binder: Binder, scope: Scope, changed: ChangeTarget, nodes: Several[Any], doing: str
+    binder: Binder, scope: Scope, changed: ChangeTarget, nodes: Several[Any], verb: str
 ) -> list[tuple[TableColumn, Any, Expr]]:
-    made: list[tuple[TableColumn, Any, Expr]] = []
+    result: list[tuple[TableColumn, Any, Expr]] = []
     row: Expr | None = None
     for each in nodes:
         target = inner(each)
-        column = find_column(binder, changed, target, doing)
+        column = find_column(binder, changed, target, verb)
         if kind(target.val) == "multi_assign_ref":
             reference = inner(target.val)
             if reference.colno == 1:
                 row = _bind_multiple(binder, scope, reference)
             assert isinstance(row, Row)
-            made.append((column, target, row.items[reference.colno - 1]))
+            result.append((column, target, row.items[reference.colno - 1]))
         else:
-            made.append((column, target, bind_expression(binder, scope, target.val)))
-    return made
+            result.append((column, target, bind_expression(binder, scope, target.val)))
+    return result
 
 
 def _bind_multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
@@ -183,8 +183,8 @@ def _bind_multiple(binder: Binder, scope: Scope, reference: Any) -> Row:
 def _select_column(binder: Binder, query: Query, index: int) -> Expr:
     """Returns one column of a subquery of one row, as a value."""
     rel, column = binder.new_rel(), query.columns[index]
-    made = Select((column,), (Column(rel, index, column.type, column.name),), Derived(rel, query))
-    return ScalarSubquery(made, column.type)
+    result = Select((column,), (Column(rel, index, column.type, column.name),), Derived(rel, query))
+    return ScalarSubquery(result, column.type)
 
 
 @dataclass(frozen=True, slots=True)

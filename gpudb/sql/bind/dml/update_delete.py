@@ -51,14 +51,14 @@ def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update
     source, others = _join_others(binder, scope, scan, node, node.from_clause)
     scope.clause = "UPDATE"
     old = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
-    given = bind_assignments(binder, scope, changed, node.target_list, old)
+    assigned = bind_assignments(binder, scope, changed, node.target_list, old)
     where = _bind_where(binder, scope, node, changed)
-    new = [given.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
-    several = len(node.from_clause) > 0
+    new = [assigned.get(column.name, expr) for column, expr in zip(table.columns, old, strict=True)]
+    is_joined = len(node.from_clause) > 0
     source = add_presence_columns(binder, source) or source
-    query = replace(_build_query(table, scan.rel, source, where, new, others, several=several), ctes=ctes)
-    made = compute_generated(binder, table.name, table.columns, query, len(ROW_ID))
-    return Update(table, made, bind_returning(binder, changed, node, scope, ctes, others))
+    query = replace(_build_query(table, scan.rel, source, where, new, others, is_joined=is_joined), ctes=ctes)
+    result = compute_generated(binder, table.name, table.columns, query, len(ROW_ID))
+    return Update(table, result, bind_returning(binder, changed, node, scope, ctes, others))
 
 
 def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete:
@@ -68,9 +68,9 @@ def bind_delete(binder: Binder, node: Any, outer: Scope | None = None) -> Delete
     source, others = _join_others(binder, scope, scan, node, node.using_clause)
     where = _bind_where(binder, scope, node, changed)
     old: list[Expr] = [Column(scan.rel, index, column.type, column.name) for index, column in enumerate(table.columns)]
-    several = len(node.using_clause) > 0
+    is_joined = len(node.using_clause) > 0
     source = add_presence_columns(binder, source) or source
-    query = replace(_build_query(table, scan.rel, source, where, old, others, several=several), ctes=ctes)
+    query = replace(_build_query(table, scan.rel, source, where, old, others, is_joined=is_joined), ctes=ctes)
     return Delete(table, query, bind_returning(binder, changed, node, scope, ctes, others))
 
 
@@ -135,12 +135,12 @@ def _build_query(
     values: Several[Expr],
     others: OtherRelations,
     *,
-    several: bool,
+    is_joined: bool,
 ) -> Select:
     """Returns the query for file, row number and values of matching rows, each once, and the columns of `others`."""
     width = len(table.columns)
     row_id = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))
     besides = (OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs))
     columns = (*ROW_ID, *table_columns(table), *besides)
-    distinct: bool | tuple[Expr, ...] = row_id if several else False
+    distinct: bool | tuple[Expr, ...] = row_id if is_joined else False
     return Select(columns, (*row_id, *values, *others.exprs), source, where, distinct=distinct)

@@ -42,15 +42,15 @@ class ChangeTarget:
     where: tuple[Expr, ...] = ()
     view: View | None = None
 
-    def column(self, name: str, doing: str) -> TableColumn | None:
-        """Returns the table's column of a name; None without one, 0A000 for a computed one; `doing` is the verb."""
+    def column(self, name: str, verb: str) -> TableColumn | None:
+        """Returns the table's column of a name; None without one, 0A000 for a computed one; `verb` is the verb."""
         for known, expr in self.columns:
             if known == name:
                 if isinstance(expr, Column) and expr.rel == self.rel:
                     return self.table.columns[expr.index]
                 assert self.view is not None
                 detail = "View columns that are not columns of their base relation are not updatable."
-                message = f'cannot {doing} column "{name}" of view "{self.view.name}"'
+                message = f'cannot {verb} column "{name}" of view "{self.view.name}"'
                 raise FeatureNotSupported(message, detail=detail)
         return None
 
@@ -75,11 +75,11 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
     if not isinstance(below, Table | View) or (isinstance(below, Table) and below.query is not None):
         what = "that do not select from a single table or view are not automatically updatable"
         raise _not_updatable(relation, verb, what)
-    made = resolve_target(binder, below, rel, verb)
+    result = resolve_target(binder, below, rel, verb)
     scope = Scope()
     alias = base.alias.aliasname if base.HasField("alias") else base.relname
     names = (*strings(base.alias.colnames),) if base.HasField("alias") else ()
-    seen = tuple((names[n] if n < len(names) else name, expr) for n, (name, expr) in enumerate(made.columns))
+    seen = tuple((names[n] if n < len(names) else name, expr) for n, (name, expr) in enumerate(result.columns))
     scope.add((NamespaceItem(alias, seen, base.schemaname if not base.HasField("alias") else None),), seen)
     scope.rels.add(rel)
     text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (relation.schema, "public")
@@ -93,17 +93,17 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
         )
     finally:
         binder.text, binder.search_path = text, path
-    made_of: Columns = tuple((c.name, expr) for c, expr in zip(relation.columns, targets, strict=True))
-    if verb != "delete from" and not any(isinstance(expr, Column) and expr.rel == rel for _, expr in made_of):
+    view_columns: Columns = tuple((c.name, expr) for c, expr in zip(relation.columns, targets, strict=True))
+    if verb != "delete from" and not any(isinstance(expr, Column) and expr.rel == rel for _, expr in view_columns):
         raise _not_updatable(relation, verb, "that have no updatable columns are not automatically updatable")
-    table = made.table if verb == "delete from" else _apply_defaults(made.table, rel, relation, made_of)
-    return ChangeTarget(table, rel, made_of, (*made.where, *own), relation)
+    table = result.table if verb == "delete from" else _apply_defaults(result.table, rel, relation, view_columns)
+    return ChangeTarget(table, rel, view_columns, (*result.where, *own), relation)
 
 
-def _apply_defaults(table: Table, rel: int, view: View, made_of: Columns) -> Table:
+def _apply_defaults(table: Table, rel: int, view: View, view_columns: Columns) -> Table:
     """Returns the table with the defaults of the view's columns in place of its own."""
     columns = list(table.columns)
-    for column, (_, expr) in zip(view.columns, made_of, strict=True):
+    for column, (_, expr) in zip(view.columns, view_columns, strict=True):
         if column.default is not None and isinstance(expr, Column) and expr.rel == rel:
             columns[expr.index] = replace(columns[expr.index], default=column.default)
     return replace(table, columns=tuple(columns))
@@ -121,9 +121,9 @@ def find_base_table(catalog: Catalog, relation: Relation | None) -> Table | None
 
 
 def _not_updatable(view: View, verb: str, reason: str) -> SqlError:
-    doing, event = _VERBS[verb]
+    action, event = _VERBS[verb]
     hint = (
-        f"To enable {doing} the view, provide an INSTEAD OF {event} trigger or an unconditional"
+        f"To enable {action} the view, provide an INSTEAD OF {event} trigger or an unconditional"
         f" ON {event} DO INSTEAD rule."
     )
     message = f'cannot {verb} view "{view.name}"'
@@ -132,7 +132,7 @@ def _not_updatable(view: View, verb: str, reason: str) -> SqlError:
 
 def _find_syntactic_reason(node: Any) -> str | None:
     """Returns the reason in a view's text why it is not updatable."""
-    for given, what in (
+    for is_present, what in (
         (len(node.distinct_clause), "containing DISTINCT are"),
         (len(node.group_clause), "containing GROUP BY are"),
         (present(node.having_clause), "containing HAVING are"),
@@ -140,7 +140,7 @@ def _find_syntactic_reason(node: Any) -> str | None:
         (node.HasField("with_clause"), "containing WITH are"),
         (present(node.limit_count) or present(node.limit_offset), "containing LIMIT or OFFSET are"),
     ):
-        if given:
+        if is_present:
             return f"{what} not automatically updatable"
     return None
 

@@ -64,9 +64,9 @@ def bind_with_changes(
         if columns is None:
             scope.ctes[each.ctename] = (CteStub((), returning=False), number)
             continue
-        made = Cte(number, each.ctename, _scan_part(binder, frame, columns))
-        known.append(made)
-        scope.ctes[each.ctename] = (made, number)
+        result = Cte(number, each.ctename, _scan_part(binder, frame, columns))
+        known.append(result)
+        scope.ctes[each.ctename] = (result, number)
     plain = type(node)()
     plain.CopyFrom(node)
     plain.ClearField("with_clause")
@@ -82,11 +82,11 @@ def bind_with_changes(
 
 def _find_needed(parts: Sequence[Part], reader: Query | DataChange) -> list[Part]:
     """Returns the parts that a reader needs, directly or through other parts, in order."""
-    wanted = {f"gpudb with {scan.cte}" for scan in _list_scans(reader)}
+    needed = {f"gpudb with {scan.cte}" for scan in _list_scans(reader)}
     for name, part in reversed(parts):
-        if name in wanted:
-            wanted |= {f"gpudb with {scan.cte}" for scan in _list_scans(part)}
-    return [part for part in parts if part[0] in wanted]
+        if name in needed:
+            needed |= {f"gpudb with {scan.cte}" for scan in _list_scans(part)}
+    return [part for part in parts if part[0] in needed]
 
 
 def _bind_change(binder: Binder, scope: Scope, node: Any, recursive: bool, bind: Bind) -> DataChange:
@@ -96,9 +96,9 @@ def _bind_change(binder: Binder, scope: Scope, node: Any, recursive: bool, bind:
     if recursive and refers_to(body, node.ctename):
         message = f'recursive query "{node.ctename}" must not contain data-modifying statements'
         raise binder.locate(SqlError.of("invalid_recursion", message), node.location)
-    made = bind(binder, body, scope)
-    assert isinstance(made, DataChange)
-    return made
+    result = bind(binder, body, scope)
+    assert isinstance(result, DataChange)
+    return result
 
 
 def _as_select(binder: Binder, cte: Cte, own: Sequence[Cte]) -> Select:
@@ -110,23 +110,23 @@ def _as_select(binder: Binder, cte: Cte, own: Sequence[Cte]) -> Select:
 
 def _scan_part(binder: Binder, name: str, columns: tuple[OutputColumn, ...]) -> Select:
     rel = binder.new_rel()
-    held = tuple(OutputColumn(f"c{n}", column.type) for n, column in enumerate(columns, 1))
+    frame_columns = tuple(OutputColumn(f"c{n}", column.type) for n, column in enumerate(columns, 1))
     targets = tuple(Column(rel, index, column.type, column.name) for index, column in enumerate(columns))
-    return Select(columns, targets, FrameScan(rel, name, held))
+    return Select(columns, targets, FrameScan(rel, name, frame_columns))
 
 
 def _attach_ctes(part: Any, known: list[Cte]) -> Any:
     """Returns a part that can read the rows of those before it."""
     ctes = tuple(known)
     if isinstance(part, DataChange):
-        made: Any = replace(part, query=_attach_ctes(part.query, known))
+        result: Any = replace(part, query=_attach_ctes(part.query, known))
         if part.returning is not None:
-            made = replace(made, returning=_attach_ctes(part.returning, known))
+            result = replace(result, returning=_attach_ctes(part.returning, known))
         conflict = getattr(part, "on_conflict", None)
         if conflict is not None:
             conflict = replace(conflict, conflicts=_attach_ctes(conflict.conflicts, known))
-            made = replace(made, on_conflict=conflict)
-        return made
+            result = replace(result, on_conflict=conflict)
+        return result
     used = {scan.cte for scan in walk(part) if isinstance(scan, CteScan)}
     return replace(part, ctes=(*(cte for cte in ctes if cte.number in used), *part.ctes))
 

@@ -39,11 +39,11 @@ _FORBIDDEN = frozenset(
 )
 
 
-def bind_aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
+def bind_aggregate(binder: Binder, scope: Scope, call: Aggregate) -> Expr:
     """Binds an aggregate call to its query level; 42803 if that clause allows none."""
-    inputs: list[Any] = [*made.args, *made.order_by, *made.within_group]
-    if made.filter is not None:
-        inputs.append(made.filter)
+    inputs: list[Any] = [*call.args, *call.order_by, *call.within_group]
+    if call.filter is not None:
+        inputs.append(call.filter)
     owner = _find_owner(scope, inputs)
     _check_clause(owner, "aggregate functions")
     if owner is not scope and owner.in_aggregate:
@@ -51,13 +51,13 @@ def bind_aggregate(binder: Binder, scope: Scope, made: Aggregate) -> Expr:
     for window in (n for part in inputs for n in walk(part) if isinstance(n, Window)):
         message = "aggregate function calls cannot contain window function calls"
         raise binder.locate_expr(SqlError.of("grouping_error", message), window)
-    if made.distinct:
-        check_equality(arg.type for arg in made.args)
-    return _attach(scope, owner, made)
+    if call.distinct:
+        check_equality(arg.type for arg in call.args)
+    return _attach(scope, owner, call)
 
 
 def bind_ordered_set(
-    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
+    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], filter_expr: Expr | None
 ) -> Expr:
     """Binds an ordered-set aggregate: percentile_cont(0.5) WITHIN GROUP (ORDER BY x)."""
     if name in NAMES:
@@ -65,7 +65,7 @@ def bind_ordered_set(
             replace(key, expr=coerce(binder, key.expr, TEXT)) if key.expr.type == UNKNOWN else key for key in order
         )
     if name in NAMES and len(args) == len(order):
-        return _bind_hypothetical(binder, scope, name, args, order, keep)
+        return _bind_hypothetical(binder, scope, name, args, order, filter_expr)
     types = tuple(arg.type.plain for arg in (*args, *(key.expr for key in order)))
     if name in NAMES:
         hint = (
@@ -78,35 +78,38 @@ def bind_ordered_set(
         message = f"{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"
         raise SqlError.of("wrong_object_type", message)
     resolve.check_typed(candidate.types, types)
-    made = build_call(binder, candidate, [*args, *(key.expr for key in order)])
-    implementation(made.function)
+    result = build_call(binder, candidate, [*args, *(key.expr for key in order)])
+    implementation(result.function)
     keys = tuple(
-        SortKey(expr, key.descending, key.nulls_first) for expr, key in zip(made.args[len(args) :], order, strict=True)
+        SortKey(expr, key.descending, key.nulls_first)
+        for expr, key in zip(result.args[len(args) :], order, strict=True)
     )
-    direct = made.args[: len(args)]
-    return bind_aggregate(binder, scope, Aggregate(made.function, direct, made.type, within_group=keys, filter=keep))
+    direct = result.args[: len(args)]
+    return bind_aggregate(
+        binder, scope, Aggregate(result.function, direct, result.type, within_group=keys, filter=filter_expr)
+    )
 
 
 def _bind_hypothetical(
-    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], keep: Expr | None
+    binder: Binder, scope: Scope, name: str, args: list[Expr], order: tuple[SortKey, ...], filter_expr: Expr | None
 ) -> Expr:
-    made, parts = build_hypothetical(binder, name, args, order, keep)
+    result, parts = build_hypothetical(binder, name, args, order, filter_expr)
     for part in parts:
         bind_aggregate(binder, scope, part)
     owner = _find_owner(scope, parts)
-    again = lambda row: build_hypothetical(binder, name, row, order, keep)[0]  # noqa: E731
-    owner.hypotheticals.append(Hypothetical(made, tuple(args), again))
-    return made
+    rebind = lambda row: build_hypothetical(binder, name, row, order, filter_expr)[0]  # noqa: E731
+    owner.hypotheticals.append(Hypothetical(result, tuple(args), rebind))
+    return result
 
 
 def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds GROUPING(…); the query checks later that its arguments are grouping expressions."""
-    made = Grouping(tuple(binder.bind_expression(scope, each) for each in node.args))
-    owner = _find_owner(scope, made.args)
+    result = Grouping(tuple(binder.bind_expression(scope, each) for each in node.args))
+    owner = _find_owner(scope, result.args)
     _check_clause(owner, "grouping operations")
     if owner.in_aggregate:
         raise SqlError.of("grouping_error", "aggregate function calls cannot be nested")
-    return _attach(scope, owner, made)
+    return _attach(scope, owner, result)
 
 
 def _find_owner(scope: Scope, parts: Iterable[Any]) -> Scope:
@@ -120,11 +123,11 @@ def _find_owner(scope: Scope, parts: Iterable[Any]) -> Scope:
     return scope
 
 
-def _attach(scope: Scope, owner: Scope, made: Aggregate | Grouping) -> Expr:
+def _attach(scope: Scope, owner: Scope, call: Aggregate | Grouping) -> Expr:
     owner.aggregates = True
     if owner is not scope:
-        owner.outer_aggregates.append(made)
-    return made
+        owner.outer_aggregates.append(call)
+    return call
 
 
 def _check_clause(owner: Scope, what: str) -> None:

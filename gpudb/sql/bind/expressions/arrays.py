@@ -73,10 +73,10 @@ def bind_subscripts(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any
     if arg.type.name == "jsonb":
         return jsonb_subscripts.bind_subscripts(binder, scope, arg, steps)
     if element is None:
-        made = arg
+        result = arg
         for step in steps:
-            made = bind_subscript(binder, scope, made, step)
-        return made
+            result = bind_subscript(binder, scope, result, step)
+        return result
     if any(step.is_slice for step in steps):
         parts = [_bind_slice(binder, scope, arg, step) for step in steps]
         if len(parts) > arg.type.dims:
@@ -87,13 +87,13 @@ def bind_subscripts(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any
         for step in steps:
             _bind_index(binder, scope, step.uidx)
         return Constant(None, element)
-    made = arg
+    result = arg
     for step in steps:
-        inner_type = made.type.item or element
-        found = bind_subscript(binder, scope, made, step)
+        inner_type = result.type.item or element
+        found = bind_subscript(binder, scope, result, step)
         assert isinstance(found, Subscript)
-        made = replace(found, type=inner_type)
-    return made
+        result = replace(found, type=inner_type)
+    return result
 
 
 def _bind_slice(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Subscript:

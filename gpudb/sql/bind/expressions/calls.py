@@ -67,13 +67,13 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     try:
         args = [binder.bind_expression(scope, strip_argument_name(each)) for each in node.args]
         order = bind_sort_keys(binder, scope, node.agg_order, arguments=node.agg_within_group)
-        keep = _bind_filter(binder, scope, node.agg_filter)
+        filter_expr = _bind_filter(binder, scope, node.agg_filter)
     finally:
         scope.in_aggregate, scope.in_window = outer
     if node.agg_within_group:
         if over is not None:
             raise FeatureNotSupported(f"OVER is not supported for ordered-set aggregate {name}")
-        return bind_ordered_set(binder, scope, name, args, order, keep)
+        return bind_ordered_set(binder, scope, name, args, order, filter_expr)
     if not routines and (converted := _bind_type_call(binder, name, args)) is not None:
         _check_plain(node, name)
         return converted
@@ -91,7 +91,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     routine = get_routine(routines, candidate, args)
     if routine is not None and routine.kind == "a":
         _check_star(node, routine.signature, args)
-        return bind_user_aggregate(binder, scope, routine, candidate, args, order, keep, node)
+        return bind_user_aggregate(binder, scope, routine, candidate, args, order, filter_expr, node)
     if routine is not None:
         return _bind_routine(binder, scope, *complete_call(binder, routine, candidate, args), node)
     if candidate.places:
@@ -120,23 +120,25 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         message = f"{what} function calls cannot contain set-returning function calls"
         error = FeatureNotSupported(message, hint=LATERAL_HINT)
         raise binder.locate(error, scope.set_location)
-    made = build_call(binder, candidate, args)
+    result = build_call(binder, candidate, args)
     implementation(target)
     if over is not None:
-        return bind_window(binder, scope, node, made, keep)
+        return bind_window(binder, scope, node, result, filter_expr)
     if node.agg_distinct:
-        order = tuple(replace(key, expr=_find_argument(binder, key.expr, args, made.args)) for key in order)
+        order = tuple(replace(key, expr=_find_argument(binder, key.expr, args, result.args)) for key in order)
     return bind_aggregate(
-        binder, scope, Aggregate(target, made.args, made.type, node.agg_distinct, order, (), keep, node.agg_star)
+        binder,
+        scope,
+        Aggregate(target, result.args, result.type, node.agg_distinct, order, (), filter_expr, node.agg_star),
     )
 
 
-def _find_argument(binder: Binder, key: Expr, written: Sequence[Expr], made: Sequence[Expr]) -> Expr:
+def _find_argument(binder: Binder, key: Expr, written: Sequence[Expr], converted: Sequence[Expr]) -> Expr:
     """Returns the converted argument that an ORDER BY key repeats as written; 42P10 if it repeats none."""
     if key not in written:
         message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
         raise binder.locate_expr(SqlError.of("invalid_column_reference", message), key)
-    return made[written.index(key)]
+    return converted[written.index(key)]
 
 
 def _bind_filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:
@@ -170,10 +172,10 @@ def bind_member(binder: Binder, scope: Scope, row: Expr, name: str) -> Expr:
     except SqlError as error:
         if error.sqlstate not in {"42703", "42809"}:
             raise
-        made = _bind_type_call(binder, name, (row,)) or apply_to_row(binder, scope, name, row)
-        if made is None:
+        result = _bind_type_call(binder, name, (row,)) or apply_to_row(binder, scope, name, row)
+        if result is None:
             raise
-        return made
+        return result
 
 
 def _find_field(node: Any, name: str, args: Sequence[Expr]) -> Expr | None:
@@ -209,8 +211,8 @@ def _check_plain(node: Any, name: str) -> None:
         "ORDER BY": len(node.agg_order) > 0,
         "FILTER": present(node.agg_filter),
     }
-    for what, given in taken.items():
-        if given:
+    for what, is_present in taken.items():
+        if is_present:
             raise SqlError.of("wrong_object_type", f"{what} specified, but {name} is not an aggregate function")
     if node.HasField("over"):
         message = f"OVER specified, but {name} is not a window function nor an aggregate function"
@@ -263,14 +265,14 @@ def to_positional(
     """Converts a built-in function's named arguments to positional ones, with defaults for those that are left out."""
     target = candidate.target
     assert isinstance(target, Function)
-    given = dict(zip(candidate.places, args, strict=True))
-    made = []
+    by_position = dict(zip(candidate.places, args, strict=True))
+    result = []
     for place in range(max(candidate.places) + 1):
-        if place not in given:
+        if place not in by_position:
             node = inner(parse(f"SELECT {default_text(target, place)}")[0].node.target_list[0]).val
-            given[place] = binder.bind_expression(Scope(), node)
-        made.append(given[place])
-    return resolve.Candidate(target, target.args[: len(made)]), made
+            by_position[place] = binder.bind_expression(Scope(), node)
+        result.append(by_position[place])
+    return resolve.Candidate(target, target.args[: len(result)]), result
 
 
 def _bind_type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
@@ -301,6 +303,6 @@ _NO_SETS = (
 def _bind_set_returning(
     binder: Binder, scope: Scope, candidate: resolve.Candidate, args: Sequence[Expr], location: int
 ) -> Expr:
-    made = build_call(binder, candidate, args)
+    result = build_call(binder, candidate, args)
     _count_set(scope, location)
-    return SetReturning(made.function, made.args, made.type)
+    return SetReturning(result.function, result.args, result.type)

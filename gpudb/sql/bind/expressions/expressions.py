@@ -73,9 +73,9 @@ def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
     try:
         if binder.depth > MAX_DEPTH:
             raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
-        made = function(binder, scope, message)
-        binder.parse_nodes[id(made)] = made, node
-        return made
+        result = function(binder, scope, message)
+        binder.parse_nodes[id(result)] = result, node
+        return result
     except GpudbError as error:
         raise binder.locate(error, getattr(message, "location", -1)) from None
     finally:
@@ -83,24 +83,24 @@ def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 @binds("a_const")
-def _constant(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_constant(binder: Binder, scope: Scope, node: Any) -> Expr:
     return bind_literal(node)
 
 
 @binds("param_ref")
-def _parameter(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_parameter(binder: Binder, scope: Scope, node: Any) -> Expr:
     if binder.arguments is not None:
         return binder.arguments.by_number(node.number)
     return binder.get_parameter(node.number)
 
 
 @binds("set_to_default")
-def _default(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_default(binder: Binder, scope: Scope, node: Any) -> Expr:
     return Default(UNKNOWN)
 
 
 @binds("column_ref")
-def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_column(binder: Binder, scope: Scope, node: Any) -> Expr:
     last = node.fields[-1]
     if kind(last) == "a_star":
         return stars.bind_relation_row(binder, scope, node)
@@ -131,17 +131,17 @@ def _column(binder: Binder, scope: Scope, node: Any) -> Expr:
                 and (row := known.by_name(alias)) is not None
             ):
                 return calls.bind_member(binder, scope, row, name)
-            return _qualified(binder, scope, alias, name)
+            return _bind_qualified(binder, scope, alias, name)
         case (schema, alias, name):
-            return _qualified(binder, scope, alias, name, schema)
+            return _bind_qualified(binder, scope, alias, name, schema)
         case (database, schema, alias, name) if database == binder.catalog.database:
-            return _qualified(binder, scope, alias, name, schema)
+            return _bind_qualified(binder, scope, alias, name, schema)
     if len(names) > 4:
         raise SyntaxError_(f"improper qualified name (too many dotted names): {'.'.join(names)}")
     raise FeatureNotSupported(f"cross-database references are not implemented: {'.'.join(names)}")
 
 
-def _qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str | None = None) -> Expr:
+def _bind_qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str | None = None) -> Expr:
     """Binds alias.name: a column of the relation, or a function of its row."""
     try:
         return scope.resolve_qualified(alias, name, schema)
@@ -149,14 +149,14 @@ def _qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str 
         item = scope.resolve_relation(alias, schema)
         if item is None or not item.columns:
             raise
-        made = calls.apply_to_row(binder, scope, name, records.bind_whole_row(binder, item))
-        if made is None:
+        result = calls.apply_to_row(binder, scope, name, records.bind_whole_row(binder, item))
+        if result is None:
             raise
-        return made
+        return result
 
 
 @binds("type_cast")
-def _cast(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_cast(binder: Binder, scope: Scope, node: Any) -> Expr:
     try:
         target = resolve_value_type(node.type_name, binder)
     except GpudbError as error:
@@ -172,7 +172,7 @@ _LOCALE = re.compile(r"[a-z]{2,3}([_-].+)?|unicode")
 
 
 @binds("collate_clause")
-def _collate(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_collate(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = strings(node.collname)[-1]
     if not _LOCALE.fullmatch(name) and name not in {"C", "POSIX", "default", "ucs_basic"}:
         message = f'collation "{name}" for encoding "UTF8" does not exist'
@@ -186,22 +186,22 @@ def _collate(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 @binds("bool_expr")
-def _boolean(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_boolean(binder: Binder, scope: Scope, node: Any) -> Expr:
     op = {pg.AND_EXPR: "AND", pg.OR_EXPR: "OR", pg.NOT_EXPR: "NOT"}[node.boolop]
-    return BoolOp(op, tuple(_truth(binder, scope, arg, op) for arg in node.args))  # type: ignore[arg-type]
+    return BoolOp(op, tuple(_bind_condition(binder, scope, arg, op) for arg in node.args))  # type: ignore[arg-type]
 
 
-def _truth(binder: Binder, scope: Scope, node: Any, clause: str) -> Expr:
+def _bind_condition(binder: Binder, scope: Scope, node: Any, clause: str) -> Expr:
     """Binds a condition; 42804 if it returns a set."""
     sets = scope.set_calls
-    made = coerce_condition(binder, bind_expression(binder, scope, node), clause)
+    result = coerce_condition(binder, bind_expression(binder, scope, node), clause)
     if scope.set_calls != sets:
-        raise binder.locate_expr(DatatypeMismatch(f"argument of {clause} must not return a set"), made)
-    return made
+        raise binder.locate_expr(DatatypeMismatch(f"argument of {clause} must not return a set"), result)
+    return result
 
 
 @binds("null_test")
-def _null_test(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_null_test(binder: Binder, scope: Scope, node: Any) -> Expr:
     arg = bind_expression(binder, scope, node.arg)
     negated = node.nulltesttype == pg.IS_NOT_NULL
     if is_row(arg.type) and arg.type.fields:
@@ -212,16 +212,16 @@ def _null_test(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 @binds("boolean_test")
-def _boolean_test(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_boolean_test(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = pg.BoolTestType.Name(node.booltesttype).removeprefix("IS_")
     negated = name.startswith("NOT_")
     what = name.removeprefix("NOT_")
-    arg = _truth(binder, scope, node.arg, f"IS {name.replace('_', ' ')}")
+    arg = _bind_condition(binder, scope, node.arg, f"IS {name.replace('_', ' ')}")
     return Test(arg, "NULL" if what == "UNKNOWN" else what, negated)
 
 
 @binds("case_expr")
-def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_case(binder: Binder, scope: Scope, node: Any) -> Expr:
     sets = scope.set_calls
     subject = bind_expression(binder, scope, node.arg) if present(node.arg) else None
     whens, values = [], []
@@ -235,13 +235,13 @@ def _case(binder: Binder, scope: Scope, node: Any) -> Expr:
     default: Expr = Constant(None, UNKNOWN)
     if present(node.defresult):
         default = bind_expression(binder, scope, node.defresult)
-    _check_sets(binder, scope, sets, "CASE")
+    _check_no_sets(binder, scope, sets, "CASE")
     # PostgreSQL resolves the type of ELSE first
     (last, *others), target = unify_branches(binder, [default, *values], "CASE")
     return Case(tuple(zip(whens, others, strict=True)), last, target)
 
 
-def _check_sets(binder: Binder, scope: Scope, before: int, what: str) -> None:
+def _check_no_sets(binder: Binder, scope: Scope, before: int, what: str) -> None:
     """Raises 0A000 for a set-returning function in a conditional expression."""
     if scope.set_calls != before:
         message = f"set-returning functions are not allowed in {what}"
@@ -249,32 +249,32 @@ def _check_sets(binder: Binder, scope: Scope, before: int, what: str) -> None:
 
 
 @binds("coalesce_expr")
-def _coalesce(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_coalesce(binder: Binder, scope: Scope, node: Any) -> Expr:
     sets = scope.set_calls
     args, target = unify_branches(binder, [bind_expression(binder, scope, a) for a in node.args], "COALESCE")
-    _check_sets(binder, scope, sets, "COALESCE")
+    _check_no_sets(binder, scope, sets, "COALESCE")
     return Choice("COALESCE", args, target)
 
 
 @binds("min_max_expr")
-def _min_max(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_min_max(binder: Binder, scope: Scope, node: Any) -> Expr:
     op = "GREATEST" if node.op == pg.IS_GREATEST else "LEAST"
     args, target = unify_branches(binder, [bind_expression(binder, scope, a) for a in node.args], op)
     return Choice(op, args, target)  # type: ignore[arg-type]
 
 
 @binds("a_array_expr")
-def _array(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_array(binder: Binder, scope: Scope, node: Any) -> Expr:
     return arrays.bind_array(binder, scope, node)
 
 
 @binds("row_expr")
-def _row(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_row(binder: Binder, scope: Scope, node: Any) -> Expr:
     return records.build_row([expr for _, expr in stars.bind_list(binder, scope, node.args)])
 
 
 @binds("func_call")
-def _function(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_function(binder: Binder, scope: Scope, node: Any) -> Expr:
     return calls.bind_call(binder, scope, node)
 
 
@@ -282,7 +282,7 @@ _BINDERS.update(sql_json.BINDERS, a_indirection=bind_indirection)
 
 
 @binds("grouping_func")
-def _grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
     return aggregates.bind_grouping(binder, scope, node)
 
 
@@ -297,7 +297,7 @@ _VALUE_FUNCTIONS = {
 
 
 @binds("sqlvalue_function")
-def _value_function(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_value_function(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = pg.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_")
     if name in _VALUE_FUNCTIONS:
         return calls.call_function(binder, _VALUE_FUNCTIONS[name], ())
@@ -319,13 +319,13 @@ def _value_function(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 @binds("a_expr")
-def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_operator(binder: Binder, scope: Scope, node: Any) -> Expr:
     name = strings(node.name)[-1]
     match operators.get_expression_kind(node):
         case "AEXPR_OP" | "AEXPR_LIKE" | "AEXPR_ILIKE" | "AEXPR_SIMILAR":
             left = bind_expression(binder, scope, node.lexpr) if present(node.lexpr) else None
             row = left if isinstance(left, Row) and not left.whole else None
-            if row is not None and (query := _row_query(binder, scope, node.rexpr)) is not None:
+            if row is not None and (query := _bind_row_query(binder, scope, node.rexpr)) is not None:
                 return quantified.bind_row_subquery(binder, name, row, query)
             return operators.apply_operator(binder, name, left, bind_expression(binder, scope, node.rexpr))
         case "AEXPR_IN":
@@ -344,19 +344,19 @@ def _operator(binder: Binder, scope: Scope, node: Any) -> Expr:
             left = bind_expression(binder, scope, node.lexpr)
             return operators.bind_nullif(binder, left, bind_expression(binder, scope, node.rexpr))
         case "AEXPR_BETWEEN" | "AEXPR_NOT_BETWEEN" | "AEXPR_BETWEEN_SYM" | "AEXPR_NOT_BETWEEN_SYM" as which:
-            return _between(binder, scope, node, which)
+            return _bind_between(binder, scope, node, which)
         case other:
             raise FeatureNotSupported(f"operator kind {other} is not supported")
 
 
-def _row_query(binder: Binder, scope: Scope, node: Any) -> Query | None:
+def _bind_row_query(binder: Binder, scope: Scope, node: Any) -> Query | None:
     """Binds the subquery that a row is compared with; None if the node is no subquery."""
     if kind(node) != "sub_link" or inner(node).sub_link_type != pg.EXPR_SUBLINK:
         return None
     return binder.bind_query(inner(inner(node).subselect), scope)
 
 
-def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
+def _bind_between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
     sets = scope.set_calls
     value = bind_expression(binder, scope, node.lexpr)
     low, high = (bind_expression(binder, scope, each) for each in inner(node.rexpr).items)
@@ -367,17 +367,17 @@ def _between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
         at_least = operators.apply_operator(binder, ">=", value, first)
         return BoolOp("AND", (at_least, operators.apply_operator(binder, "<=", value, last)))
 
-    made = within(low, high)
+    result = within(low, high)
     if which.endswith("_SYM"):
-        made = BoolOp("OR", (made, within(high, low)))
-    return BoolOp("NOT", (made,)) if which.startswith("AEXPR_NOT") else made
+        result = BoolOp("OR", (result, within(high, low)))
+    return BoolOp("NOT", (result,)) if which.startswith("AEXPR_NOT") else result
 
 
 # ------------------------------------------------------------------------------------------------ subqueries
 
 
 @binds("sub_link")
-def _subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
+def _bind_subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
     if scope.clause == "CALL":
         raise FeatureNotSupported("cannot use subquery in CALL argument")
     if scope.clause == "CHECK":

@@ -13,16 +13,16 @@ from gpudb.sql.parse.parser import inner, kind
 
 
 def bind_indirection(binder: Binder, scope: Scope, node: Any) -> Expr:
-    made = binder.bind_expression(scope, node.arg)
+    result = binder.bind_expression(scope, node.arg)
     steps = list(node.indirection)
     while steps:
         count = next((n for n, step in enumerate(steps) if kind(step) != "a_indices"), len(steps))
         if count:
-            made = arrays.bind_subscripts(binder, scope, made, [inner(step) for step in steps[:count]])
+            result = arrays.bind_subscripts(binder, scope, result, [inner(step) for step in steps[:count]])
             steps = steps[count:]
         else:
-            made = _bind_field(binder, scope, made, steps.pop(0))
-    return made
+            result = _bind_field(binder, scope, result, steps.pop(0))
+    return result
 
 
 def _bind_field(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:

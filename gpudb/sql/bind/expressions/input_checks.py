@@ -67,13 +67,13 @@ def _parse_type(binder: Binder, name: str) -> SqlType:
 def _find_error(binder: Binder, text: str, target: SqlType) -> GpudbError | None:
     """Returns the error that reading the text raises."""
     try:
-        made = coerce(binder, Constant(text, UNKNOWN), target, "a")
+        result = coerce(binder, Constant(text, UNKNOWN), target, "a")
     except FeatureNotSupported:
         raise
     except GpudbError as error:
         return error
-    while isinstance(made, Cast) and made.arg.type.name == made.type.name:
-        made = made.arg  # a cast of a value that was read
-    if not isinstance(made, Constant | Row):
+    while isinstance(result, Cast) and result.arg.type.name == result.type.name:
+        result = result.arg  # a cast of a value that was read
+    if not isinstance(result, Constant | Row):
         raise FeatureNotSupported(f"checking text as a value of type {target} is not supported")
     return None

@@ -60,23 +60,23 @@ def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr
         ]
         fields = tuple((name, each.undeclared) for name, each in zip(function.out_names, outs, strict=True))
         return Call(function, converted, SqlType("record", fields=fields))
-    made = result_type(function, [arg.type for arg in converted], get_constants(converted))
+    result = result_type(function, [arg.type for arg in converted], get_constants(converted))
     if function.result.name != declared.name:
-        made = dimensions.result(function.name, declared, [arg.type for arg in converted], get_constants(converted))
-    return Call(function, converted, made.undeclared)
+        result = dimensions.result(function.name, declared, [arg.type for arg in converted], get_constants(converted))
+    return Call(function, converted, result.undeclared)
 
 
 def _resolve_types(
     candidate: resolve.Candidate, args: Sequence[Expr], result: SqlType
 ) -> tuple[tuple[SqlType, ...], SqlType]:
     """Returns a call's argument and result types; an untyped argument takes the type that the others imply."""
-    given = [arg.type for arg in args]
-    types, declared = resolve.bind_polymorphic(candidate.types, given, result)
+    arg_types = [arg.type for arg in args]
+    types, declared = resolve.bind_polymorphic(candidate.types, arg_types, result)
     known = [
         resolve_untyped(arg, wanted) if arg.type.name == "unknown" and takes.name in resolve.FAMILIES else arg.type
         for takes, arg, wanted in zip(candidate.types, args, types, strict=True)
     ]
-    return (types, declared) if known == given else resolve.bind_polymorphic(candidate.types, known, result)
+    return (types, declared) if known == arg_types else resolve.bind_polymorphic(candidate.types, known, result)
 
 
 def _is_undetermined(takes: SqlType, arg: Expr) -> bool:
@@ -110,10 +110,10 @@ def apply_operator(binder: Binder, name: str, left: Expr | None, right: Expr) ->
         # ROW(…) compares item by item; a relation's row compares as one value
         return compare_rows(binder, name, left, right)
     candidate = resolve.operator(name, left.type.plain if left is not None else None, right.type.plain)
-    made = build_call(binder, candidate, (right,) if left is None else (left, right))
+    result = build_call(binder, candidate, (right,) if left is None else (left, right))
     if left is not None:
         _check_rows(name, left.type, right.type)
-    return made
+    return result
 
 
 def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
@@ -128,8 +128,8 @@ def _check_rows(name: str, left: SqlType, right: SqlType) -> None:
 def compare(binder: Binder, name: str, left: Expr, right: Expr) -> tuple[Function, Expr, Expr]:
     """Returns a comparison's function and its converted sides."""
     candidate = resolve.operator(name, left.type.plain, right.type.plain)
-    made = build_call(binder, candidate, (left, right))
-    return made.function, made.args[0], made.args[1]
+    result = build_call(binder, candidate, (left, right))
+    return result.function, result.args[0], result.args[1]
 
 
 def compare_rows(binder: Binder, name: str, left: Row, right: Row) -> Expr:
@@ -147,11 +147,11 @@ def compare_rows(binder: Binder, name: str, left: Row, right: Row) -> Expr:
         raise FeatureNotSupported(f"could not determine interpretation of row comparison operator {name}")
     strict = name[0]
     (first, second), rest = pairs[-1], pairs[:-1]
-    made = apply_operator(binder, name, first, second)
+    result = apply_operator(binder, name, first, second)
     for a, b in reversed(rest):
         equal = apply_operator(binder, "=", a, b)
-        made = disjunction([apply_operator(binder, strict, a, b), conjunction([equal, made])])
-    return made
+        result = disjunction([apply_operator(binder, strict, a, b), conjunction([equal, result])])
+    return result
 
 
 def conjunction(parts: Sequence[Expr]) -> Expr:
@@ -167,15 +167,15 @@ def disjunction(parts: Sequence[Expr]) -> Expr:
 def bind_in_list(binder: Binder, left: Expr, items: Sequence[Expr], negated: bool) -> Expr:
     """Binds left [NOT] IN (items): one comparison if all share a type, else one for each item."""
     if isinstance(left, Row) and not left.whole:
-        made = disjunction([_compare_row_item(binder, left, item) for item in items])
-        return BoolOp("NOT", (made,)) if negated else made
+        result = disjunction([_compare_row_item(binder, left, item) for item in items])
+        return BoolOp("NOT", (result,)) if negated else result
     pairs = [compare(binder, "=", left, item) for item in _unify_items(binder, left, items)]
     functions = {function.oid for function, _, _ in pairs}
     lefts = [a for _, a, _ in pairs]
     if len(functions) == 1 and all(each == lefts[0] for each in lefts):
         return InList(lefts[0], tuple(b for _, _, b in pairs), negated)
-    made = disjunction([Call(function, (a, b), BOOL) for function, a, b in pairs])
-    return BoolOp("NOT", (made,)) if negated else made
+    result = disjunction([Call(function, (a, b), BOOL) for function, a, b in pairs])
+    return BoolOp("NOT", (result,)) if negated else result
 
 
 def _unify_items(binder: Binder, left: Expr, items: Sequence[Expr]) -> Sequence[Expr]:
@@ -204,8 +204,8 @@ def _compare_row_item(binder: Binder, left: Row, item: Expr) -> Expr:
 def bind_any_array(binder: Binder, name: str, left: Expr, array: Expr, every: bool) -> Expr:
     """Binds left op ANY (array), or ALL."""
     if array.type.name == "unknown":
-        wanted = TEXT if left.type.name == "unknown" else left.type.plain
-        array = coerce(binder, array, wanted.array)
+        target = TEXT if left.type.name == "unknown" else left.type.plain
+        array = coerce(binder, array, target.array)
     element = array.type.element
     if element is None:
         if array.type.name not in {"oidvector", "int2vector"}:

@@ -26,26 +26,26 @@ def resolve_polymorphic(
     42804 if a type stays undetermined.
     """
     types = [arg.type for arg in args]
-    wanted = list(resolve.bind_polymorphic(candidate.types, types, routine.result)[0])
+    arg_types = list(resolve.bind_polymorphic(candidate.types, types, routine.result)[0])
     if not is_polymorphic(routine):
-        return routine, wanted
+        return routine, arg_types
     resolve.check_typed(candidate.types, types)
 
     def item(declared: SqlType) -> SqlType:
         return resolve.bind_polymorphic(candidate.types, types, declared)[1]
 
     arguments = tuple(replace(each, type=item(each.type)) for each in routine.arguments)
-    return replace(routine, arguments=arguments, result=item(routine.result)), wanted
+    return replace(routine, arguments=arguments, result=item(routine.result)), arg_types
 
 
 def convert_arguments(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr], types: Sequence[SqlType]
 ) -> list[Expr]:
     """Converts arguments to `types`; the separate arguments of a VARIADIC parameter become its array."""
-    made = [drop_modifier(coerce(binder, arg, wanted)) for arg, wanted in zip(args, types, strict=True)]
+    result = [drop_modifier(coerce(binder, arg, wanted)) for arg, wanted in zip(args, types, strict=True)]
     if not candidate.variadic:
-        return made
+        return result
     first = len(routine.inputs) - 1
-    item = resolve.unify([arg.type for arg in made[first:]])
-    items = tuple(coerce(binder, arg, item) for arg in made[first:])
-    return [*made[:first], Array(items, item.array)]
+    item = resolve.unify([arg.type for arg in result[first:]])
+    items = tuple(coerce(binder, arg, item) for arg in result[first:])
+    return [*result[:first], Array(items, item.array)]

@@ -39,12 +39,12 @@ def bind_any_subquery(binder: Binder, name: str, left: Expr, query: Query, every
     functions, converted = [], []
     for item, column in zip(items, query.columns, strict=True):
         candidate = resolve.operator(name, item.type.plain, column.type.plain)
-        made = build_call(binder, candidate, (item, Column(0, 0, column.type)))
-        functions.append(made.function)
-        converted.append(made.args[0])
-        wanted = made.args[1].type
-        if wanted.name != column.type.name:
-            query = project_columns(binder, query, {len(converted) - 1: wanted})
+        result = build_call(binder, candidate, (item, Column(0, 0, column.type)))
+        functions.append(result.function)
+        converted.append(result.args[0])
+        target = result.args[1].type
+        if target.name != column.type.name:
+            query = project_columns(binder, query, {len(converted) - 1: target})
     return AnySubquery(tuple(functions), tuple(converted), query, every)
 
 
@@ -79,8 +79,8 @@ def _bind_by_aggregates(binder: Binder, name: str, left: Expr, query: Query, eve
     decided = BoolOp("NOT", (over("bool_and", test),)) if every else over("bool_or", test)
     unknown = over("bool_or", Test(test, "NULL"))
     verdict = Case(((decided, Constant(not every, BOOL)), (unknown, Constant(None, BOOL))), Constant(every, BOOL), BOOL)
-    made = Select((OutputColumn("verdict", BOOL),), (verdict,), Derived(rel, tests), grouped=True)
-    return ScalarSubquery(made, BOOL)
+    result = Select((OutputColumn("verdict", BOOL),), (verdict,), Derived(rel, tests), grouped=True)
+    return ScalarSubquery(result, BOOL)
 
 
 def bind_row_subquery(binder: Binder, name: str, left: Row, query: Query) -> Expr:

@@ -49,9 +49,9 @@ def bind_whole_row(binder: Binder, item: NamespaceItem) -> Expr:
         raise FeatureNotSupported("rows without columns are not supported")
     fields = tuple((name, expr.type) for name, expr in item.columns)
     kind = replace(item.row_type, fields=fields) if item.row_type is not None else SqlType("record", fields=fields)
-    made = Row(tuple(expr for _, expr in item.columns), kind, whole=True)
+    result = Row(tuple(expr for _, expr in item.columns), kind, whole=True)
     if not item.nullable:
-        return made
+        return result
     columns = [expr for _, expr in (*item.columns, *item.hidden)]
     rels = {column.rel for column in columns if isinstance(column, Column)}
     if len(rels) != 1 or not all(isinstance(column, Column) for column in columns):
@@ -59,7 +59,7 @@ def bind_whole_row(binder: Binder, item: NamespaceItem) -> Expr:
     (rel,) = rels
     binder.presence_columns[rel] = tuple(OutputColumn(name, expr.type) for name, expr in (*item.columns, *item.hidden))
     present = Test(Column(rel, len(columns), BOOL, PRESENT), "NULL", True)
-    return Case(((present, made),), Constant(None, kind), kind)
+    return Case(((present, result),), Constant(None, kind), kind)
 
 
 def add_presence_columns(binder: Binder, source: From | None) -> From | None:

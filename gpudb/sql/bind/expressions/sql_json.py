@@ -94,37 +94,37 @@ def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 def _bind_value(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds a value; text under FORMAT JSON is converted to json."""
-    made = binder.bind_expression(scope, node.raw_expr)
+    result = binder.bind_expression(scope, node.raw_expr)
     if node.format.format_type == pg.JS_FORMAT_JSON:
-        if made.type.name == "bytea":
+        if result.type.name == "bytea":
             raise FeatureNotSupported("FORMAT JSON of bytea is not supported")
-        return coerce(binder, made, JSON, "e") if made.type.name not in {"json", "jsonb"} else made
-    return _to_text(binder, made)
+        return coerce(binder, result, JSON, "e") if result.type.name not in {"json", "jsonb"} else result
+    return _to_text(binder, result)
 
 
-def _to_text(binder: Binder, made: Expr) -> Expr:
-    return coerce(binder, made, TEXT) if made.type.name == "unknown" else made
+def _to_text(binder: Binder, expr: Expr) -> Expr:
+    return coerce(binder, expr, TEXT) if expr.type.name == "unknown" else expr
 
 
 def _bind_returning(binder: Binder, output: Any) -> SqlType:
     """Returns the type of RETURNING; json without one."""
     if not output.HasField("type_name"):
         return JSON
-    made = resolve_type_name(output.type_name, binder)
-    if made.name not in {"json", "jsonb", "text", "varchar", "bpchar"}:
-        if made.name == "bytea":
+    result = resolve_type_name(output.type_name, binder)
+    if result.name not in {"json", "jsonb", "text", "varchar", "bpchar"}:
+        if result.name == "bytea":
             raise FeatureNotSupported("RETURNING bytea is not supported")
-        raise DatatypeMismatch(f"cannot use RETURNING type {made} in JSON constructor")
-    return made
+        raise DatatypeMismatch(f"cannot use RETURNING type {result} in JSON constructor")
+    return result
 
 
 def _build_constructor(
-    binder: Binder, output: Any, what: str, items: Sequence[Expr], *, absent: bool, unique: bool = False
+    binder: Binder, output: Any, name: str, items: Sequence[Expr], *, absent: bool, unique: bool = False
 ) -> Expr:
     returned = _bind_returning(binder, output)
-    function = constructor(what, binary=returned.name == "jsonb", absent=absent, unique=unique)
-    made = Call(function, tuple(items), JSONB if returned.name == "jsonb" else JSON)
-    return made if returned.name in {"json", "jsonb"} else Cast(made, returned, True)
+    function = constructor(name, binary=returned.name == "jsonb", absent=absent, unique=unique)
+    result = Call(function, tuple(items), JSONB if returned.name == "jsonb" else JSON)
+    return result if returned.name in {"json", "jsonb"} else Cast(result, returned, True)
 
 
 def _get_aggregate_name(returned: SqlType, kind: str, absent: bool, unique: bool) -> str:
@@ -139,8 +139,8 @@ def _bind_aggregate(binder: Binder, scope: Scope, node: Any, name: str, args: Se
         call.agg_filter.CopyFrom(node.constructor.agg_filter)
     if node.constructor.HasField("over"):
         call.over.CopyFrom(node.constructor.over)
-    made = bind_call(binder, scope, call)
-    return made if returned.name in {"json", "jsonb"} else Cast(made, returned, True)
+    result = bind_call(binder, scope, call)
+    return result if returned.name in {"json", "jsonb"} else Cast(result, returned, True)
 
 
 BINDERS: dict[str, Callable[[Binder, Scope, Any], Expr]] = {

@@ -29,11 +29,11 @@ def bind_relation_row(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 def bind_list(binder: Binder, scope: Scope, nodes: Sequence[Any]) -> list[tuple[Any, Expr]]:
     """Binds the expressions of ROW (…) or a list of VALUES, each with its node; stars are expanded."""
-    made: list[tuple[Any, Expr]] = []
+    result: list[tuple[Any, Expr]] = []
     for each in nodes:
         spread = expand_star(binder, scope, each)
-        made += [(each, binder.bind_expression(scope, each))] if spread is None else [(each, e) for _, e in spread]
-    return made
+        result += [(each, binder.bind_expression(scope, each))] if spread is None else [(each, e) for _, e in spread]
+    return result
 
 
 def expand_star(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]] | None:
@@ -51,7 +51,7 @@ def expand_star(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr
     shorter = type(inner(node))()
     shorter.CopyFrom(inner(node))
     del shorter.indirection[-1]
-    made = bind_indirection(binder, scope, shorter)
-    if not is_row(made.type) or not made.type.fields:
-        raise SqlError.of("wrong_object_type", f"type {made.type} is not composite")
-    return [(name, records.get_field(made, index)) for index, (name, _) in enumerate(made.type.fields)]
+    result = bind_indirection(binder, scope, shorter)
+    if not is_row(result.type) or not result.type.fields:
+        raise SqlError.of("wrong_object_type", f"type {result.type} is not composite")
+    return [(name, records.get_field(result, index)) for index, (name, _) in enumerate(result.type.fields)]

@@ -44,31 +44,31 @@ def bind_user_aggregate(
     candidate: resolve.Candidate,
     args: Sequence[Expr],
     order: tuple[SortKey, ...],
-    keep: Expr | None,
+    filter_expr: Expr | None,
     node: Any,
 ) -> Expr:
     """Binds a call of a user-defined aggregate, over a group or a window."""
     assert routine.aggregate is not None
     declared = candidate.types
-    given = [arg.type for arg in args]
-    made, values = complete_call(binder, routine, candidate, args)
-    state = resolve.bind_polymorphic(declared, given, routine.aggregate.state)[1]
+    arg_types = [arg.type for arg in args]
+    resolved, values = complete_call(binder, routine, candidate, args)
+    state = resolve.bind_polymorphic(declared, arg_types, routine.aggregate.state)[1]
     strict = get_function(binder, routine.aggregate.transition).strict
     if strict and values:
         known = tuple(Test(value, "NULL", True) for value in values)
-        keep = BoolOp("AND", (*known, *(() if keep is None else (keep,))))
+        filter_expr = BoolOp("AND", (*known, *(() if filter_expr is None else (filter_expr,))))
     row = _build_row(values)
     if node.agg_distinct and order:
         raise FeatureNotSupported(f"DISTINCT beside ORDER BY in aggregate {routine.name} is not supported")
-    several = build_call(binder, resolve.function("array_agg", (row.type,), "a"), [row])
-    implementation(several.function)
+    collected = build_call(binder, resolve.function("array_agg", (row.type,), "a"), [row])
+    implementation(collected.function)
     if node.HasField("over"):
-        rows = bind_window(binder, scope, node, several, keep)
+        rows = bind_window(binder, scope, node, collected, filter_expr)
     else:
         rows = bind_aggregate(
             binder,
             scope,
-            Aggregate(several.function, several.args, several.type, node.agg_distinct, order, (), keep),
+            Aggregate(collected.function, collected.args, collected.type, node.agg_distinct, order, (), filter_expr),
         )
     folded = _build_fold(binder, routine.aggregate, rows, row.type, state, values, strict=strict)
     result = _apply_final(binder, routine.aggregate, folded, values)
@@ -76,7 +76,7 @@ def bind_user_aggregate(
         if not isinstance(rows, Aggregate):
             raise FeatureNotSupported(f"window aggregate {routine.name}, whose final function is a query")
         scope.outer_aggregates.append(rows)
-    return coerce(binder, result, made.result, "a") if result.type != made.result else result
+    return coerce(binder, result, resolved.result, "a") if result.type != resolved.result else result
 
 
 def _build_row(values: Sequence[Expr]) -> Row:
@@ -87,17 +87,24 @@ def _build_row(values: Sequence[Expr]) -> Row:
 
 
 def _build_fold(
-    binder: Binder, how: Aggregation, rows: Expr, row: SqlType, state: SqlType, values: Sequence[Expr], *, strict: bool
+    binder: Binder,
+    aggregation: Aggregation,
+    rows: Expr,
+    row: SqlType,
+    state: SqlType,
+    values: Sequence[Expr],
+    *,
+    strict: bool,
 ) -> Expr:
     """Returns the state after the last row; a strict function without initial state starts from the first argument."""
     now, each = Column(_STATE, 0, state), Column(_ITEM, 1, row)
     parts = [Field(each, name, kind, index) for index, (name, kind) in enumerate(row.fields)] if values else []
-    body = coerce_exactly(binder, call_by_oid(binder, how.transition, [now, *parts]), state)
+    body = coerce_exactly(binder, call_by_oid(binder, aggregation.transition, [now, *parts]), state)
     if any(isinstance(part, Query.__args__) for part in walk(body)):
         raise FeatureNotSupported("aggregates whose state function is a query are not supported")
     initial: Expr = Constant(None, state)
-    if how.initial is not None:
-        initial = coerce_exactly(binder, Constant(how.initial, UNKNOWN), state)
+    if aggregation.initial is not None:
+        initial = coerce_exactly(binder, Constant(aggregation.initial, UNKNOWN), state)
     elif strict and values:
         name, kind = row.fields[0]
         first = Field(Subscript(rows, None, Constant(1, INT4), False, row), name, kind, 0)
@@ -106,11 +113,11 @@ def _build_fold(
     return Fold(_STATE, _ITEM, rows, initial, body, state)
 
 
-def _apply_final(binder: Binder, how: Aggregation, folded: Expr, values: Sequence[Expr]) -> Expr:
-    if not how.final:
+def _apply_final(binder: Binder, aggregation: Aggregation, folded: Expr, values: Sequence[Expr]) -> Expr:
+    if not aggregation.final:
         return folded
-    nulls = [Constant(None, value.type) for value in values] if how.final_extra else []
-    return call_by_oid(binder, how.final, [folded, *nulls])
+    nulls = [Constant(None, value.type) for value in values] if aggregation.final_extra else []
+    return call_by_oid(binder, aggregation.final, [folded, *nulls])
 
 
 def call_by_oid(binder: Binder, oid: int, args: Sequence[Expr]) -> Expr:

@@ -54,20 +54,20 @@ def _is_null(array: Expr) -> bool:
 def _get_items(binder: Binder, array: Expr) -> list[Expr] | None:
     """Returns the items of an array that is written out, of all dimensions; None for any other."""
     if isinstance(array, Array):
-        made: list[Expr] = []
+        result: list[Expr] = []
         for item in array.items:
             inner = _get_items(binder, item) if item.type.element is not None else [resolve_unknown(binder, item)]
             if inner is None:
                 return None
-            made += inner
-        return made
+            result += inner
+        return result
     if isinstance(array, Constant) and isinstance(array.value, list) and array.type.element is not None:
         return _flatten(array.value, array.type.element)
     return None
 
 
 def _flatten(values: Sequence[object], item: SqlType) -> list[Expr]:
-    made: list[Expr] = []
+    result: list[Expr] = []
     for value in values:
-        made += _flatten(value, item) if isinstance(value, list) else [Constant(value, item)]
-    return made
+        result += _flatten(value, item) if isinstance(value, list) else [Constant(value, item)]
+    return result

@@ -33,7 +33,7 @@ def collect_windows(nodes: Sequence[Any]) -> dict[str, object]:
     return found
 
 
-def bind_window(binder: Binder, scope: Scope, node: Any, made: Call, keep: Expr | None) -> Expr:
+def bind_window(binder: Binder, scope: Scope, node: Any, call: Call, filter_expr: Expr | None) -> Expr:
     """Binds a window call with its OVER clause, which may inherit from a named window."""
     if scope.clause not in _ALLOWED:
         raise SqlError.of("windowing_error", f"window functions are not allowed in {get_clause_name(scope.clause)}")
@@ -44,9 +44,9 @@ def bind_window(binder: Binder, scope: Scope, node: Any, made: Call, keep: Expr 
     if len(node.agg_order):
         raise FeatureNotSupported("aggregate ORDER BY is not implemented for window functions")
     partition, order, frame = _bind_definition(binder, scope, node.over)
-    if keep is not None and made.function.kind == "w":
+    if filter_expr is not None and call.function.kind == "w":
         raise FeatureNotSupported("FILTER is not implemented for non-aggregate window functions")
-    return Window(made.function, made.args, made.type, partition, order, frame, keep, False, node.agg_star)
+    return Window(call.function, call.args, call.type, partition, order, frame, filter_expr, False, node.agg_star)
 
 
 Definition = tuple[tuple[Expr, ...], tuple[SortKey, ...], Frame | None]

@@ -53,13 +53,13 @@ _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", 
 
 def bind_from(binder: Binder, scope: Scope, nodes: Several[Any]) -> From | None:
     """Binds the items of a FROM list, cross-joined; LATERAL items see those before them."""
-    made: From | None = None
+    result: From | None = None
     for node in nodes:
         source = bind_source(binder, scope, node)
         scope.add(source.items, source.columns)
         scope.rels |= source.rels
-        made = source.relation if made is None else Join("CROSS", made, source.relation, None)
-    return made
+        result = source.relation if result is None else Join("CROSS", result, source.relation, None)
+    return result
 
 
 def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
@@ -71,12 +71,12 @@ def bind_source(binder: Binder, scope: Scope, node: Any) -> Source:
         bind = _BINDERS.get(kind(node))
         if bind is None:
             raise FeatureNotSupported(f"{kind(node).replace('_', ' ')} in FROM is not supported")
-        made = bind(binder, scope, message)
+        result = bind(binder, scope, message)
     except GpudbError as error:
         raise binder.locate(error, getattr(message, "location", -1)) from None
     own = message.relname if kind(node) == "range_var" else None
-    scope.entries += build_entries(made, own)
-    return made
+    scope.entries += build_entries(result, own)
+    return result
 
 
 _BINDERS: dict[str, Callable[[Binder, Scope, Any], Source]] = {}
@@ -94,8 +94,10 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
             raise FeatureNotSupported(f'WITH query "{node.relname}" does not have a RETURNING clause')
         columns = definition.columns if isinstance(definition, CteStub) else definition.query.columns
         columns = tuple(replace(column, table_oid=0, number=0) for column in columns)
-        made = build_source(binder, rel, CteScan(rel, number), columns, node.relname, alias)
-        return made if not isinstance(definition, CteStub) else add_hidden(made, rel, len(columns), definition.hidden)
+        result = build_source(binder, rel, CteScan(rel, number), columns, node.relname, alias)
+        return (
+            result if not isinstance(definition, CteStub) else add_hidden(result, rel, len(columns), definition.hidden)
+        )
     if not node.schemaname and node.relname in binder.frames:
         columns = binder.frames[node.relname]
         return build_source(binder, rel, FrameScan(rel, node.relname, columns), columns, node.relname, alias)
@@ -164,9 +166,9 @@ def _bind_join(binder: Binder, scope: Scope, node: Any) -> Source:
     inside = Scope(parent=scope.parent, ctes=scope.ctes, clause=scope.clause, entries=scope.entries)
     inside.items, inside.columns = [*scope.items, *left.items], [*scope.columns, *left.columns]
     inside.rels = scope.rels | left.rels
-    how = _KINDS[node.jointype]
+    join_kind = _KINDS[node.jointype]
     inside.unreachable = scope.unreachable
-    if how in {"RIGHT", "FULL"}:
+    if join_kind in {"RIGHT", "FULL"}:
         inside.unreachable |= frozenset(item.alias for item in left.items)
     right = bind_source(binder, inside, node.rarg)
     columns: Columns
@@ -179,17 +181,19 @@ def _bind_join(binder: Binder, scope: Scope, node: Any) -> Source:
         if node.is_natural:
             names = {name for name, _ in right.columns}
             shared = tuple(name for name, _ in left.columns if name in names)
-        on, columns = _bind_using(binder, how, left, right, shared)
+        on, columns = _bind_using(binder, join_kind, left, right, shared)
     else:
         columns = left.columns + right.columns
         if present(node.quals):
             level.rels = set(left.rels | right.rels)
             on = coerce_condition(binder, bind_expression(binder, level, node.quals), "JOIN/ON")
     if on is None:
-        how = "CROSS"
-    relation = Join(how, left.relation, right.relation, on)  # type: ignore[arg-type]
+        join_kind = "CROSS"
+    relation = Join(join_kind, left.relation, right.relation, on)  # type: ignore[arg-type]
     rels = left.rels | right.rels
-    items = _mark_nullable(left.items, how in {"RIGHT", "FULL"}) + _mark_nullable(right.items, how in {"LEFT", "FULL"})
+    items = _mark_nullable(left.items, join_kind in {"RIGHT", "FULL"}) + _mark_nullable(
+        right.items, join_kind in {"LEFT", "FULL"}
+    )
     if node.HasField("join_using_alias"):
         items += (NamespaceItem(node.join_using_alias.aliasname, columns[: len(node.using_clause)]),)
     if node.HasField("alias"):
@@ -204,16 +208,16 @@ def _mark_nullable(items: tuple[NamespaceItem, ...], outer: bool) -> tuple[Names
 
 
 def _apply_alias(columns: Columns, alias: Any) -> Columns:
-    given = strings(alias.colnames)
-    if len(given) > len(columns):
+    aliases = strings(alias.colnames)
+    if len(aliases) > len(columns):
         shown = f'join expression "{alias.aliasname}" has {len(columns)} columns available'
-        raise SqlError.of("invalid_column_reference", f"{shown} but {len(given)} columns specified", position=0)
-    names = [*given, *(name for name, _ in columns[len(given) :])]
+        raise SqlError.of("invalid_column_reference", f"{shown} but {len(aliases)} columns specified", position=0)
+    names = [*aliases, *(name for name, _ in columns[len(aliases) :])]
     return tuple((name, expr) for name, (_, expr) in zip(names, columns, strict=False))
 
 
 def _bind_using(
-    binder: Binder, how: str, left: Source, right: Source, names: Several[str]
+    binder: Binder, join_kind: str, left: Source, right: Source, names: Several[str]
 ) -> tuple[Expr | None, Columns]:
     """Returns the condition of USING, and the columns: shared ones first, each once."""
     conditions: list[Expr] = []
@@ -222,10 +226,10 @@ def _bind_using(
         first, second = (_find_only_column(side, name, which) for side, which in ((left, "left"), (right, "right")))
         conditions.append(operators.apply_operator(binder, "=", first, second))
         (a, b), target = unify_branches(binder, [first, second], "JOIN/USING")
-        if how == "FULL":
+        if join_kind == "FULL":
             merged.append((name, Choice("COALESCE", (a, b), target)))
         else:
-            kept = second if how == "RIGHT" else first
+            kept = second if join_kind == "RIGHT" else first
             kept = kept if kept.type.name == target.name else coerce(binder, kept, target)
             merged.append((name, kept if kept.type.modifier == target.modifier else drop_modifier(kept)))
     rest = [(name, expr) for side in (left, right) for name, expr in side.columns if name not in names]

@@ -65,8 +65,8 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
     if kind(part) == "func_call" and (system := binder.system_columns("pg_catalog", f"{name}()")) is not None:
         binder.cacheable = False
         return build_system_source(binder, binder.new_rel(), f"pg_catalog.{name}()", system, alias)
-    if kind(part) == "func_call" and (made := _bind_routine(binder, scope, inner(part), node)) is not None:
-        return made
+    if kind(part) == "func_call" and (result := _bind_routine(binder, scope, inner(part), node)) is not None:
+        return result
     expr = _bind_call(binder, scope, part)
     if name in _RECORDS and expr.type.name == "record" and not expr.type.fields:
         expr = _apply_column_definitions(binder, expr, part, columns)
@@ -81,21 +81,21 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
     outputs = _get_columns(expr, name, alias)
     rel = binder.new_rel()
     if isinstance(expr, Row):
-        made = build_source(binder, rel, Derived(rel, Select(outputs, expr.items)), outputs, name, alias)
+        result = build_source(binder, rel, Derived(rel, Select(outputs, expr.items)), outputs, name, alias)
     elif not isinstance(expr, SetReturning | Call) or kind(part) == "sqlvalue_function":
         expr = resolve_unknown(binder, expr)
         ordinals = (Constant(1, INT8),) if node.ordinality else ()
         outputs = (OutputColumn(outputs[0].name, expr.type), *_ordinality_columns(node))
-        made = build_source(binder, rel, Derived(rel, Select(outputs, (expr, *ordinals)), True), outputs, name, alias)
+        result = build_source(binder, rel, Derived(rel, Select(outputs, (expr, *ordinals)), True), outputs, name, alias)
     else:
         implementation(expr.function)
         outputs = (*outputs, *_ordinality_columns(node))
         scan = FunctionScan(rel, expr.function, expr.args, outputs, node.ordinality, lateral=True)
         row = expr.type if expr.type.user is not None and expr.type.fields and not node.ordinality else None
-        made = build_source(binder, rel, scan, outputs, name, alias, row=row)
+        result = build_source(binder, rel, scan, outputs, name, alias, row=row)
     if _has_fields(expr) or node.ordinality:
-        return made
-    return replace(made, items=tuple(replace(item, scalar=True) for item in made.items))
+        return result
+    return replace(result, items=tuple(replace(item, scalar=True) for item in result.items))
 
 
 def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | None:
@@ -119,8 +119,8 @@ def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source 
     routine, args = complete_call(binder, routine, candidate, args)
     query = bind_rows(binder, routine, args)
     alias = item.alias if item.HasField("alias") else None
-    given = get_result_names(routine, alias.aliasname if alias is not None else None)
-    columns = tuple(OutputColumn(name, c.type) for name, c in zip(given, query.columns, strict=True))
+    names_in_from = get_result_names(routine, alias.aliasname if alias is not None else None)
+    columns = tuple(OutputColumn(name, c.type) for name, c in zip(names_in_from, query.columns, strict=True))
     rel = binder.new_rel()
     return build_source(binder, rel, Derived(rel, query, lateral=True), columns, routine.name, alias)
 
@@ -158,16 +158,16 @@ def _apply_column_definitions(binder: Binder, expr: Expr, part: Any, columns: Se
     if not columns:
         message = 'a column definition list is required for functions returning "record"'
         raise binder.locate(SqlError.of("syntax_error", message), expression_location(part))
-    given = [(each.colname, resolve_value_type(each.type_name, binder)) for each in map(inner, columns)]
+    fields = [(each.colname, resolve_value_type(each.type_name, binder)) for each in map(inner, columns)]
     assert isinstance(expr, SetReturning | Call)
-    return replace(expr, type=SqlType("record", fields=tuple(given)))
+    return replace(expr, type=SqlType("record", fields=tuple(fields)))
 
 
 def _select_fields(binder: Binder, expr: SetReturning | Call, node: Any, name: str, alias: Any) -> Source:
     """Returns a function's rows, each as one value, with the fields selected from that."""
     rows = binder.new_rel()
-    held = (OutputColumn("value", expr.type), *_ordinality_columns(node))
-    scan = FunctionScan(rows, expr.function, expr.args, held, node.ordinality, lateral=True)
+    scan_columns = (OutputColumn("value", expr.type), *_ordinality_columns(node))
+    scan = FunctionScan(rows, expr.function, expr.args, scan_columns, node.ordinality, lateral=True)
     outputs = [OutputColumn(each, item) for each, item in expr.type.fields]
     targets = [get_field(Column(rows, 0, expr.type, "value"), index) for index in range(len(outputs))]
     if node.ordinality:

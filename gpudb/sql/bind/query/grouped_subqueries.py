@@ -82,8 +82,8 @@ class _Pairing:
             if each.compare
         )
 
-    def _paired(self, what: str, one: int, other: int) -> bool:
-        a, b = (what, one), (what, other)
+    def _paired(self, kind: str, one: int, other: int) -> bool:
+        a, b = (kind, one), (kind, other)
         if a not in self._own[0] or b not in self._own[1]:
             return a == b and a not in self._own[0] and b not in self._own[1]
         return self._pairs[0].setdefault(a, other) == other and self._pairs[1].setdefault(b, one) == one

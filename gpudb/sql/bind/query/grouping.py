@@ -51,7 +51,7 @@ def bind_group_by(
     expression as another output becomes a separate expression, because a set may contain only one of them.
     """
     keys: list[Expr] = []
-    several = any(kind(node) == "grouping_set" for node in nodes)
+    has_sets = any(kind(node) == "grouping_set" for node in nodes)
     owners: dict[int, int | None] = {}
 
     def key(node: Any) -> list[int]:
@@ -62,7 +62,7 @@ def bind_group_by(
         expr = _bind_key(binder, scope, node, targets, at)
         if at is None:
             at = _find_output(targets, expr)
-        elif several and expr in keys and owners[keys.index(expr)] != at:
+        elif has_sets and expr in keys and owners[keys.index(expr)] != at:
             expr = Choice("COALESCE", (expr, expr), expr.type)
             targets[at] = targets[at][0], expr
         parts = expr.items if isinstance(expr, Row) else (expr,)
@@ -80,7 +80,7 @@ def bind_group_by(
             factors.append(list(_iter_sets(inner(node), key)))
         else:
             factors.append([tuple(key(node))])
-    if not several:
+    if not has_sets:
         return tuple(keys), None
     sets = tuple(tuple(dict.fromkeys(sum(each, ()))) for each in product(*factors))
     if distinct:

@@ -19,8 +19,8 @@ def build_set_change(
     binder: Binder, found: Sequence[Hypothetical], keys: Sequence[Expr], sets: Sets
 ) -> Callable[[Any], Any | None]:
     """Returns the change, for `replace_nodes`, of hypothetical-set aggregates under the `sets` of `keys`."""
-    made = {id(each.made): _bind_for_sets(binder, each, keys, sets) for each in found}
-    return lambda node: made.get(id(node))
+    result = {id(each.expr): _bind_for_sets(binder, each, keys, sets) for each in found}
+    return lambda node: result.get(id(node))
 
 
 def _bind_for_sets(binder: Binder, each: Hypothetical, keys: Sequence[Expr], sets: Sets) -> Expr | None:
@@ -33,11 +33,11 @@ def _bind_for_sets(binder: Binder, each: Hypothetical, keys: Sequence[Expr], set
     for missing in dict.fromkeys(tuple(index for index in used if index not in held) for held in sets):
         mask = sum((index in missing) << place for place, index in enumerate(reversed(used)))
         test = apply_operator(binder, "=", grouping, Constant(mask, INT4))
-        branches.append((test, each.of([_null_keys(arg, [keys[index] for index in missing]) for arg in each.args])))
+        branches.append((test, each.rebind([_null_keys(arg, [keys[index] for index in missing]) for arg in each.args])))
     *others, (_, last) = branches
     return Case(tuple(others), last, last.type)
 
 
 def _null_keys(arg: Expr, keys: Sequence[Expr]) -> Expr:
-    made: Expr = replace_nodes(arg, lambda node: Constant(None, node.type) if node in keys else None)
-    return made
+    result: Expr = replace_nodes(arg, lambda node: Constant(None, node.type) if node in keys else None)
+    return result

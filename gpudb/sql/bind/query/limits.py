@@ -100,8 +100,8 @@ def _is_correlated(expr: Expr | None) -> bool:
 
 
 def _build_numbering(binder: Binder, name: str, order: Sequence[SortKey]) -> Expr:
-    made = build_call(binder, resolve.function(name, (), "w"), ())
-    return Window(made.function, (), made.type, order_by=tuple(order))
+    result = build_call(binder, resolve.function(name, (), "w"), ())
+    return Window(result.function, (), result.type, order_by=tuple(order))
 
 
 @dataclass(frozen=True, slots=True)

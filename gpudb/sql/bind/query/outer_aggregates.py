@@ -15,13 +15,13 @@ from gpudb.sql.bound import Aggregate, Column, Derived, Expr, Grouping, OutputCo
 from gpudb.sql.traverse import children, replace_nodes
 
 
-def split_grouped(binder: Binder, query: Select, lent: Sequence[Expr]) -> Select:
-    """Splits a grouped query; `lent` are its aggregates within subqueries."""
+def split_grouped(binder: Binder, query: Select, outer_aggregates: Sequence[Expr]) -> Select:
+    """Splits a grouped query; `outer_aggregates` are its aggregates within subqueries."""
     rel = binder.new_rel()
     parts: list[Expr] = list(query.group_by)
 
     def collect(node: Any, below: bool) -> None:
-        if isinstance(node, Aggregate | Grouping) and (not below or node in lent):
+        if isinstance(node, Aggregate | Grouping) and (not below or node in outer_aggregates):
             if node not in parts:
                 parts.append(node)
             return

@@ -33,9 +33,9 @@ def bind_qualify(binder: Binder, scope: Scope, node: Any, targets: Sequence[tupl
     return None
 
 
-def apply_qualify(binder: Binder, query: Select, test: Expr, lent: Sequence[Expr]) -> Select:
+def apply_qualify(binder: Binder, query: Select, test: Expr, outer_aggregates: Sequence[Expr]) -> Select:
     """Wraps a query in one whose WHERE is the QUALIFY condition."""
-    if lent:
+    if outer_aggregates:
         raise FeatureNotSupported("QUALIFY beside an aggregate within a subquery is not supported")
     on = query.distinct if isinstance(query.distinct, tuple) else ()
     rel = binder.new_rel()

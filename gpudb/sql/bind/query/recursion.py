@@ -23,15 +23,17 @@ def refers_to(node: Any, name: str) -> bool:
 
 def sort_by_reference(binder: Binder, nodes: Sequence[Any]) -> list[Any]:
     """Returns the queries of WITH RECURSIVE, each after those that it refers to; 0A000 for mutual recursion."""
-    left, made = list(nodes), list[Any]()
-    while left:
-        ready = next((n for n in left if not any(o is not n and refers_to(n.ctequery, o.ctename) for o in left)), None)
+    remaining, result = list(nodes), list[Any]()
+    while remaining:
+        ready = next(
+            (n for n in remaining if not any(o is not n and refers_to(n.ctequery, o.ctename) for o in remaining)), None
+        )
         if ready is None:
             error = FeatureNotSupported("mutual recursion between WITH items is not implemented")
-            raise binder.locate(error, left[0].location)
-        left.remove(ready)
-        made.append(ready)
-    return made
+            raise binder.locate(error, remaining[0].location)
+        remaining.remove(ready)
+        result.append(ready)
+    return result
 
 
 def check_recursion(binder: Binder, node: Any, body: Any) -> None:
@@ -43,21 +45,21 @@ def check_recursion(binder: Binder, node: Any, body: Any) -> None:
     for location, where in _iter_references(body.larg, name, "its non-recursive term"):
         message = f'recursive reference to query "{name}" must not appear within {_CROSSINGS.get(where, where)}'
         raise binder.locate(SqlError.of("invalid_recursion", message), location)
-    for what, given in (
+    for what, found in (
         ("ORDER BY", body.sort_clause[0] if len(body.sort_clause) else None),
         ("OFFSET", body.limit_offset if present(body.limit_offset) else None),
         ("LIMIT", body.limit_count if present(body.limit_count) else None),
     ):
-        if given is not None:
-            at = expression_location(inner(given).node) if what == "ORDER BY" else expression_location(given)
+        if found is not None:
+            at = expression_location(inner(found).node) if what == "ORDER BY" else expression_location(found)
             error = FeatureNotSupported(f"{what} in a recursive query is not implemented")
             raise binder.locate(error, at)
     if len(body.locking_clause):
         raise FeatureNotSupported("FOR UPDATE/SHARE in a recursive query is not implemented")
     for number, (location, where) in enumerate(_iter_references(body.rarg, name, "")):
         if where or number:
-            how = f"must not appear within {_CROSSINGS[where]}" if where else "must not appear more than once"
-            message = f'recursive reference to query "{name}" {how}'
+            rule = f"must not appear within {_CROSSINGS[where]}" if where else "must not appear more than once"
+            message = f'recursive reference to query "{name}" {rule}'
             raise binder.locate(SqlError.of("invalid_recursion", message), location)
 
 

@@ -60,19 +60,19 @@ def bind_rows_from(
     query = Select(tuple(columns), tuple(targets))
     if ordinality:
         rel = binder.new_rel()
-        held: list[Expr] = [Column(rel, n, column.type, column.name) for n, column in enumerate(columns)]
+        inputs: list[Expr] = [Column(rel, n, column.type, column.name) for n, column in enumerate(columns)]
         number = resolve.function("row_number", (), "w").target
         assert isinstance(number, Function)
         columns.append(OutputColumn("ordinality", INT8))
-        query = Select(tuple(columns), (*held, Window(number, (), INT8)), Derived(rel, query, lateral=True))
+        query = Select(tuple(columns), (*inputs, Window(number, (), INT8)), Derived(rel, query, lateral=True))
     return Derived(binder.new_rel(), query, lateral=True), tuple(columns)
 
 
-def _as_set(binder: Binder, made: Call) -> SetReturning:
+def _as_set(binder: Binder, call: Call) -> SetReturning:
     """Returns a call as a set; a scalar becomes a set of one value."""
-    implementation(made.function)
-    if made.function.returns_set:
-        return SetReturning(made.function, made.args, made.type)
-    listed = Array((made,), made.type.array)
+    implementation(call.function)
+    if call.function.returns_set:
+        return SetReturning(call.function, call.args, call.type)
+    listed = Array((call,), call.type.array)
     unnest = operators.build_call(binder, resolve.function("unnest", (listed.type.plain,), "f"), (listed,))
-    return SetReturning(unnest.function, unnest.args, made.type)
+    return SetReturning(unnest.function, unnest.args, call.type)

@@ -53,7 +53,7 @@ class SearchCycle:
     value: Expr | None = None
     default: Expr | None = None
 
-    def begun(self, first: Query) -> Select:
+    def start(self, first: Query) -> Select:
         """Returns the first term with the added columns."""
         if isinstance(first, SetOperation):
             message = "with a SEARCH or CYCLE clause, the left side of the UNION must be a SELECT"
@@ -67,7 +67,7 @@ class SearchCycle:
             extra += [self.default, _as_array(_build_row(columns, self.cycle))]
         return self._with(first, rel, columns, extra)
 
-    def reaching(self, second: Query, number: int, begun: Query, width: int) -> Select:
+    def read_previous(self, second: Query, number: int, first_term: Query, width: int) -> Select:
         """Returns the second term with the added columns of the row that it reads, without rows that closed a cycle."""
         if not isinstance(second, Select):
             message = "with a SEARCH or CYCLE clause, the right side of the UNION must be a SELECT"
@@ -81,39 +81,39 @@ class SearchCycle:
             raise FeatureNotSupported(message, position=0)
         if second.grouped or second.distinct or len(scans) != 1:
             raise FeatureNotSupported("SEARCH and CYCLE over this recursive term are not supported")
-        held = tuple(
-            Column(scans[0].rel, index, c.type, c.name) for index, c in enumerate(begun.columns[width:], width)
+        previous = tuple(
+            Column(scans[0].rel, index, c.type, c.name) for index, c in enumerate(first_term.columns[width:], width)
         )
         where = [second.where] if second.where is not None else []
         if self.value is not None:
-            where.append(apply_operator(self.binder, "<>", held[bool(self.sequence)], self.value))
-        columns = (*second.columns, *begun.columns[width:])
+            where.append(apply_operator(self.binder, "<>", previous[bool(self.sequence)], self.value))
+        columns = (*second.columns, *first_term.columns[width:])
         condition = conjunction(where) if where else None
-        return replace(second, columns=columns, targets=(*second.targets, *held), where=condition)
+        return replace(second, columns=columns, targets=(*second.targets, *previous), where=condition)
 
-    def carried_on(self, second: Query, width: int) -> Select:
+    def extend(self, second: Query, width: int) -> Select:
         """Returns the second term with the added columns extended by one step."""
         rel, all_columns = self._columns(second)
-        columns, held = all_columns[:width], list(all_columns[width:])
+        columns, previous = all_columns[:width], list(all_columns[width:])
         extra: list[Expr] = []
         if self.sequence:
-            here, before = _build_row(columns, self.order), held.pop(0)
+            here, before = _build_row(columns, self.order), previous.pop(0)
             if self.breadth:
                 deeper = apply_operator(self.binder, "+", get_field(before, 0), Constant(1, INT8))
                 extra.append(build_row((deeper, *here.items)))
             else:
                 extra.append(self._appended(before, here))
         if self.value is not None and self.default is not None:
-            here, path = _build_row(columns, self.cycle), held[1]
+            here, path = _build_row(columns, self.cycle), previous[1]
             met = call_function(self.binder, "arraycontains", (path, _as_array(here)))
             extra.append(Case(((met, self.value),), self.default, self.default.type))
             extra.append(self._appended(path, here))
         return self._with(second, rel, columns, extra)
 
     def _appended(self, path: Expr, here: Expr) -> Expr:
-        made = call_function(self.binder, "array_append", (path, here))
-        assert isinstance(made, Call)
-        return Call(made.function, (path, here), path.type)
+        result = call_function(self.binder, "array_append", (path, here))
+        assert isinstance(result, Call)
+        return Call(result.function, (path, here), path.type)
 
     def _columns(self, query: Query) -> tuple[int, tuple[Column, ...]]:
         rel = self.binder.new_rel()
@@ -134,7 +134,7 @@ def bind_search_cycle(binder: Binder, scope: Scope, node: Any, columns: Sequence
     order = _find_positions(binder, names, strings(search.search_col_list), "search", search.location)
     looked = _find_positions(binder, names, strings(cycle.cycle_col_list), "cycle", cycle.location)
     _check_added(binder, names, search, cycle)
-    made = SearchCycle(
+    result = SearchCycle(
         binder,
         node.ctename,
         order,
@@ -145,10 +145,10 @@ def bind_search_cycle(binder: Binder, scope: Scope, node: Any, columns: Sequence
         cycle.cycle_path_column,
     )
     if not looked:
-        return made
+        return result
     marks = [bind_expression(binder, scope, each) for each in (cycle.cycle_mark_value, cycle.cycle_mark_default)]
     (value, default), _ = unify_branches(binder, marks, "CYCLE")
-    return replace(made, value=value, default=default)
+    return replace(result, value=value, default=default)
 
 
 def _check_added(binder: Binder, names: Sequence[str], search: Any, cycle: Any) -> None:
@@ -171,16 +171,16 @@ def _clause(what: str, search: Any, cycle: Any) -> Any:
 
 
 def _find_positions(
-    binder: Binder, names: Sequence[str], wanted: Sequence[str], what: str, location: int
+    binder: Binder, names: Sequence[str], column_list: Sequence[str], clause: str, location: int
 ) -> tuple[int, ...]:
-    for index, name in enumerate(wanted):
+    for index, name in enumerate(column_list):
         if name not in names:
-            message = f'{what} column "{name}" not in WITH query column list'
+            message = f'{clause} column "{name}" not in WITH query column list'
             raise binder.locate(SqlError.of("syntax_error", message), location)
-        if name in wanted[:index]:
-            message = f'{what} column "{name}" specified more than once'
+        if name in column_list[:index]:
+            message = f'{clause} column "{name}" specified more than once'
             raise binder.locate(SqlError.of("duplicate_column", message), location)
-    return tuple(names.index(name) for name in wanted)
+    return tuple(names.index(name) for name in column_list)
 
 
 def _list_relations(source: From | None) -> list[From]:

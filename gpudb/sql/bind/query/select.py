@@ -47,10 +47,10 @@ from gpudb.sql.traverse import replace_nodes
 Targets = list[tuple[str, Expr]]
 
 
-def bind_query(binder: Binder, node: Any, outer: Scope | None, *, settle: bool = True) -> Query:
+def bind_query(binder: Binder, node: Any, outer: Scope | None, *, resolve_unknowns: bool = True) -> Query:
     """Binds a SelectStmt message.
 
-    Without `settle` an untyped literal stays untyped, so that the caller can convert it.
+    Without `resolve_unknowns` an untyped literal stays untyped, so that the caller can convert it.
     """
     binder.depth += 1
     try:
@@ -65,8 +65,8 @@ def bind_query(binder: Binder, node: Any, outer: Scope | None, *, settle: bool =
         if node.op != pg.SETOP_NONE:
             return bind_set_operation(binder, scope, node, ctes)
         if len(node.values_lists):
-            return bind_values(binder, scope, node, ctes, settle=settle)
-        return _bind_select(binder, scope, node, ctes, settle=settle)
+            return bind_values(binder, scope, node, ctes, resolve_unknowns=resolve_unknowns)
+        return _bind_select(binder, scope, node, ctes, resolve_unknowns=resolve_unknowns)
     finally:
         binder.depth -= 1
 
@@ -74,7 +74,7 @@ def bind_query(binder: Binder, node: Any, outer: Scope | None, *, settle: bool =
 # ------------------------------------------------------------------------------------------------ SELECT
 
 
-def _bind_select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
+def _bind_select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, resolve_unknowns: bool) -> Query:
     scope.clause = "FROM clause of their own query level"
     source = bind_from(binder, scope, node.from_clause)
     scope.clause = ""
@@ -84,7 +84,7 @@ def _bind_select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...],
         where = coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
     scope.windows = collect_windows(node.window_clause)
     scope.clause = "SELECT"
-    targets = bind_targets(binder, scope, node.target_list, settle=settle)
+    targets = bind_targets(binder, scope, node.target_list, resolve_unknowns=resolve_unknowns)
     scope.clause = "GROUP BY"
     keys, sets = bind_group_by(binder, scope, node.group_clause, targets, distinct=node.group_distinct)
     subqueries = list_subqueries(keys)
@@ -111,23 +111,23 @@ def _bind_select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...],
     limit, offset = bind_limits(binder, scope, node)
     columns = tuple(_build_output(name, expr, source) for name, expr in targets)
     source = add_presence_columns(binder, source)
-    made = Select(
+    result = Select(
         columns, tuple(exprs), source, where, grouped, keys, sets, having, distinct, order, limit, offset, ctes
     )
     if scope.hypotheticals and sets is not None:
         change = build_set_change(binder, scope.hypotheticals, keys, sets)
-        made, test = replace_nodes(made, change), None if test is None else replace_nodes(test, change)
+        result, test = replace_nodes(result, change), None if test is None else replace_nodes(test, change)
     if test is not None:
-        return apply_limits(binder, apply_qualify(binder, made, test, scope.outer_aggregates), node)
-    made = split_grouped(binder, made, scope.outer_aggregates) if scope.outer_aggregates else made
-    return apply_limits(binder, wrap_sorted_sets(binder, made), node)
+        return apply_limits(binder, apply_qualify(binder, result, test, scope.outer_aggregates), node)
+    result = split_grouped(binder, result, scope.outer_aggregates) if scope.outer_aggregates else result
+    return apply_limits(binder, wrap_sorted_sets(binder, result), node)
 
 
 _MAX_TARGETS = 1664
 
 
-def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: bool = True) -> Targets:
-    """Binds the select list with stars expanded; untyped literals become text if `settle` is set."""
+def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, resolve_unknowns: bool = True) -> Targets:
+    """Binds the select list with stars expanded; untyped literals become text if `resolve_unknowns` is set."""
     targets: Targets = []
     for each in nodes:
         node = inner(each)
@@ -141,7 +141,7 @@ def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, settle: 
             continue
         expr = bind_expression(binder, scope, node.val)
         name = node.name or derive_output_name(node.val, binder.subquery_names)
-        targets.append((name, resolve_unknown(binder, expr) if settle else expr))
+        targets.append((name, resolve_unknown(binder, expr) if resolve_unknowns else expr))
     if len(targets) > _MAX_TARGETS:
         raise SqlError.of("too_many_columns", f"target lists can have at most {_MAX_TARGETS} entries")
     return targets
@@ -225,16 +225,16 @@ def _bind_distinct(
             except GpudbError as error:
                 raise binder.locate_expr(error, each) from None
         return True
-    made = []
+    result = []
     known = [*(each for _, each in targets), *(key.expr for key in order)]
     for node in nodes:
         expr = find_output(binder, node, targets, "DISTINCT ON")
         if expr is None:
             expr = find_equivalent(resolve_unknown(binder, bind_expression(binder, scope, node)), known)
-        made.append(expr)
-    leading = [key.expr for key in order[: len(made)]]
-    if any(expr not in made for expr in leading):
+        result.append(expr)
+    leading = [key.expr for key in order[: len(result)]]
+    if any(expr not in result for expr in leading):
         message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"
-        odd = next((n for n, expr in zip(nodes, made, strict=True) if expr not in leading), nodes[0])
+        odd = next((n for n, expr in zip(nodes, result, strict=True) if expr not in leading), nodes[0])
         raise binder.locate(SqlError.of("invalid_column_reference", message), expression_location(odd))
-    return tuple(made)
+    return tuple(result)

@@ -24,7 +24,7 @@ from gpudb.types import UNKNOWN
 def bind_set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...]) -> Query:
     """Binds a SelectStmt message of a set operation."""
     op = pg.SetOperation.Name(node.op).removeprefix("SETOP_")
-    left, right = (binder.bind_query(each, scope, settle=False) for each in (node.larg, node.rarg))
+    left, right = (binder.bind_query(each, scope, resolve_unknowns=False) for each in (node.larg, node.rarg))
     if len(left.columns) != len(right.columns):
         error = SqlError.of("syntax_error", f"each {op} query must have the same number of columns")
         raise binder.locate(error, output_location(node.rarg, 0))
@@ -76,7 +76,7 @@ def _list_branches(query: Query, index: int, column: Column) -> list[Expr]:
 def _bind_positions(
     binder: Binder, nodes: Sequence[Any], columns: Sequence[OutputColumn]
 ) -> tuple[tuple[int, bool, bool], ...]:
-    made = []
+    result = []
     targets: list[tuple[str, Expr]] = [
         (column.name, Column(0, index, column.type)) for index, column in enumerate(columns)
     ]
@@ -95,8 +95,8 @@ def _bind_positions(
             raise binder.locate(error, expression_location(node.node))
         descending = node.sortby_dir == pg.SORTBY_DESC
         first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
-        made.append((expr.index, descending, first))
-    return tuple(made)
+        result.append((expr.index, descending, first))
+    return tuple(result)
 
 
 def check_lengths(binder: Binder, rows: Sequence[Any], lengths: Sequence[int]) -> None:
@@ -107,14 +107,14 @@ def check_lengths(binder: Binder, rows: Sequence[Any], lengths: Sequence[int]) -
             raise binder.locate(error, expression_location(inner(row).items[0]))
 
 
-def bind_values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, settle: bool) -> Query:
+def bind_values(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, resolve_unknowns: bool) -> Query:
     """Binds a SelectStmt message with VALUES."""
     scope.clause = "VALUES"
     rows = [[expr for _, expr in bind_list(binder, scope, inner(values).items)] for values in node.values_lists]
     check_lengths(binder, node.values_lists, [len(row) for row in rows])
     columns, cells = [], []
     for number, column in enumerate(zip(*rows, strict=True), 1):
-        untyped = not settle and all(expr.type.name == "unknown" for expr in column)
+        untyped = not resolve_unknowns and all(expr.type.name == "unknown" for expr in column)
         exprs, target = (column, UNKNOWN) if untyped else unify_branches(binder, column, "VALUES")
         columns.append(OutputColumn(f"column{number}", target))
         cells.append(exprs)

@@ -48,17 +48,17 @@ def build_source(
     names = [column.name for column in columns]
     if node is not None:
         alias = node.aliasname
-        given = strings(node.colnames)
-        if len(given) > len(names):
-            message = f'table "{alias}" has {len(names)} columns available but {len(given)} columns specified'
+        aliases = strings(node.colnames)
+        if len(aliases) > len(names):
+            message = f'table "{alias}" has {len(names)} columns available but {len(aliases)} columns specified'
             raise SqlError.of("invalid_column_reference", message, position=0)
-        names = [*given, *names[len(given) :]]
+        names = [*aliases, *names[len(aliases) :]]
         schema = None
-    made = tuple(
+    result = tuple(
         (name, Column(rel, index, column.type, name))
         for index, (name, column) in enumerate(zip(names, columns, strict=True))
     )
-    return Source(relation, (NamespaceItem(alias, made, schema, row_type=row),), made, frozenset({rel}))
+    return Source(relation, (NamespaceItem(alias, result, schema, row_type=row),), result, frozenset({rel}))
 
 
 def table_columns(table: Table) -> tuple[OutputColumn, ...]:
@@ -73,8 +73,8 @@ def build_system_source(binder: Binder, rel: int, name: str, columns: tuple[Outp
     if tuple(column.name for column in columns[-len(_HIDDEN) :]) == _HIDDEN:
         width -= len(_HIDDEN)
     scan = SystemScan(rel, name, columns)
-    made = build_source(binder, rel, scan, columns[:width], relation.removesuffix("()"), alias, schema)
-    return add_hidden(made, rel, width, columns[width:])
+    result = build_source(binder, rel, scan, columns[:width], relation.removesuffix("()"), alias, schema)
+    return add_hidden(result, rel, width, columns[width:])
 
 
 def add_hidden(source: Source, rel: int, width: int, columns: Sequence[OutputColumn]) -> Source:

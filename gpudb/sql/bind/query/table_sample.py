@@ -57,12 +57,12 @@ def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
     columns = table_columns(table)
     rows = tuple(Column(inside, index, column.type, column.name) for index, column in enumerate(columns))
     block = BLOCK if method == "system" else 1
-    keep = (
+    condition = (
         _sample_randomly(binder, percent)
         if seed is None
         else _sample_by_hash(binder, inside, len(columns), percent, seed, block)
     )
-    query = Select(columns, rows, scan, keep)
+    query = Select(columns, rows, scan, condition)
     alias = relation.alias if relation.HasField("alias") else None
     return build_source(binder, rel, Derived(rel, query), columns, relation.relname, alias, table.schema)
 

@@ -27,15 +27,15 @@ def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
     check_names(binder, nodes)
     if clause.recursive:
         nodes = sort_by_reference(binder, nodes)
-    made = []
+    result = []
     for node in nodes:
         if kind(node.ctequery) != "select_stmt":
             message = "WITH clause containing a data-modifying statement must be at the top level"
             raise binder.locate(FeatureNotSupported(message), node.location)
         *inner_ones, cte = bind_cte(binder, scope, node, recursive=clause.recursive)
         scope.ctes[node.ctename] = (cte, cte.number)
-        made += [*inner_ones, cte]
-    return tuple(made)
+        result += [*inner_ones, cte]
+    return tuple(result)
 
 
 def check_names(binder: Binder, nodes: Sequence[Any]) -> None:
@@ -68,8 +68,8 @@ def bind_cte(binder: Binder, scope: Scope, node: Any, *, recursive: bool) -> tup
     return *own, Cte(number, node.ctename, query, materialized, recursive)
 
 
-def _bind_term(binder: Binder, node: Any, scope: Scope, *, settle: bool = True) -> Query:
-    return binder.bind_query(node, scope, settle=settle)
+def _bind_term(binder: Binder, node: Any, scope: Scope, *, resolve_unknowns: bool = True) -> Query:
+    return binder.bind_query(node, scope, resolve_unknowns=resolve_unknowns)
 
 
 def _bind_recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequence[str]) -> Query:
@@ -81,16 +81,16 @@ def _bind_recursive(binder: Binder, scope: Scope, node: Any, number: int, names:
         binder, first, {i: _open_type(c.type) for i, c in enumerate(first.columns) if _open_type(c.type) != c.type}
     )
     first = replace(first, columns=tuple(replace(c, type=_open_type(c.type)) for c in first.columns))
-    walked = bind_search_cycle(binder, scope, node, first.columns)
-    width, begun = len(first.columns), first if walked is None else walked.begun(first)
+    search_cycle = bind_search_cycle(binder, scope, node, first.columns)
+    width, first_term = len(first.columns), first if search_cycle is None else search_cycle.start(first)
     inside = Scope(parent=scope)
-    inside.ctes[node.ctename] = (CteStub(first.columns, begun.columns[width:]), number)
-    second = _bind_term(binder, body.rarg, inside, settle=False)
+    inside.ctes[node.ctename] = (CteStub(first.columns, first_term.columns[width:]), number)
+    second = _bind_term(binder, body.rarg, inside, resolve_unknowns=False)
     _check_aggregates(binder, second, number)
     check_termination(node.ctename, second)
     if len(second.columns) != len(first.columns):
         raise SqlError.of("syntax_error", "each UNION query must have the same number of columns")
-    wanted = {}
+    mismatched = {}
     for index, (one, other) in enumerate(zip(first.columns, second.columns, strict=True)):
         overall = resolve_branch_type([Column(0, 0, one.type), Column(0, 0, other.type)], "UNION")
         declared = one.type.modifier not in (-1, other.type.modifier)
@@ -103,11 +103,11 @@ def _bind_recursive(binder: Binder, scope: Scope, node: Any, number: int, names:
             hint = "Cast the output of the non-recursive term to the correct type."
             raise binder.locate(DatatypeMismatch(message, hint=hint), output_location(body.larg, index))
         if other.type != one.type:
-            wanted[index] = one.type
-    if walked is None:
-        return SetOperation(first.columns, "UNION", body.all, first, coerce_columns(binder, second, wanted, "e"))
-    reaching = coerce_columns(binder, walked.reaching(second, number, begun, width), wanted, "e")
-    return SetOperation(begun.columns, "UNION", body.all, begun, walked.carried_on(reaching, width))
+            mismatched[index] = one.type
+    if search_cycle is None:
+        return SetOperation(first.columns, "UNION", body.all, first, coerce_columns(binder, second, mismatched, "e"))
+    reached = coerce_columns(binder, search_cycle.read_previous(second, number, first_term, width), mismatched, "e")
+    return SetOperation(first_term.columns, "UNION", body.all, first_term, search_cycle.extend(reached, width))
 
 
 def _check_aggregates(binder: Binder, query: Query, number: int) -> None:
@@ -132,10 +132,12 @@ def _open_type(item: SqlType) -> SqlType:
     return exact(MAX_DIGITS, CARRIED_SCALE, varying=True) if item.name == "numeric" else replace(item, digits=None)
 
 
-def rename_columns(query: Query, names: Sequence[str], what: str) -> Query:
+def rename_columns(query: Query, names: Sequence[str], query_name: str) -> Query:
     """Renames the first columns of a query; 42P10 for too many names."""
     if len(names) > len(query.columns):
-        message = f'WITH query "{what}" has {len(query.columns)} columns available but {len(names)} columns specified'
+        message = (
+            f'WITH query "{query_name}" has {len(query.columns)} columns available but {len(names)} columns specified'
+        )
         raise SqlError.of("invalid_column_reference", message)
     kept = query.columns[len(names) :]
     columns = tuple(replace(c, name=n) for c, n in zip(query.columns, names, strict=False))

@@ -23,19 +23,19 @@ _OF_LENGTH = {"varchar", "bpchar", "bit", "varbit"}
 _EXACT = _INTEGERS | {"money"}
 
 
-def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what: str | None = None) -> Expr:
+def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", target_name: str | None = None) -> Expr:
     """Converts `expr` to `target`; `context` is i (implicit), a (assignment) or e (explicit cast).
 
     A target without modifier keeps an expression of the same type, digits included; an explicit cast drops its declared
-    modifier. 42846 if there is no cast; 42804 in an assignment, where `what` names the column.
+    modifier. 42846 if there is no cast; 42804 in an assignment, where `target_name` names the column.
     """
     if target.domain is not None and expr.type.domain != target.domain:
-        return coerce_to_domain(binder, expr, target, context, what)
+        return coerce_to_domain(binder, expr, target, context, target_name)
     if isinstance(expr, Default):
         raise binder.locate_expr(SqlError.of("syntax_error", "DEFAULT is not allowed in this context"), expr)
     settles = isinstance(expr, Parameter) and expr.type.name == "unknown"
     if (target.name == "record" or target.fields) and target.element is None and not settles:
-        return coerce_to_row(binder, expr, target, context, what)
+        return coerce_to_row(binder, expr, target, context, target_name)
     if settles:
         assert isinstance(expr, Parameter)
         settled = binder.infer_parameter(expr, target)
@@ -53,34 +53,36 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", what
         if expr.type.name == "unknown" and target.name in _DATETIMES and str(expr.value).strip().lower() in _CURRENT:
             return _bind_current(binder, expr, target)
         try:
-            made = convert_literal(expr, target, binder.timezone) if _can_fold(expr, target, context) else None
+            result = convert_literal(expr, target, binder.timezone) if _can_fold(expr, target, context) else None
         except GpudbError as error:
             if expr.type.name != "unknown":
                 # PostgreSQL converts typed constants at run time, where errors have no position
                 error.position = error.position or 0
             raise binder.locate_expr(error, expr) from None
-        if made is not None and made.type.name == "numeric" and target.digits not in {None, made.type.digits}:
-            return Cast(made, target)
-        if made is not None and target.element is not None and made.type.dims != target.dims:
-            if made.value:
-                return _change_dimensions(binder, made, target, context, what)
-            return Constant(made.value, replace(made.type, dims=target.dims))
-        if made is not None:
+        if result is not None and result.type.name == "numeric" and target.digits not in {None, result.type.digits}:
+            return Cast(result, target)
+        if result is not None and target.element is not None and result.type.dims != target.dims:
+            if result.value:
+                return _change_dimensions(binder, result, target, context, target_name)
+            return Constant(result.value, replace(result.type, dims=target.dims))
+        if result is not None:
             if binder.fresh_labels and target.labels is not None:
-                _check_committed(binder, expr, made)
-            return made
+                _check_committed(binder, expr, result)
+            return result
     source = expr.type
     if source.dims != target.dims and source.element is not None and target.element is not None:
-        return _change_dimensions(binder, expr, target, context, what)
+        return _change_dimensions(binder, expr, target, context, target_name)
     if source == target or (
         source.name == target.name and target.modifier == -1 and _has_same_representation(source, target)
     ):
         return _relabel(expr, target) if context == "e" and target.modifier == -1 else expr
     if isinstance(expr, Array) and target.item is not None and can_coerce(source.plain, target.plain, context):
-        return Array(tuple(coerce_array_item(binder, item, target.item, context, what) for item in expr.items), target)
+        return Array(
+            tuple(coerce_array_item(binder, item, target.item, context, target_name) for item in expr.items), target
+        )
     if not is_coercible(source, target, context):
-        refused = coercion_error(source, target, context, what)
-        raise refused if what is None else binder.locate_expr(refused, expr)
+        refused = coercion_error(source, target, context, target_name)
+        raise refused if target_name is None else binder.locate_expr(refused, expr)
     # Explicit and implicit casts differ only by a declared modifier; without one they must be the same expression
     return Cast(expr, _add_digits(source, target), context == "e" and target.modifier != -1)
 
@@ -92,10 +94,10 @@ def drop_modifier(expr: Expr) -> Expr:
 
 def _relabel(expr: Expr, target: SqlType) -> Expr:
     """Returns `expr` with its declared modifier dropped, in the domain of `target`, its value unchanged."""
-    made = replace(expr.type, domain=target.domain).undeclared
-    if made == expr.type:
+    result = replace(expr.type, domain=target.domain).undeclared
+    if result == expr.type:
         return expr
-    return Constant(expr.value, made) if isinstance(expr, Constant) else Cast(expr, made, True)
+    return Constant(expr.value, result) if isinstance(expr, Constant) else Cast(expr, result, True)
 
 
 # Words whose value depends on when a statement runs, so that no plan may hold it
@@ -110,33 +112,37 @@ def _bind_current(binder: Binder, expr: Constant, target: SqlType) -> Expr:
         now = resolve.function("now", ()).target
         assert isinstance(now, Function)
         return coerce(binder, Call(now, (), now.result), target, "e")
-    made = convert_literal(expr, target, binder.timezone)
-    assert made is not None
-    return made
+    result = convert_literal(expr, target, binder.timezone)
+    assert result is not None
+    return result
 
 
-def _change_dimensions(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+def _change_dimensions(binder: Binder, expr: Expr, target: SqlType, context: str, target_name: str | None) -> Expr:
     """Converts an array to other dimensions: PostgreSQL's arrays have any number, gpudb's columns a fixed one."""
     source = expr.type
-    if isinstance(expr, Parameter) and what is not None:
+    if isinstance(expr, Parameter) and target_name is not None:
         # The client declares the type; its value has the dimensions
-        return coerce(binder, Parameter(expr.number, replace(source, dims=target.dims)), target, context, what)
+        return coerce(binder, Parameter(expr.number, replace(source, dims=target.dims)), target, context, target_name)
     if isinstance(expr, Constant) and not expr.value:
-        return coerce(binder, Constant(expr.value, replace(source, dims=target.dims)), target, context, what)
-    if what is not None or (target.dims > 1 and context == "i"):
-        message = f"{what or 'this place'} holds arrays of {target.dims} dimensions, not of {source.dims}"
+        return coerce(binder, Constant(expr.value, replace(source, dims=target.dims)), target, context, target_name)
+    if target_name is not None or (target.dims > 1 and context == "i"):
+        message = f"{target_name or 'this place'} holds arrays of {target.dims} dimensions, not of {source.dims}"
         raise binder.locate_expr(FeatureNotSupported(message), expr)
     return coerce(binder, expr, replace(target, dims=source.dims), context)
 
 
-def coerce_array_item(binder: Binder, item: Expr, wanted: SqlType, context: str = "i", what: str | None = None) -> Expr:
+def coerce_array_item(
+    binder: Binder, item: Expr, target: SqlType, context: str = "i", target_name: str | None = None
+) -> Expr:
     """Converts an item of ARRAY[…] to the representation of the array's elements."""
-    made = coerce(binder, item, wanted, context, what)
-    if made.type.duckdb == wanted.duckdb:
-        return made
-    if isinstance(made, Array) and wanted.item is not None:
-        return Array(tuple(coerce_array_item(binder, each, wanted.item, context, what) for each in made.items), wanted)
-    return Cast(made, wanted)
+    result = coerce(binder, item, target, context, target_name)
+    if result.type.duckdb == target.duckdb:
+        return result
+    if isinstance(result, Array) and target.item is not None:
+        return Array(
+            tuple(coerce_array_item(binder, each, target.item, context, target_name) for each in result.items), target
+        )
+    return Cast(result, target)
 
 
 def _can_fold(expr: Constant, target: SqlType, context: str) -> bool:
@@ -170,17 +176,21 @@ def _add_digits(source: SqlType, target: SqlType) -> SqlType:
 
 def coerce_to_column(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
     """Converts `expr` to a column's type and exact representation."""
-    made = coerce(binder, expr, target, "a", f'column "{column}"')
-    if made.type == target:
-        return made
-    return Constant(made.value, target) if isinstance(made, Constant) and made.value is None else Cast(made, target)
+    result = coerce(binder, expr, target, "a", f'column "{column}"')
+    if result.type == target:
+        return result
+    return (
+        Constant(result.value, target)
+        if isinstance(result, Constant) and result.value is None
+        else Cast(result, target)
+    )
 
 
-def _check_committed(binder: Binder, expr: Expr, made: Constant) -> None:
+def _check_committed(binder: Binder, expr: Expr, constant: Constant) -> None:
     """Raises 55P04 for an enum label that this transaction added."""
-    for label in made.type.labels or ():
-        if label.name == made.value and label.oid in binder.fresh_labels:
-            message = f'unsafe use of new value "{made.value}" of enum type {made.type.user}'
+    for label in constant.type.labels or ():
+        if label.name == constant.value and label.oid in binder.fresh_labels:
+            message = f'unsafe use of new value "{constant.value}" of enum type {constant.type.user}'
             hint = "New enum values must be committed before they can be used."
             raise binder.locate_expr(SqlError.of("unsafe_new_enum_value_usage", message, hint=hint), expr)
 
@@ -196,8 +206,8 @@ def fails_when_used(error: SqlError) -> bool:
 
 def coerce_exactly(binder: Binder, expr: Expr, target: SqlType) -> Expr:
     """Converts `expr` by assignment to exactly the target type, digits included."""
-    made = coerce(binder, expr, target, "a")
-    return made if made.type == target else Cast(made, target)
+    result = coerce(binder, expr, target, "a")
+    return result if result.type == target else Cast(result, target)
 
 
 def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple[tuple[Expr, ...], SqlType]:
@@ -211,11 +221,11 @@ def unify_branches(binder: Binder, exprs: Sequence[Expr], context: str) -> tuple
 
 def coerce_to_branch(binder: Binder, expr: Expr, target: SqlType, context: str = "i") -> Expr:
     """Converts `expr` to the type that it shares with others; 0A000 for an array of other dimensions."""
-    made = coerce(binder, expr, target, context)
-    if made.type.dims != target.dims:
-        message = f"an array of {made.type.dims} dimensions beside one of {target.dims} is not supported"
+    result = coerce(binder, expr, target, context)
+    if result.type.dims != target.dims:
+        message = f"an array of {result.type.dims} dimensions beside one of {target.dims} is not supported"
         raise binder.locate_expr(FeatureNotSupported(message), expr)
-    return made
+    return result
 
 
 def _find_mismatch(exprs: Sequence[Expr], context: str) -> Expr:
@@ -235,8 +245,8 @@ def resolve_branch_type(exprs: Sequence[Expr], context: str) -> SqlType:
     """
     numeric = any(expr.type.name == "numeric" for expr in exprs)
     types = [narrow_integer(expr).type if numeric and isinstance(expr, Constant) else expr.type for expr in exprs]
-    made = common_type(types, context)
-    return unify([made, *(resolve_untyped(expr, made) for expr in exprs if expr.type.name == "unknown")])
+    result = common_type(types, context)
+    return unify([result, *(resolve_untyped(expr, result) for expr in exprs if expr.type.name == "unknown")])
 
 
 def resolve_untyped(expr: Expr, kind: SqlType) -> SqlType:
@@ -246,10 +256,10 @@ def resolve_untyped(expr: Expr, kind: SqlType) -> SqlType:
     if kind.name.lstrip("_") not in {"numeric", "bpchar"} or (isinstance(expr, Constant) and expr.value is None):
         return kind.undeclared
     try:
-        made = convert_literal(expr, kind.plain, "UTC") if isinstance(expr, Constant) else None
+        result = convert_literal(expr, kind.plain, "UTC") if isinstance(expr, Constant) else None
     except GpudbError:
-        made = None  # raised again by the conversion
-    return kind.plain if made is None or made.type.dims != kind.dims else made.type
+        result = None  # raised again by the conversion
+    return kind.plain if result is None or result.type.dims != kind.dims else result.type
 
 
 def coerce_row_count(binder: Binder, expr: Expr, clause: str) -> Expr:

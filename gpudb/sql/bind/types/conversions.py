@@ -20,11 +20,11 @@ def is_text_conversion(source: SqlType, target: SqlType) -> bool:
     return source.name == "unknown" or (source.category == "S" and target.category == "S")
 
 
-def coercion_error(source: SqlType, target: SqlType, context: str, what: str | None) -> GpudbError:
-    """Returns the error of a missing conversion; `what` is the column of an assignment."""
-    if what is not None:
+def coercion_error(source: SqlType, target: SqlType, context: str, target_name: str | None) -> GpudbError:
+    """Returns the error of a missing conversion; `target_name` is the column of an assignment."""
+    if target_name is not None:
         return DatatypeMismatch(
-            f"{what} is of type {display_type(target)} but expression is of type {display_type(source)}",
+            f"{target_name} is of type {display_type(target)} but expression is of type {display_type(source)}",
             hint="You will need to rewrite or cast the expression.",
         )
     return SqlError.of("cannot_coerce", f"cannot cast type {display_type(source)} to {display_type(target)}")

@@ -30,30 +30,32 @@ from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
 
 
-def coerce_to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
-    """Converts `expr` to a domain, or to an array of a domain; `what` names the column of an assignment."""
+def coerce_to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, target_name: str | None) -> Expr:
+    """Converts `expr` to a domain, or to an array of a domain; `target_name` names the column of an assignment."""
     assert target.domain is not None
     if target.domain.base != target.name:
-        return _coerce_to_array(binder, expr, target, context, what)
+        return _coerce_to_array(binder, expr, target, context, target_name)
     plain = get_base_type(target)
     if not is_coercible(expr.type, plain, context):
-        refused = coercion_error(expr.type, target, context, what)
-        raise refused if what is None else binder.locate_expr(refused, expr)
-    made = binder.coerce(expr, plain, context, what)
+        refused = coercion_error(expr.type, target, context, target_name)
+        raise refused if target_name is None else binder.locate_expr(refused, expr)
+    result = binder.coerce(expr, plain, context, target_name)
     # A numeric keeps the digits of its representation
-    held = replace(made.type, domain=None)
+    base_type = replace(result.type, domain=None)
     checks: tuple[tuple[str, Expr], ...] = ()
     not_null = False
     definition: TypeDefinition | None = get_definition(binder, target)
     while definition is not None:
         # Checks of the base domain come first
-        checks = tuple((each.name, bind_check(binder, each.expression, held)) for each in definition.checks) + checks
+        checks = (
+            tuple((each.name, bind_check(binder, each.expression, base_type)) for each in definition.checks) + checks
+        )
         not_null = not_null or definition.not_null
         definition = find_definition(binder, definition.parent)
     if checks or not_null:
-        return Constrained(made, checks, not_null, replace(held, domain=target.domain))
-    marked = replace(held, domain=target.domain)
-    return Constant(made.value, marked) if isinstance(made, Constant) else Cast(made, marked)
+        return Constrained(result, checks, not_null, replace(base_type, domain=target.domain))
+    marked = replace(base_type, domain=target.domain)
+    return Constant(result.value, marked) if isinstance(result, Constant) else Cast(result, marked)
 
 
 def get_base_type(target: SqlType) -> SqlType:
@@ -81,16 +83,16 @@ def get_domain_default(binder: Binder, item: SqlType) -> str | None:
     return get_definition(binder, item).default
 
 
-def _coerce_to_array(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+def _coerce_to_array(binder: Binder, expr: Expr, target: SqlType, context: str, target_name: str | None) -> Expr:
     element = target.element
     assert element is not None
-    made = binder.coerce(expr, replace(target, domain=None), context, what)
-    if isinstance(made, Constant) and made.value is None:
+    result = binder.coerce(expr, replace(target, domain=None), context, target_name)
+    if isinstance(result, Constant) and result.value is None:
         return Constant(None, target)
-    if isinstance(made, Constant) and isinstance(made.value, list):
-        items: tuple[Expr, ...] = tuple(Constant(each, replace(element, domain=None)) for each in made.value)
-    elif isinstance(made, Array):
-        items = made.items
+    if isinstance(result, Constant) and isinstance(result.value, list):
+        items: tuple[Expr, ...] = tuple(Constant(each, replace(element, domain=None)) for each in result.value)
+    elif isinstance(result, Array):
+        items = result.items
     else:
         raise FeatureNotSupported(f"cast from {expr.type} to {target} is not supported")
     return Array(tuple(binder.coerce(item, element, context) for item in items), target)
@@ -103,16 +105,16 @@ def bind_check(binder: Binder, text: str, item: SqlType) -> Expr:
         value = DomainValue(item)
         scope = Scope(clause="CHECK", columns=[("value", value)])
         node = inner(parse(binder.text)[0].node.target_list[0]).val
-        made = coerce_condition(binder, binder.bind_expression(scope, node), "CHECK")
+        result = coerce_condition(binder, binder.bind_expression(scope, node), "CHECK")
     finally:
         binder.text = outer
-    for message in _iter_errors(made):
+    for message in _iter_errors(result):
         raise message
-    return made
+    return result
 
 
-def _iter_errors(made: Expr) -> Iterator[SqlError]:
-    for node in walk(made):
+def _iter_errors(expr: Expr) -> Iterator[SqlError]:
+    for node in walk(expr):
         match node:
             case ScalarSubquery() | ArraySubquery() | AnySubquery() | Exists():
                 yield FeatureNotSupported("cannot use subquery in check constraint")

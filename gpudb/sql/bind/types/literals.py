@@ -89,8 +89,8 @@ def convert_literal(constant: Constant, target: SqlType, timezone: str) -> Const
                 raise NumericOutOfRange(f"{target.plain} out of range")
             return Constant(value, target)
         if target.name == "numeric" and target.modifier == -1:
-            made = build_numeric(Decimal(value))
-            return made if target.digits is None else None
+            result = build_numeric(Decimal(value))
+            return result if target.digits is None else None
         if target in (FLOAT4, FLOAT8) and abs(value) < 2**24:
             return Constant(float(value), target)
         if target.name == "oid" and 0 <= value < 2**32:

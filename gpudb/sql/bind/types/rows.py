@@ -17,14 +17,14 @@ def is_row(item: SqlType) -> bool:
     return item.name == "record" or (item.category == "C" and item.user is not None)
 
 
-def coerce_to_row(binder: Binder, expr: Expr, target: SqlType, context: str, what: str | None) -> Expr:
+def coerce_to_row(binder: Binder, expr: Expr, target: SqlType, context: str, target_name: str | None) -> Expr:
     """Converts `expr` to a row of `target`, which may be a record without declared fields."""
     source = expr.type
     if source.name == "unknown" and isinstance(expr, Constant):
         return _convert_literal(binder, expr, target)
     if not is_coercible(source, target, context):
-        refused = coercion_error(source, target, context, what)
-        raise refused if what is None else binder.locate_expr(refused, expr)
+        refused = coercion_error(source, target, context, target_name)
+        raise refused if target_name is None else binder.locate_expr(refused, expr)
     if not target.fields and not is_row(source) and source.name != "unknown":
         raise FeatureNotSupported("input of anonymous composite types is not implemented")
     if not target.fields or source == target:
@@ -46,20 +46,20 @@ def _convert_fields(binder: Binder, expr: Row, target: SqlType) -> Expr:
     if len(expr.items) != len(target.fields):
         raise _width_error(expr.type, target)
     items = []
-    for number, (item, (_, wanted)) in enumerate(zip(expr.items, target.fields, strict=True), 1):
-        if not is_coercible(item.type, wanted, "e"):
+    for number, (item, (_, field_type)) in enumerate(zip(expr.items, target.fields, strict=True), 1):
+        if not is_coercible(item.type, field_type, "e"):
             message = f"cannot cast type {expr.type} to {target}"
-            detail = f"Cannot cast type {item.type.plain} to {wanted.plain} in column {number}."
+            detail = f"Cannot cast type {item.type.plain} to {field_type.plain} in column {number}."
             raise SqlError.of("cannot_coerce", message, detail=detail)
-        items.append(coerce_representation(binder, binder.coerce(item, wanted, "e"), wanted))
+        items.append(coerce_representation(binder, binder.coerce(item, field_type, "e"), field_type))
     return Row(tuple(items), target, whole=True)
 
 
-def coerce_representation(binder: Binder, made: Expr, wanted: SqlType) -> Expr:
+def coerce_representation(binder: Binder, expr: Expr, target: SqlType) -> Expr:
     """Converts a field's value to the exact representation of the row's type."""
-    if made.type == wanted:
-        return made
-    return Constant(None, wanted) if isinstance(made, Constant) and made.value is None else Cast(made, wanted)
+    if expr.type == target:
+        return expr
+    return Constant(None, target) if isinstance(expr, Constant) and expr.value is None else Cast(expr, target)
 
 
 def _width_error(source: SqlType, target: SqlType) -> GpudbError:
@@ -69,8 +69,8 @@ def _width_error(source: SqlType, target: SqlType) -> GpudbError:
 
 
 def _check_no_domains(source: SqlType, target: SqlType) -> None:
-    for (_, one), (_, wanted) in zip(source.fields, target.fields, strict=True):
-        if wanted.domain is not None and wanted.domain != one.domain:
+    for (_, one), (_, target_field) in zip(source.fields, target.fields, strict=True):
+        if target_field.domain is not None and target_field.domain != one.domain:
             raise FeatureNotSupported(f"cast from {source} to {target}, whose fields have domains, is not supported")
 
 
@@ -79,11 +79,11 @@ def _convert_literal(binder: Binder, expr: Constant, target: SqlType) -> Expr:
         return Constant(None, target)
     if not target.fields:
         raise FeatureNotSupported("input of anonymous composite types is not implemented")
-    made = convert_literal(expr, target, binder.timezone)
-    assert made is not None
-    assert isinstance(made.value, tuple)
+    result = convert_literal(expr, target, binder.timezone)
+    assert result is not None
+    assert isinstance(result.value, tuple)
     if any(item.domain is not None for _, item in target.fields):
-        values = zip(made.value, target.fields, strict=True)
+        values = zip(result.value, target.fields, strict=True)
         row = Row(tuple(Constant(value, replace(item, domain=None)) for value, (_, item) in values))
         return _convert_fields(binder, row, target)
-    return made
+    return result

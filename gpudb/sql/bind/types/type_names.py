@@ -53,18 +53,18 @@ def resolve_value_type(node: Any, binder: Binder) -> SqlType:
         relation = binder.catalog.find(names[-1], names[-2:-1] or binder.search_path)
         if relation is None or not relation.columns:
             raise
-        made = row_type(relation)
-        return made.array if len(node.array_bounds) > 0 else made
+        result = row_type(relation)
+        return result.array if len(node.array_bounds) > 0 else result
 
 
 def resolve_type_name(node: Any, binder: Binder) -> SqlType:
     """Returns the type that a TypeName message names; 42704 if there is none, 0A000 if gpudb lacks it."""
     names = strings(node.names)
     name = names[-1]
-    if (made := _find_user_type(names, binder)) is not None:
+    if (result := _find_user_type(names, binder)) is not None:
         if len(node.typmods):
             raise SqlError.of("syntax_error", f'type modifier is not allowed for type "{name}"')
-        return replace(made.array, dims=len(node.array_bounds)) if len(node.array_bounds) > 0 else made
+        return replace(result.array, dims=len(node.array_bounds)) if len(node.array_bounds) > 0 else result
     if len(names) > 1 and names[0] not in {"pg_catalog", "public", "information_schema"}:
         if names[-2] not in binder.catalog.schemas:
             raise SqlError.of("invalid_schema_name", f'schema "{names[-2]}" does not exist')
@@ -87,10 +87,10 @@ def resolve_type_name(node: Any, binder: Binder) -> SqlType:
         raise UndefinedObject(f'type "{name}{"[]" * len(node.array_bounds)}" does not exist')
     if name not in _VALUE_TYPES:
         raise FeatureNotSupported(f'type "{name}" is not supported')
-    made = _apply_modifiers(name, [_get_integer(each) for each in node.typmods])
+    result = _apply_modifiers(name, [_get_integer(each) for each in node.typmods])
     if len(node.array_bounds) > 0:
-        made = replace(made.array, dims=len(node.array_bounds))
-    return made
+        result = replace(result.array, dims=len(node.array_bounds))
+    return result
 
 
 def _find_user_type(names: tuple[str, ...], binder: Binder) -> SqlType | None:

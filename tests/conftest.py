@@ -18,6 +18,7 @@ from tests.support.server_program import running_server
 hypothesis.settings.register_profile("seeded", derandomize=True)
 
 _GPU = Path("/dev/nvidiactl")
+_LONGEST_NAME = 500
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, end)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Cuts the names of tests of very long statements; pytest numbers those that become equal."""
+    return ascii(val[:_LONGEST_NAME])[1:-1] + "..." if isinstance(val, str) and len(val) > _LONGEST_NAME else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -143,6 +143,9 @@ class Ready:
 
     def dispatch(self) -> tuple[Times, Times]:
         """Seconds of runs whose answers are those of before, and this thread's."""
+        from gpudb.engine.gpu.cluster.cluster import WorkerState
+        from gpudb.engine.gpu.rpc.messages import Heartbeat
+
         pool, heartbeats = self._cluster.fast_path_pool, self._cluster.heartbeats
         ask, heard = pool.request, {}
 
@@ -155,7 +158,10 @@ class Ready:
         assert self.once()[2]
         pool.request = ask
         with entries([_answering(heard, share) for share in range(self.workers)]) as paths:
-            self._cluster.heartbeats = lambda: [(n, "", {"entry": (path,)}) for n, path in enumerate(paths)]
+            self._cluster.heartbeats = lambda: [
+                WorkerState(number, "", Heartbeat(0, 0, 0, 0, (0, 0), endpoints=(path,)))
+                for number, path in enumerate(paths)
+            ]
             try:
                 self.at_once(20)
                 return self.at_once()

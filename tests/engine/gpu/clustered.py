@@ -48,7 +48,7 @@ def prepare(gpu: bool, dask_worker: Any) -> str:
         columns.discard_where(lambda key: True)
     if stages.kernels:
         stages.kernels.tables._runs.clear()
-        stages.kernels._kept.clear()
+        stages.kernels._parts.clear()
     if gpu:
         limits.FEW_BYTES = 1
     return str(plugin._exchange.ucx_address)

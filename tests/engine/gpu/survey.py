@@ -29,7 +29,7 @@ from benchmarks.harness import RESULTS, described, written
 from gpudb.engine.gpu.backend.base import Backend, HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.runner import Kernels, Twin
+from gpudb.engine.gpu.fused.runner import KernelRunner, NumpyRunner
 from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
@@ -114,26 +114,26 @@ def statements(
 
 def on_device() -> Backend:
     """Frames on this process's GPU."""
-    from gpudb.engine.gpu.cudf.backend import CudfFrames
+    from gpudb.engine.gpu.cudf.backend import CudfBackend
     from gpudb.engine.gpu.cudf.device_memory import open_device
 
     print(open_device().name, flush=True)
-    return CudfFrames()
+    return CudfBackend()
 
 
-def resident(frames: Any, **packing: Any) -> tuple[TableSource, Twin]:
+def resident(frames: Any, **packing: Any) -> tuple[TableSource, NumpyRunner]:
     """A database's tables on this GPU, for frames and for kernels, which are waited for: another has other tables under
     the same oids. `packing` is told to `PackedTables`. With the host's frames they are there, for the kernels' twin."""
     if isinstance(frames, HostBackend):
-        return ResidentTables(_ROOM), Twin(PackedTables(_ROOM, **packing))
-    from gpudb.engine.gpu.cudf.column_chunks import CudfPieces
-    from gpudb.engine.gpu.cudf.kernel_results import Laid
-    from gpudb.engine.gpu.cudf.resident_columns import CudfTables
+        return ResidentTables(_ROOM), NumpyRunner(PackedTables(_ROOM, **packing))
+    from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
+    from gpudb.engine.gpu.cudf.kernel_results import ResultFrameBuilder
+    from gpudb.engine.gpu.cudf.resident_columns import CudfTableCache
 
-    packed = PackedTables(_ROOM, CudfPieces(), **packing)
-    kernels = Kernels(packed, Laid(frames))
-    kernels._launcher.workshop._patience = COMPILING_S
-    return CudfTables(_ROOM, frames, packed), kernels
+    packed = PackedTables(_ROOM, CudfChunkReader(), **packing)
+    kernels = KernelRunner(packed, ResultFrameBuilder(frames))
+    kernels._launcher.compile_pool._patience = COMPILING_S
+    return CudfTableCache(_ROOM, frames, packed), kernels
 
 
 def run(
@@ -144,7 +144,7 @@ def run(
     frames: Backend,
     tables: TableSource,
     workers: list[int],
-    kernels: Twin | None = None,
+    kernels: NumpyRunner | None = None,
 ) -> None:
     """Runs a statement on the embedded engine and on so many workers, one after the other, then fused on as many."""
     with stopped_after(request, LONG_S) if name.startswith("drawn:") else contextlib.nullcontext():
@@ -153,7 +153,7 @@ def run(
         return  # it wants a session's state, which these requests are without, or was drawn too large
     frames.take_host_steps()
     before = kernels.ran if kernels is not None else 0
-    ways: list[tuple[int, Costs | None, Twin | None]] = [(count, None, None) for count in workers]
+    ways: list[tuple[int, Costs | None, NumpyRunner | None]] = [(count, None, None) for count in workers]
     if kernels is not None:
         ways += [(count, EVERY, kernels) for count in workers]
     for count, costs, fused in ways:

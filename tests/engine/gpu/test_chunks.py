@@ -21,7 +21,7 @@ from gpudb.engine.gpu.cluster.config import cpu_processes
 from gpudb.engine.gpu.coordinator import coordinator
 from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.planning import planner
 from gpudb.engine.gpu.planning.planner import CAREFUL_SECONDS, Planner
@@ -434,7 +434,7 @@ def test_a_stage_leaves_nothing_that_only_a_search_for_cycles_frees(lab: Lab) ->
     gc.collect()
     gc.disable()
     try:
-        for fused in (None, Twin(PackedTables(2**30))):
+        for fused in (None, NumpyRunner(PackedTables(2**30))):
             local_stages.rows(request, 2, lab.database.cpu, kernels=fused, chunks=2)
             assert not [each for each in gc.get_objects() if isinstance(each, StageLowering)]
     finally:

@@ -362,7 +362,7 @@ def _processes(client: Any) -> set[int]:
 
 
 def _mended(dask_worker: Any) -> None:
-    dask_worker.plugins["gpudb"].computing.failure = lambda: None
+    dask_worker.plugins["gpudb"].executor.failure = lambda: None
 
 
 def test_a_broken_device_ends_its_worker_alone(database: Database, session: Session) -> None:
@@ -371,7 +371,7 @@ def test_a_broken_device_ends_its_worker_alone(database: Database, session: Sess
     client = database.engine._cluster._cluster._client  # type: ignore[attr-defined]
 
     def broken(dask_worker: Any) -> int:
-        dask_worker.plugins["gpudb"].computing.failure = lambda: "cudaErrorIllegalAddress"
+        dask_worker.plugins["gpudb"].executor.failure = lambda: "cudaErrorIllegalAddress"
         return os.getpid()
 
     before = set(client.run(broken).values())

@@ -9,7 +9,7 @@ import pytest
 from gpudb.catalog.distribution import worker_of
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.errors import GpudbError
 from gpudb.plan.physical.exchange_planning import Costs
@@ -191,7 +191,7 @@ def test_answers_of_kernels_are_the_same(lab: Lab, workers: int) -> None:
         wanted = sorted_rows(embedded(lab, request))
         assert wanted or "NOT IN" in sql, sql
         for chunks, exchange in ((1, 0), (1, 2**20), (5, 0)):
-            costs, kernels = Costs(scan=0, exchange=exchange), Twin(local_stages.PACKED)
+            costs, kernels = Costs(scan=0, exchange=exchange), NumpyRunner(local_stages.PACKED)
             given = local_stages.rows(request, workers, lab.database.cpu, costs, chunks=chunks, kernels=kernels)
             assert sorted_rows(given) == wanted, sql
             assert kernels.ran
@@ -207,7 +207,9 @@ def test_answers_are_the_same(lab: Lab, workers: int) -> None:
             given = local_stages.rows(request, workers, lab.database.cpu, costs)
             assert sorted_rows(given) == wanted, sql
         for costs in (None, Costs(scan=1000, small=1000)):
-            fused = local_stages.rows(request, workers, lab.database.cpu, costs, kernels=Twin(local_stages.PACKED))
+            fused = local_stages.rows(
+                request, workers, lab.database.cpu, costs, kernels=NumpyRunner(local_stages.PACKED)
+            )
             assert sorted_rows(fused) == wanted, sql
 
 
@@ -218,7 +220,7 @@ def test_answers_are_the_same_in_chunks(lab: Lab, workers: int, chunks: int) -> 
         wanted = sorted_rows(embedded(lab, request))
         for costs in (APART, SMALL):
             given = local_stages.rows(
-                request, workers, lab.database.cpu, costs, chunks=chunks, kernels=Twin(local_stages.PACKED)
+                request, workers, lab.database.cpu, costs, chunks=chunks, kernels=NumpyRunner(local_stages.PACKED)
             )
             assert sorted_rows(given) == wanted, sql
 

@@ -166,7 +166,7 @@ def _strike(cluster, worker: int, fault: str, point: str, stage: str) -> bool:  
     ends = time.monotonic() + 2
     while time.monotonic() < ends:
         try:
-            if cluster.run(cluster.call(address, "fault_struck")).result(0.5):
+            if cluster.run(cluster.call(address, faults.Struck())).result(0.5):
                 return True
         except (OSError, TimeoutError):
             return True  # it is gone, or it stands still

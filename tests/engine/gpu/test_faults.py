@@ -274,7 +274,7 @@ def test_a_slow_client_holds_bounded_memory_and_closing_frees_it(database: Datab
         next(result.batches)
         opened.append((results, result))
     time.sleep(1)
-    held = [told["results"] for _, _, told in cluster.heartbeats()]
+    held = [each.heartbeat.results for each in cluster.heartbeats() if each.heartbeat is not None]
     assert 0 < max(held) <= cluster.processes.results
     for _, result in opened:
         result.close()

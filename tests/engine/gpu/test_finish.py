@@ -15,7 +15,7 @@ from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.exchange.state_codec import EncodedStates, encode_states
 from gpudb.engine.gpu.fastpath import two_phase
 from gpudb.engine.gpu.finalize.merge import FrameStates
-from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage, finish_stage
@@ -199,7 +199,9 @@ def test_many_rows_are_finished_once_their_texts_have_come_before(lab: Lab) -> N
         texts = Dictionary(pl.Series([f"a text of many, {worker % 2 + n * 2}" for n in range(9000)][::-1]))
         codes, valid = random.integers(0, 9000, 4000), random.integers(0, 50, 4000) > 0
         numbers = random.permutation(4000) * 2 + worker - (1 << 40)
-        return encode_states([Lane("c0", pl.String(), (codes,), valid, texts), Lane("c1", pl.Int64(), (numbers,))])
+        return encode_states(
+            [ResultColumn("c0", pl.String(), (codes,), valid, texts), ResultColumn("c1", pl.Int64(), (numbers,))]
+        )
 
     given = [rows(0), rows(1)]
     halves = two_phase.TwoPhasePlan((stage,), last)
@@ -222,8 +224,8 @@ def test_many_rows_of_wide_numbers_are_the_lowerings(lab: Lab) -> None:
     request = lab.request("SELECT n, l FROM t ORDER BY n, l")
     stage, last = Planner(lab.database.cpu, Costs(workers=2)).plan(request).stages
     values = np.arange(4000)
-    wide = [Lane("c0", pl.Int128(), (values, values), None), Lane("c1", pl.Int64(), (values,))]
-    plain = [Lane("c0", pl.Int128(), (values,), None), Lane("c1", pl.Int64(), (values,))]
+    wide = [ResultColumn("c0", pl.Int128(), (values, values), None), ResultColumn("c1", pl.Int64(), (values,))]
+    plain = [ResultColumn("c0", pl.Int128(), (values,), None), ResultColumn("c1", pl.Int64(), (values,))]
     halves = two_phase.TwoPhasePlan((stage,), last)
     assert two_phase.finish_phases(halves, {stage.number: [two_phase.decode_output(encode_states(wide))]}, ()) is None
     done = two_phase.finish_phases(halves, {stage.number: [two_phase.decode_output(encode_states(plain))]}, ())

@@ -16,12 +16,15 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.cluster.cluster import Cluster
+from gpudb.engine.gpu.cluster.cluster import Cluster, WorkerState
 from gpudb.engine.gpu.cluster.launcher import LocalLauncher, NannyHandlers, WorkerInfo
+from gpudb.engine.gpu.rpc.messages import AliveRequest, Heartbeat
 
 
 def _alive(nanny: Any) -> bool:
-    answer = asyncio.run(nanny.handlers["gpudb_alive"](message=pickle.dumps({"address": "tcp://here:1"})))
+    answer = asyncio.run(
+        nanny.handlers[AliveRequest.handler](message=pickle.dumps(AliveRequest("tcp://here:1").to_wire()))
+    )
     found: bool = pickle.loads(answer["packed"])
     return found
 
@@ -71,7 +74,7 @@ def test_a_nanny_that_is_late_is_no_sign_that_its_worker_is_gone(error: OSError,
         raise error
 
     cluster: Any = SimpleNamespace(
-        _fleet=SimpleNamespace(workers={"tcp://here:1": WorkerInfo(0, "tcp://here:2")}), call=call
+        _launcher=SimpleNamespace(workers={"tcp://here:1": WorkerInfo(0, "tcp://here:2")}), call=call
     )
     assert asyncio.run(Cluster._is_alive(cluster, "tcp://here:1")) is alive
 
@@ -114,8 +117,13 @@ def test_workers_whose_gpus_are_reached_from_others_are_ended_once_for_one_that_
     async def restart(address: str) -> None:
         ended.append(address)
 
-    told = [(0, "tcp://here:1", {"door": "ucx://here:2"}), (2, "tcp://here:3", {"door": ""}), (3, "tcp://here:4", {})]
-    cluster: Any = SimpleNamespace(_unready=set(), told=lambda: told, restart=restart)
+    beats = [Heartbeat(0, 0, 0, 0, (0, 0), address) for address in ("ucx://here:2", "")]
+    workers = [
+        WorkerState(0, "tcp://here:1", beats[0]),
+        WorkerState(2, "tcp://here:3", beats[1]),
+        WorkerState(3, "tcp://here:4", None),
+    ]
+    cluster: Any = SimpleNamespace(_unready=set(), heartbeats=lambda: workers, restart=restart)
     for _ in range(2):
         asyncio.run(Cluster._end_mapping_workers(cluster, 1))
         assert ended == ["tcp://here:1"]

@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from gpudb.engine.gpu.backend.base import HostFrame
 from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultStore, SpillFile, concat_on_host
 from gpudb.engine.gpu.exchange.routing import consumers, order_by_dependents, producers, stage_partitions
+from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed, RunReply, RunResult
 from gpudb.engine.gpu.worker.query_registry import QueryRegistry, RunningQuery
 from gpudb.plan.tree.nodes import Values
 from gpudb.plan.tree.stages import Stage
@@ -146,16 +146,16 @@ def test_what_comes_no_more_is_not_waited_for() -> None:
         asyncio.run(taken())
 
 
-@pytest.mark.parametrize(("told", "left"), [({"results": []}, 1), ({"lost": 0}, 0), ({"error": b""}, 0)])
-def test_files_of_a_statement_that_failed_go_at_once(tmp_path: Path, told: dict[str, Any], left: int) -> None:
+@pytest.mark.parametrize(("reply", "left"), [(RunResult((), ()), 1), (FetchFailed(0), 0), (Failed(b""), 0)])
+def test_files_of_a_statement_that_failed_go_at_once(tmp_path: Path, reply: RunReply, left: int) -> None:
     """A stage that was under way has told nobody of what it wrote; what has been taken of one that ended well stays."""
 
     async def ended() -> None:
         statements = QueryRegistry()
         running = statements.get_or_begin(1)
 
-        async def run() -> dict[str, Any]:
-            return told
+        async def run() -> RunReply:
+            return reply
 
         written = running.open_spill_file(tmp_path).write(pl.DataFrame({"a": [1]}))
         running.task = asyncio.ensure_future(run())

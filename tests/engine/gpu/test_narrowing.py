@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from gpudb.engine.gpu.backend.base import Backend, HostBackend
+from gpudb.engine.gpu.figures import NarrowedScan
 from gpudb.engine.gpu.worker import dynamic_filters as worker_filters
-from gpudb.engine.gpu.worker.dynamic_filters import NarrowedScan
 from gpudb.plan.optimize import dynamic_filters
 from tests.support.gpu import local_stages
 from tests.support.lab import Lab

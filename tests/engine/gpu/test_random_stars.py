@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
 from gpudb.plan.errors import NotCarried
@@ -30,7 +30,7 @@ QUERIES = 10
 HASHED = Costs(exchange=0, broadcast=0, range=3, groups=3, share=0.3)
 ROWS = (0, 1, 5, 40, 40, 40)
 Rows = list[tuple[str | None, ...]]
-Way = tuple[int, Costs | None, Twin | None, int]
+Way = tuple[int, Costs | None, NumpyRunner | None, int]
 """On how many workers, by what costs, by which kernels, and in how many chunks."""
 _ran: Counter[str] = Counter()
 
@@ -47,7 +47,7 @@ def _rows(found: Rows, *, ordered: bool) -> list[object]:
     return [tuple(map(shaped, row)) for row in zeros] if ordered else sorted_rows(zeros)
 
 
-def _checked(lab: Lab, sql: str, twin: Twin, plain: Twin) -> None:
+def _checked(lab: Lab, sql: str, twin: NumpyRunner, plain: NumpyRunner) -> None:
     request = lab.request(sql)
     ordered = " ORDER BY " in sql
     wanted = _outcome(partial(embedded, lab, request), ordered=ordered)
@@ -78,7 +78,7 @@ def _outcome(run: Callable[[], Rows], *, ordered: bool) -> object:
 def _check(seed: int, queries: int) -> None:
     chance = random.Random(f"star {seed}")
     calm = chance.random() < 0.4
-    lab, twin, plain = Lab(), Twin(PackedTables(2**30)), Twin(PackedTables(2**30, texts=0))
+    lab, twin, plain = Lab(), NumpyRunner(PackedTables(2**30)), NumpyRunner(PackedTables(2**30, texts=0))
     try:
         for statement in random_stars.Star(chance, chance.choice(ROWS), calm).setup():
             lab.run(statement)

@@ -17,11 +17,12 @@ from gpudb.engine.gpu.backend.base import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.exchange.result_codec import to_batch
+from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner
 from gpudb.engine.gpu.worker.device import Device
-from gpudb.engine.gpu.worker.executor import Executor, Figures
+from gpudb.engine.gpu.worker.executor import Executor
 from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.errors import OutOfMemory
 from gpudb.plan.tree.nodes import Scan
@@ -70,16 +71,16 @@ class _Frames(HostBackend):
             each.shrink(0)
 
 
-class _Kernels(Twin):
+class _Kernels(NumpyRunner):
     """Kernels whose results take so many bytes there, before they are what they are."""
 
     def __init__(self, tables: PackedTables, frames: _Frames, size: int) -> None:
         super().__init__(tables)
         self._frames, self._size = frames, size
 
-    def _laid(self, prepared: Any, outcome: Any) -> Any:
+    def _to_columns(self, prepared: Any, outcome: Any) -> Any:
         self._frames.check(self._size)
-        return super()._laid(prepared, outcome)
+        return super()._to_columns(prepared, outcome)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,9 @@ def _planned(lab: Lab, request: Any, *, fuse: bool = False) -> PhysicalPlan:
     return Planner(lab.database.cpu, EVERY, fuse=fuse).plan(request)
 
 
-def _run(lab: Lab, computing: Executor, planned: PhysicalPlan) -> tuple[list[tuple[str | None, ...]], list[Figures]]:
+def _run(
+    lab: Lab, computing: Executor, planned: PhysicalPlan
+) -> tuple[list[tuple[str | None, ...]], list[StageFigures]]:
     given: dict[int, Any] = {}
     told = []
     for stage in planned.stages:
@@ -134,7 +137,7 @@ def test_columns_that_can_be_read_again_go_first(lab: Lab, tmp_path: Path, fuse:
         given, told = _run(lab, computing, _planned(lab, request, fuse=fuse))
         assert sorted_rows(given) == wanted
         assert (frames.failed, frames.made_room) == (1, 1)
-        launched = [each for figures in told for each in figures[7]]
+        launched = [each for figures in told for each in figures.kernels]
         if fuse:
             assert kernels.declined is None
             assert kernels.ran == 2
@@ -158,7 +161,7 @@ def test_whatever_fails_once_is_done_again_and_told_of_once(lab: Lab, tmp_path: 
         given, told = _run(lab, computing, planned)
         assert given == wanted
         assert frames.failed == frames.made_room == (1 if frames.fails else 0)
-        told_of.append([(figures[0], figures[2], len(figures[7])) for figures in told])
+        told_of.append([(figures.stage, figures.rows, len(figures.kernels)) for figures in told])
         allocations = allocations if frames.fails else frames.asked
         frames.fails += 1
     assert allocations > 1
@@ -174,7 +177,7 @@ def test_a_kernel_that_never_has_room_is_the_general_engine_s(lab: Lab, tmp_path
         given, told = _run(lab, computing, _planned(lab, request, fuse=True))
         assert sorted_rows(given) == sorted_rows(embedded(lab, request))
         assert (frames.failed, frames.made_room) == (2, 1)
-        assert sum(figures[2] for figures in told) > 0
+        assert sum(figures.rows for figures in told) > 0
     finally:
         computing.close()
 

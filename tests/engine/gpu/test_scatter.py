@@ -15,7 +15,7 @@ from gpudb.engine.gpu.exchange.routing import stage_partitions
 from gpudb.engine.gpu.fastpath.two_phase import finish_phases, split_phases
 from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import Request
@@ -40,7 +40,7 @@ def _stages(lab: Lab, request: Request, workers: int) -> list[Stage]:
 
 
 def _scattered_rows(
-    lab: Lab, request: Request, workers: int, kernels: Twin, ways: Counter[str]
+    lab: Lab, request: Request, workers: int, kernels: NumpyRunner, ways: Counter[str]
 ) -> list[tuple[str | None, ...]] | None:
     """A statement's rows in two halves; None where its plan is not cut so. Counts in what way they were made."""
     stages = _stages(lab, request, workers)
@@ -76,7 +76,10 @@ def _scattered_rows(
         return local_stages.as_text([done.batch], kinds)
     ways["lowered"] += 1
     (made,) = execute_stage(
-        StageTask(halves.second, Partition(0, 1), request.parameters), local_stages.TABLES, received, local_stages.FRAMES
+        StageTask(halves.second, Partition(0, 1), request.parameters),
+        local_stages.TABLES,
+        received,
+        local_stages.FRAMES,
     )
     return local_stages.as_text([to_batch(made.to_polars(), kinds)], kinds)
 
@@ -87,7 +90,7 @@ def _below(stages: Sequence[Stage], number: int) -> set[int]:
 
 def _checked(lab: Lab, query: str, workers: int, ways: Counter[str]) -> bool:
     """Whether a query is cut in two; then its halves give the embedded engine's answer, or its error."""
-    request, kernels = lab.request(query), Twin(PackedTables(2**30))
+    request, kernels = lab.request(query), NumpyRunner(PackedTables(2**30))
     if split_phases(_stages(lab, request, workers)) is None:
         return False
     wanted = outcome(lambda: embedded(lab, request))
@@ -123,7 +126,7 @@ def test_benchmarks_in_two_halves(name: str, cut: int, tmp_path: Path) -> None:
         for number, (query, text) in enumerate(suite.queries.items()):
             request = lab.request(text)
             workers = (2, 8)[number % 2]
-            found = _scattered_rows(lab, request, workers, Twin(PackedTables(2**30)), ways)
+            found = _scattered_rows(lab, request, workers, NumpyRunner(PackedTables(2**30)), ways)
             if found is not None:
                 assert sorted_rows(found) == sorted_rows(embedded(lab, request)), f"{query} on {workers}"
     assert ways["finished"] + ways["lowered"] >= cut

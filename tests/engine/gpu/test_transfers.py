@@ -15,7 +15,8 @@ from distributed.core import Server
 from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, Offloaded
 from gpudb.engine.gpu.exchange.buffers import SpillFile, concat_on_host, decode_frame, encode_frame
 from gpudb.engine.gpu.exchange.client import ExchangeClient
-from gpudb.engine.gpu.rpc.calls import BufferReply, IpcHandle, wrap_handler
+from gpudb.engine.gpu.rpc.calls import wrap_handler
+from gpudb.engine.gpu.rpc.messages import BufferReply, BufferRequest, CopiedRequest, IpcHandle, OutputRequest
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
 from gpudb.errors import OutOfMemory
 
@@ -67,26 +68,30 @@ async def _worker(packer: Packer | None, rows: Callable[[], ComputedFrame | None
     made = ExchangeClient(server, HostBackend(), packer)
     home, running = asyncio.get_running_loop(), RunningQuery(1)
 
-    async def part(statement: int, by_door: bool, near: bool) -> Any:
+    async def part(request: OutputRequest) -> Any:
         assert asyncio.get_running_loop() is home
         found = rows()
-        given = b"" if found is None else await made.encode([found], by_door=by_door, near=near)
+        given = b"" if found is None else await made.encode([found], by_ucx=request.by_ucx, near=request.near)
         return running.hold_buffer(given) if isinstance(given, BufferReply) else given
 
-    async def at_door(statement: int, number: int) -> Any:
+    async def at_door(request: BufferRequest) -> Any:
         assert asyncio.get_running_loop() is home
-        found = running.take_buffer(number)
-        assert running.take_buffer(number) == b""
+        found = running.take_buffer(request.number)
+        assert running.take_buffer(request.number) == b""
         return found
 
-    async def copied(statement: int, number: int) -> Any:
-        return bool(running.take_buffer(number)) and statement != ENDED
+    async def copied(request: CopiedRequest) -> bool:
+        return bool(running.take_buffer(request.number)) and request.statement != ENDED
 
     if packer is not None:
         assert await made.start_server(at_door, "tcp") not in (None, home)
-    server.handlers["gpudb_part"] = wrap_handler(part)
-    server.handlers["gpudb_copied"] = wrap_handler(copied)
+    server.handlers[OutputRequest.handler] = wrap_handler(OutputRequest, part)
+    server.handlers[CopiedRequest.handler] = wrap_handler(CopiedRequest, copied)
     return server, made
+
+
+def _wanted(statement: int) -> OutputRequest:
+    return OutputRequest(statement, 0, (0,), 0)
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:
@@ -101,13 +106,13 @@ def test_rows_arrive_as_they_are(count: int, doors: bool) -> None:
         packer = Packer()
         taker, here = await _worker(packer, lambda: None)
         here.set_peers((giver.address, taker.address), (from_there.ucx_address, here.ucx_address) if doors else ())
-        found = await here.fetch(giver.address, statement=1)
+        found = await here.fetch(giver.address, _wanted(1))
         assert found is not None
         assert found.to_polars().equals(ROWS.head(count))
         assert packer.seen == (doors and count > 10)
         # One whose statement has ended gives none.
         here.set_peers((taker.address,), (here.ucx_address,))
-        assert await here.fetch(taker.address, statement=1) is None
+        assert await here.fetch(taker.address, _wanted(1)) is None
         for each in (from_there, here):
             each.close()
             assert not each.ucx_address
@@ -139,10 +144,10 @@ def test_workers_of_a_host_read_rows_where_they_lie(refuses: Exception | None, s
         here._ucx.call = counted  # type: ignore[method-assign]
         if isinstance(refuses, MemoryError):
             with pytest.raises(OutOfMemory):
-                await here.fetch(giver.address, statement=statement)
+                await here.fetch(giver.address, _wanted(statement))
         else:
             for turn in range(2):
-                found = await here.fetch(giver.address, statement=statement)
+                found = await here.fetch(giver.address, _wanted(statement))
                 assert (found is None) == (statement == ENDED)
                 assert found is None or found.to_polars().equals(ROWS)
                 # One that cannot be read is not tried again.
@@ -186,13 +191,13 @@ def test_room_is_made_for_what_is_copied_and_a_worker_that_is_doubted_meanwhile_
         here._frames.free_memory = lambda: made.append(len(full))  # type: ignore[method-assign]
         here.set_peers((giver.address,), (from_there.ucx_address,))
         with pytest.raises(OutOfMemory):
-            await here.fetch(giver.address, statement=1)
+            await here.fetch(giver.address, _wanted(1))
         assert made == [1]
         full.append(MemoryError("no room"))
         for refuses in (None, OSError("it cannot be mapped")):
             packer.refuses = refuses
             here.set_peers((giver.address,), (from_there.ucx_address,))
-            found = await here.fetch(giver.address, statement=1)
+            found = await here.fetch(giver.address, _wanted(1))
             assert found is not None
             assert found.to_polars().equals(ROWS)
         assert made == [1, 0]
@@ -241,8 +246,8 @@ def test_rows_that_were_put_away_are_back_or_go_to_others(tmp_path: Path) -> Non
         assert (await here.merge_local(parts)).to_polars()["a"].to_list() == wanted
         assert (await here.merge_local(parts[:1])).rows == 10
         assert frames.seen == 0
-        assert decode_frame(await here.encode(parts, by_door=True))["a"].to_list() == wanted  # type: ignore[arg-type]
-        assert decode_frame(await here.encode(parts[2:], by_door=True))["a"].to_list() == wanted[20:]  # type: ignore[arg-type]
+        assert decode_frame(await here.encode(parts, by_ucx=True))["a"].to_list() == wanted  # type: ignore[arg-type]
+        assert decode_frame(await here.encode(parts[2:], by_ucx=True))["a"].to_list() == wanted[20:]  # type: ignore[arg-type]
         file = SpillFile(tmp_path)
         assert (await here.merge_local([file.write(ROWS)])).rows == 1000
         assert frames.seen == 1
@@ -258,7 +263,7 @@ def test_few_rows_stay_on_the_host(count: int) -> None:
         giver, _ = await _worker(Packer(), lambda: HostFrame(rows))
         taker, here = await _worker(Packer(), lambda: None)
         frames = here._frames = _Elsewhere()
-        found = await here.fetch(giver.address, statement=1)
+        found = await here.fetch(giver.address, _wanted(1))
         assert found is not None
         assert found.to_polars()["a"].to_list() == list(range(count))
         assert frames.seen == (count > 1000)
@@ -283,11 +288,11 @@ def test_a_giver_that_is_gone_and_a_taker_without_room_are_told(monkeypatch: pyt
 
         here._ucx.call = full  # type: ignore[method-assign]
         with pytest.raises(OutOfMemory):
-            await here.fetch(giver.address, statement=1)
+            await here.fetch(giver.address, _wanted(1))
         here._ucx.call = real  # type: ignore[method-assign]
         from_there.close()
         with pytest.raises(OSError, match=r".*"):
-            await here.fetch(giver.address, statement=1)
+            await here.fetch(giver.address, _wanted(1))
         here.close()
         await giver.close()
         await taker.close()
@@ -304,7 +309,7 @@ def test_a_door_that_waits_keeps_the_worker_s_loop_free() -> None:
         here.set_peers((giver.address,), (from_there.ucx_address,))
         assert here._ucx is not None
         here._ucx.loop.call_soon_threadsafe(time.sleep, 1.0)
-        fetching = asyncio.ensure_future(here.fetch(giver.address, statement=1))
+        fetching = asyncio.ensure_future(here.fetch(giver.address, _wanted(1)))
         late = 0.0
         while not fetching.done():
             begun = time.monotonic()
@@ -316,7 +321,7 @@ def test_a_door_that_waits_keeps_the_worker_s_loop_free() -> None:
         assert found.rows == 1000
 
         here._ucx.loop.call_soon_threadsafe(time.sleep, 0.3)
-        fetching = asyncio.ensure_future(here.fetch(giver.address, statement=1))
+        fetching = asyncio.ensure_future(here.fetch(giver.address, _wanted(1)))
         await asyncio.sleep(0.05)
         fetching.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.protocol import Request, Settings
 from gpudb.errors import GpudbError
 from gpudb.plan.physical.exchange_planning import Costs
@@ -21,7 +21,7 @@ COUNTS = (1, 2, 4)
 EVERY = Costs(scan=0)
 """Rows of every table are worth a kernel."""
 
-TWIN = Twin(local_stages.PACKED)
+TWIN = NumpyRunner(local_stages.PACKED)
 
 
 def shaped(text: str | None) -> str:

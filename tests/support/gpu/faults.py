@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.rpc.calls import wrap_handler
+from gpudb.engine.gpu.rpc.messages import ChunkRequest, OutputRequest, RpcRequest
 
 FAULTS = ("kill", "stop", "raise", "memory", "disconnect")
 """SIGKILL, SIGSTOP, an exception that nobody expects, more memory than allowed, every connection cut. Beside them
@@ -22,8 +24,32 @@ POINTS = ("compute", "give")
 """While a stage computes, or as another worker or the client reads what it gave."""
 
 
+@dataclass(frozen=True, slots=True)
+class Arm(RpcRequest[bool]):
+    """Arms a fault in the next stage of a kind."""
+
+    handler: ClassVar[str] = "fault_arm"
+    fault: str
+    point: str
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Struck(RpcRequest[int]):
+    """How many faults have struck."""
+
+    handler: ClassVar[str] = "fault_struck"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(RpcRequest[int]):
+    """How often others have asked for rows."""
+
+    handler: ClassVar[str] = "fault_asked"
+
+
 class Faulty(WorkerPlugin):
-    """Adds the handlers `fault_arm`, `fault_struck` and `fault_asked` to workers."""
+    """Adds the handlers of `Arm`, `Struck` and `Asked` to workers."""
 
     name = "faulty"
 
@@ -33,36 +59,36 @@ class Faulty(WorkerPlugin):
         self.struck = self.asked = 0
         stages = worker.plugins["gpudb"]
         computing = stages.executor
-        computed, part, rows = computing.execute, stages.part, stages.rows
+        computed, part, rows = computing.execute, stages.send_output, stages.send_chunk
 
         def compute(task: Any, received: Any, **arguments: Any) -> Any:
             self._strike("compute", task.stage.output)
             return computed(task, received, **arguments)
 
-        async def give(statement: int, stage: int, **arguments: Any) -> Any:
+        async def give(request: OutputRequest) -> Any:
             self.asked += 1
             self._strike("give", "any")
-            return await part(statement=statement, stage=stage, **arguments)
+            return await part(request)
 
-        async def read(**arguments: Any) -> Any:
+        async def read(request: ChunkRequest) -> Any:
             self._strike("give", "result")
-            return await rows(**arguments)
+            return await rows(request)
 
         computing.execute = compute
-        worker.handlers["gpudb_part"] = wrap_handler(give)
-        worker.handlers["gpudb_rows"] = wrap_handler(read)
-        worker.handlers["fault_arm"] = wrap_handler(self._arm)
-        worker.handlers["fault_struck"] = wrap_handler(self._struck)
-        worker.handlers["fault_asked"] = wrap_handler(self._asked)
+        handlers: dict[type[RpcRequest[Any]], Any] = {
+            OutputRequest: give, ChunkRequest: read, Arm: self._arm, Struck: self._struck, Asked: self._asked
+        }  # fmt: skip
+        for request, handler in handlers.items():
+            worker.handlers[request.handler] = wrap_handler(request, handler)
 
-    async def _arm(self, fault: str, point: str, stage: str) -> bool:
-        self._armed = fault, point, stage
+    async def _arm(self, request: Arm) -> bool:
+        self._armed = request.fault, request.point, request.stage
         return True
 
-    async def _struck(self) -> int:
+    async def _struck(self, request: Struck) -> int:
         return self.struck
 
-    async def _asked(self) -> int:
+    async def _asked(self, request: Asked) -> int:
         return self.asked
 
     def _strike(self, point: str, stage: str) -> None:
@@ -136,12 +162,12 @@ def hold_up(seconds: float, dask_worker: Any) -> None:
 
 def room(left: int, dask_worker: Any) -> None:
     """On a worker: statements are told that so many bytes are left of its memory."""
-    dask_worker.plugins["gpudb"].computing.room = lambda: left
+    dask_worker.plugins["gpudb"].executor.available_memory = lambda: left
 
 
 def space(left: int, dask_worker: Any) -> None:
     """On a worker: statements are told that they have so many bytes together."""
-    dask_worker.plugins["gpudb"].computing.space = left
+    dask_worker.plugins["gpudb"].executor.statement_bytes = left
 
 
 def install(cluster: Cluster) -> None:
@@ -151,14 +177,13 @@ def install(cluster: Cluster) -> None:
 
 def arm(cluster: Cluster, worker: int, fault: str, point: str = "compute", stage: str = "any") -> None:
     """Arms a fault on one worker."""
-    assert cluster.run(cluster.call(cluster._ready[worker], "fault_arm", fault=fault, point=point, stage=stage)).result(
-        5
-    )
+    assert cluster.run(cluster.call(cluster._ready[worker], Arm(fault, point, stage))).result(5)
 
 
 def asked(cluster: Cluster) -> int:
     """How often workers have been asked for rows by others."""
-    return sum(cluster.run(cluster.call(address, "fault_asked")).result(20) for _, address, _ in cluster.heartbeats())
+    calls = [cluster.run(cluster.call(each.address, Asked())) for each in cluster.heartbeats()]
+    return sum(each.result(20) or 0 for each in calls)
 
 
 def whole(cluster: Cluster, within: float = 60) -> bool:
@@ -168,7 +193,7 @@ def whole(cluster: Cluster, within: float = 60) -> bool:
         told = cluster.heartbeats()
         try:
             if len(told) == cluster.size and all(
-                cluster.run(cluster.call(address, "fault_struck")).result(3) is not None for _, address, _ in told
+                cluster.run(cluster.call(address, Struck())).result(3) is not None for _, address, _ in told
             ):
                 return True
         except (OSError, TimeoutError):
@@ -181,7 +206,8 @@ def idle(cluster: Cluster, within: float = 60) -> bool:
     """Whether no worker holds anything of a statement, within some seconds."""
     ends = time.monotonic() + within
     while time.monotonic() < ends:
-        held = [(told["statements"], told["results"]) for _, _, told in cluster.heartbeats() if told]
+        known = [each.heartbeat for each in cluster.heartbeats() if each.heartbeat is not None]
+        held = [(each.statements, each.results) for each in known]
         if len(held) == cluster.size and not any(map(any, held)):
             return True
         time.sleep(0.1)

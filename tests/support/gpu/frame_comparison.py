@@ -7,15 +7,17 @@ from typing import Any
 
 import polars as pl
 
+from gpudb.engine.gpu.backend.base import collect
+
 
 def compare(frames: Any, differing: dict[str, str]) -> None:
     """Has every lazy frame that `frames` computes compared; `differing` gets plans and what was found."""
-    plain = frames.held
+    plain = frames.compute
 
-    def held(lazy: pl.LazyFrame) -> Any:
+    def compute(lazy: pl.LazyFrame) -> Any:
         made = plain(lazy)
         try:
-            wanted = _rows(frames._on_processor(lazy))
+            wanted = _rows(collect(lazy))
             given = _rows(made.to_polars())
         except Exception as error:
             differing[lazy.explain()] = f"not compared: {type(error).__name__}: {error}"
@@ -29,7 +31,7 @@ def compare(frames: Any, differing: dict[str, str]) -> None:
                     break
         return made
 
-    frames.held = held
+    frames.compute = compute
 
 
 def _rows(frame: pl.DataFrame) -> list[tuple[Any, ...]]:

@@ -15,7 +15,7 @@ import numpy as np
 from gpudb.engine.gpu.backend.base import ComputedFrame, HostFrame
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.exchange.buffers import decode_frame, encode_frame
-from gpudb.engine.gpu.rpc.calls import IpcHandle
+from gpudb.engine.gpu.rpc.messages import IpcHandle
 
 LEAST = 50
 """Rows that come to the door."""
@@ -74,7 +74,7 @@ def told(cluster: Cluster, within: float = 20) -> bool:
     ends = time.monotonic() + within
     while time.monotonic() < ends:
         ready = cluster.heartbeats()
-        if len(ready) == cluster.size and all(each["door"] for _, _, each in ready):
+        if len(ready) == cluster.size and all(each.heartbeat and each.heartbeat.ucx_address for each in ready):
             return True
         time.sleep(0.05)
     return False

@@ -9,16 +9,17 @@ import sys
 import time
 
 from gpudb.engine.gpu.exchange.ucx_server import UcxServer
+from gpudb.engine.gpu.rpc.messages import BufferRequest
 
 
 async def main(protocol: str) -> None:
-    async def give(count: int) -> bytes:
-        return bytes(count)
+    async def give(request: BufferRequest) -> bytes:
+        return bytes(request.number)
 
     door = UcxServer({}, give, lambda: None, protocol)
     await door.start("127.0.0.1")
     for count in (10, 1_000_000):
-        assert await door.call(door.address, "gpudb_fetch_buffer", count=count) == bytes(count)
+        assert await door.call(door.address, BufferRequest(1, count)) == bytes(count)
     await asyncio.sleep(0.5)
     clock = time.pthread_getcpuclockid(door.thread.ident or 0)
     before = time.clock_gettime(clock)

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate
@@ -27,8 +28,9 @@ from gpudb.engine.gpu.lower.host_fallback import repeat_text_value, restore_colu
 from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
 from gpudb.engine.gpu.lower.values import Bounds, is_keyed, physical_columns, type_bounds, unscaled_digits
 from gpudb.errors import SqlError
+from gpudb.lru import ByIdentity, LruCache
 from gpudb.plan.tree.nodes import INPUT, Scan
-from gpudb.plan.tree.traversal import conjunction, moved
+from gpudb.plan.tree.traversal import join_conjuncts, remap_columns
 from gpudb.sql import bound
 from gpudb.storage.iceberg.column_layout import names_by_id, stored_duckdb
 from gpudb.storage.iceberg.column_ranges import column_ranges
@@ -45,37 +47,72 @@ _Part = TypeVar("_Part")
 _Read = TypeVar("_Read")
 
 
+@dataclass(frozen=True, slots=True)
+class _FileScan:
+    """The rows of a file that a scan reads, and those that its worker caches."""
+
+    file: DataFile
+    wanted: _Rows
+    held: _Rows
+
+
+@dataclass(frozen=True, slots=True)
+class _PartitionScan:
+    """A scan over one partition: its columns with their bounds, and its files without the excluded ones."""
+
+    columns: Sequence[Column]
+    bounds: tuple[Bounds, ...]
+    partition: Partition
+    cached: Partition
+    files: Sequence[_FileScan]
+
+
+def _plan_scan(scan: Scan, share: Partition, parameters: Sequence[object]) -> _PartitionScan:
+    share = scan_partition(scan, share)
+    cached = cached_partition(scan.table, share)
+    columns = [scan.table.columns[index] for index in scan.columns]
+    wanted, held = share.row_ranges(scan.table), cached.row_ranges(scan.table)
+    files = [
+        _FileScan(file, wanted[file.path], held[file.path])
+        for file in pruned_files(scan, parameters)
+        if len(range(*wanted[file.path]))
+    ]
+    bounds = tuple(column_bounds(scan.table, column) for column in columns)
+    return _PartitionScan(columns, bounds, share, cached, files)
+
+
 class ResidentTables:
     """The columns that a worker caches; `budget` bounds their bytes."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self.columns: ColumnCache[_Key, pl.DataFrame] = ColumnCache()
+        # A repeated statement has the same nodes. With parameters the excluded files may differ.
+        self._scans: LruCache[tuple[ByIdentity[Scan], Partition], _PartitionScan] = LruCache(64)
 
     def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped."""
-        share = scan_partition(scan, share)
-        columns = [scan.table.columns[index] for index in scan.columns]
-        wanted, held = share.row_ranges(scan.table), cached_partition(scan.table, share).row_ranges(scan.table)
-        parts = [
-            self._file(scan.table, file, columns, share, wanted[file.path], held[file.path])
-            for file in pruned_files(scan, parameters)
-            if len(range(*wanted[file.path]))
-        ]
+        key = ByIdentity(scan), share
+        planned = None if parameters else self._scans.get(key)
+        if planned is None:
+            planned = _plan_scan(scan, share, parameters)
+            if not parameters:
+                self._scans.put(key, planned)
+        parts = [self._file(scan.table, planned, each) for each in planned.files]
         if parts:
             lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
         else:
-            lazy = _empty([column.type for column in columns]).lazy()
-        return Frame(lazy, tuple(column_bounds(scan.table, column) for column in columns))
+            lazy = _empty([column.type for column in planned.columns]).lazy()
+        return Frame(lazy, planned.bounds)
 
-    def _file(
-        self, table: Table, file: DataFile, columns: Sequence[Column], share: Partition, wanted: _Rows, held: _Rows
-    ) -> pl.DataFrame:
-        """Returns the `wanted` rows of a file; this worker caches the rows `held`."""
+    def _file(self, table: Table, planned: _PartitionScan, part: _FileScan) -> pl.DataFrame:
+        """Returns the wanted rows of a file, and caches its rows `held`."""
+        file, wanted, held = part.file, part.wanted, part.held
+        columns, share = planned.columns, planned.partition
         first, last = wanted
         if not columns:
             return pl.DataFrame({NO_COLUMNS: pl.repeat(True, last - first, eager=True)})
-        keys = [(file.path, column.field_id, column.type, cached_partition(table, share)) for column in columns]
+        keys = [(file.path, column.field_id, column.type, planned.cached) for column in columns]
         kept = {key: self.columns.get(key) for key in keys}
         found = {
             key: frame if held == wanted else frame.slice(first - held[0], last - first)
@@ -180,12 +217,12 @@ def _widths_at(path: str, changed: int) -> Mapping[int, float]:
 
 def pruned_files(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
     """Returns the files of a scan's table, without those that its filter excludes by their statistics."""
-    condition = conjunction(tuple(each for each in (scan.filter, scan.wanted) if each is not None))
+    condition = join_conjuncts(tuple(each for each in (scan.filter, scan.wanted) if each is not None))
     if condition is None:
         return scan.table.files
     if isinstance(condition, bound.Constant):
         return scan.table.files if condition.value is True else ()
-    over = moved(condition, scan.columns.__getitem__)
+    over = remap_columns(condition, scan.columns.__getitem__)
     return tuple(prune(scan.table.files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
 
 

@@ -18,15 +18,16 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gpudb.engine.gpu.cache.build_cache import BuildCache
 from gpudb.engine.gpu.cluster.config import LATE_SECONDS, SILENT_SECONDS, WorkerProcesses
 from gpudb.engine.gpu.cluster.launcher import START_SECONDS, Launcher, NannyHandlers
 from gpudb.engine.gpu.fastpath.pool import FastPathPool
 from gpudb.engine.gpu.rpc.calls import Connections
+from gpudb.engine.gpu.rpc.messages import AliveRequest, EndRequest, Heartbeat, KillRequest, Ping, RpcRequest
 from gpudb.engine.gpu.worker.batching import MemorySpace
 from gpudb.engine.gpu.worker.worker import StageWorker
 from gpudb.engine.startup_log import log_step
@@ -52,6 +53,14 @@ A worker that only lost a connection answers sooner; a restarted process has no 
 """
 
 
+class WorkerState(NamedTuple):
+    """A ready worker: its number, its address, and its last heartbeat."""
+
+    number: int
+    address: str
+    heartbeat: Heartbeat | None
+
+
 class Cluster:
     """Worker processes, supervised until `close`; `meanwhile` runs while they import their libraries."""
 
@@ -68,7 +77,7 @@ class Cluster:
         self.build_cache = BuildCache()
         self._ready: dict[int, str] = {}
         self._watched: dict[str, asyncio.Event] = {}
-        self._heartbeats: dict[str, Mapping[str, Any]] = {}
+        self._heartbeats: dict[str, Heartbeat] = {}
         self._plans: dict[str, set[bytes]] = {}
         self._numbers = itertools.count(1)
         self._last_statement = 0
@@ -135,11 +144,12 @@ class Cluster:
 
     def ucx_addresses(self, peers: tuple[str, ...]) -> tuple[str, ...]:
         """Returns the UCX addresses of the workers at some addresses; empty for those without."""
-        return tuple(self._heartbeats.get(peer, {}).get("door", "") for peer in peers)
+        known = (self._heartbeats.get(peer) for peer in peers)
+        return tuple("" if each is None else each.ucx_address for each in known)
 
-    async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
-        """Returns a worker's reply. Raises OSError if the worker is lost."""
-        return await self._connections.call(address, handler, **arguments)
+    async def call(self, address: str, request: RpcRequest[_T]) -> _T | None:
+        """Returns a worker's reply; None before it has started. Raises OSError if the worker is lost."""
+        return await self._connections.call(address, request)
 
     def mark_plan_sent(self, address: str, digest: bytes) -> bool:
         """Returns whether a worker has been sent a plan, and records it as sent."""
@@ -172,7 +182,7 @@ class Cluster:
         patience = self.processes.patience
         try:
             async with asyncio.timeout(patience + SILENT_SECONDS):
-                busy = await self.call(peer, "gpudb_drop", statement=statement, patience=patience)
+                busy = await self.call(peer, EndRequest(statement, patience))
         except (OSError, TimeoutError):
             self.suspect(peer)
         else:
@@ -184,12 +194,13 @@ class Cluster:
 
     def memory_space(self) -> MemorySpace | None:
         """Returns the memory that every worker has; None before the first heartbeat."""
-        rooms = [told["room"] for told in self._heartbeats.values() if "room" in told]
-        return MemorySpace(*map(min, zip(*rooms, strict=True))) if rooms else None
+        spaces = [each.memory_space for each in self._heartbeats.values()]
+        return MemorySpace(*map(min, zip(*spaces, strict=True))) if spaces else None
 
-    def heartbeats(self) -> list[tuple[int, str, Mapping[str, Any]]]:
-        """Returns the number, the address and the last heartbeat of each ready worker."""
-        return [(number, address, self._heartbeats.get(address, {})) for number, address in sorted(self._ready.items())]
+    def heartbeats(self) -> list[WorkerState]:
+        """Returns the ready workers with their last heartbeats."""
+        ready = sorted(self._ready.items())
+        return [WorkerState(number, address, self._heartbeats.get(address)) for number, address in ready]
 
     def suspect(self, address: str) -> None:
         """Marks a worker as suspect after a lost connection: it is not called until it answers."""
@@ -211,7 +222,7 @@ class Cluster:
         if found is not None:
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(SILENT_SECONDS):
-                    await self.call(found.nanny, "gpudb_end", address=address)
+                    await self.call(found.nanny, KillRequest(address))
 
     async def _end_mapping_workers(self, number: int) -> None:
         """Restarts the workers that may map a lost worker's GPU memory, for which its successor then has no room.
@@ -221,7 +232,8 @@ class Cluster:
         if number in self._unready:
             return
         self._unready.add(number)
-        for address in [address for each, address, told in self.heartbeats() if each != number and told.get("door")]:
+        others = [each for each in self.heartbeats() if each.number != number]
+        for address in [each.address for each in others if each.heartbeat and each.heartbeat.ucx_address]:
             _LOG.warning("the worker at %s may hold a lost worker's memory: its process is ended", address)
             await self.restart(address)
 
@@ -251,7 +263,7 @@ class Cluster:
         try:
             while failures < 2:
                 try:
-                    told = await self._ping(number, address, limit)
+                    heartbeat = await self._ping(number, address, limit)
                 except TimeoutError:
                     _LOG.warning("worker %s at %s is silent: its process is ended", number, address)
                     break
@@ -260,13 +272,15 @@ class Cluster:
                     self._mark_unready(address)
                     await asyncio.sleep(0.05)
                     continue
-                if told is None:  # it answers once it has started: the plugin that installs the handlers has failed
+                if (
+                    heartbeat is None
+                ):  # it answers once it has started: the plugin that installs the handlers has failed
                     _LOG.warning("worker %s at %s could not ready itself: its process is ended", number, address)
                     await self._end_mapping_workers(number)
                     break
                 failures, limit = 0, LATE_SECONDS
-                self._heartbeats[address] = told
-                if told["stray"]:
+                self._heartbeats[address] = heartbeat
+                if heartbeat.has_stray:
                     _LOG.warning("worker %s computes on after its statement has ended: its process is ended", number)
                     break
                 self._ready[number] = address
@@ -285,14 +299,14 @@ class Cluster:
             await asyncio.sleep(0.1)
         self._watched.pop(address, None)
 
-    async def _ping(self, number: int, address: str, limit: float) -> Any:
+    async def _ping(self, number: int, address: str, limit: float) -> Heartbeat | None:
         """Returns a worker's heartbeat.
 
         Raises OSError if the worker is lost, TimeoutError if its process is stopped, or silent for `limit` seconds.
         """
         began = time.monotonic()
-        known = {"upto": self._last_statement, "live": sorted(self._live), "peers": list(self._watched)}
-        ping = asyncio.ensure_future(self.call(address, "gpudb_ping", **known))
+        request = Ping(self._last_statement, tuple(sorted(self._live)), tuple(self._watched))
+        ping = asyncio.ensure_future(self.call(address, request))
         try:
             while True:
                 done, _ = await asyncio.wait({ping}, timeout=SILENT_SECONDS)
@@ -313,7 +327,7 @@ class Cluster:
             return False
         try:
             async with asyncio.timeout(SILENT_SECONDS):
-                return await self.call(found.nanny, "gpudb_alive", address=address) is not False
+                return await self.call(found.nanny, AliveRequest(address)) is not False
         except TimeoutError:
             return True  # a busy host is late itself
         except OSError as error:

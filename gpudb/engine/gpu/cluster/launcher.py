@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from distributed.diagnostics.plugin import NannyPlugin
 
 from gpudb.engine.gpu.rpc.calls import wrap_handler
+from gpudb.engine.gpu.rpc.messages import AliveRequest, KillRequest
 from gpudb.errors import GpudbError, SqlError
 
 _LOG = logging.getLogger(__name__)
@@ -211,22 +212,22 @@ class NannyHandlers(NannyPlugin):
     def setup(self, nanny: Any) -> None:
         """Called by Dask in the nanny's process."""
 
-        async def end(address: str) -> None:
-            if has_address(nanny, address):
+        async def kill_worker(request: KillRequest) -> None:
+            if has_address(nanny, request.address):
                 kill(nanny)
 
-        async def alive(address: str) -> bool:
-            return has_address(nanny, address) and is_runnable(nanny)
+        async def is_alive(request: AliveRequest) -> bool:
+            return has_address(nanny, request.address) and is_runnable(nanny)
 
-        nanny.handlers["gpudb_end"] = wrap_handler(end)
-        nanny.handlers["gpudb_alive"] = wrap_handler(alive)
+        nanny.handlers[KillRequest.handler] = wrap_handler(KillRequest, kill_worker)
+        nanny.handlers[AliveRequest.handler] = wrap_handler(AliveRequest, is_alive)
 
     def teardown(self, nanny: Any) -> None:
         """Called by Dask when the server leaves the workers to others: their processes restart without what it had
         loaded.
         """
-        nanny.handlers.pop("gpudb_end", None)
-        nanny.handlers.pop("gpudb_alive", None)
+        nanny.handlers.pop(KillRequest.handler, None)
+        nanny.handlers.pop(AliveRequest.handler, None)
         kill(nanny)
 
 

@@ -9,13 +9,12 @@ import asyncio
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.cache.column_cache import CachedColumnInfo
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
-from gpudb.engine.gpu.worker.pinning import CacheAction, DeviceFacts
+from gpudb.engine.gpu.rpc.messages import CacheAction, CacheRequest, DeviceFacts, DeviceInfo, DeviceRequest, Failed
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import WorkerLost
 
@@ -55,16 +54,15 @@ class Membership:
         by_number = {number: address for number, address, _ in self._cluster.heartbeats()}
         answers = await asyncio.gather(*(self._describe(by_number[each.number]) for each in members))
         return [
-            replace(each, device=tuple(answer["device"]), held=tuple(CachedColumnInfo(*one) for one in answer["held"]))
+            replace(each, device=tuple(answer.facts), held=tuple(CachedColumnInfo(*one) for one in answer.columns))
             for each, answer in zip(members, answers, strict=True)
             if answer is not None
         ]
 
-    async def _describe(self, address: str) -> dict[str, Any] | None:
+    async def _describe(self, address: str) -> DeviceInfo | None:
         try:
             async with asyncio.timeout(SILENT_SECONDS):
-                answer: dict[str, Any] | None = await self._cluster.call(address, "gpudb_device_info")
-                return answer
+                return await self._cluster.call(address, DeviceRequest())
         except (OSError, TimeoutError):
             return None
 
@@ -85,7 +83,7 @@ class Membership:
 
     def evict(self, table: Table) -> None:
         """Evicts a dropped table from every worker, without waiting."""
-        self._cluster.run(self._apply_all(pickle.dumps(table), "evict"))
+        self._cluster.run(self._apply_all(pickle.dumps(table), CacheAction.EVICT))
 
     async def _apply_all(self, table: bytes, action: CacheAction) -> Sequence[int]:
         peers = await self._cluster.peers()
@@ -93,11 +91,12 @@ class Membership:
         return await asyncio.gather(*calls)
 
     async def _apply(self, address: str, table: bytes, share: int, action: CacheAction) -> int:
-        arguments = {"table": table, "index": share, "count": self.count, "action": action}
         try:
-            answer = await self._cluster.call(address, "gpudb_hold", **arguments)
+            answer = await self._cluster.call(address, CacheRequest(table, share, self.count, action))
         except OSError as error:
             raise WorkerLost("a worker was lost", hint="Run the statement again.") from error
-        if "error" in answer:
-            raise pickle.loads(answer["error"])
-        return int(answer["bytes"])
+        if answer is None:
+            raise WorkerLost("a worker was lost", hint="Run the statement again.")
+        if isinstance(answer, Failed):
+            raise answer.error
+        return answer.bytes

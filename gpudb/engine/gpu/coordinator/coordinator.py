@@ -11,18 +11,31 @@ import asyncio
 import logging
 import pickle
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from gpudb.engine.gpu.cluster.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange.routing import stage_partitions
-from gpudb.engine.gpu.fused.runner import Launched
+<<<<<<< main
+from gpudb.engine.gpu.figures import KernelFigures, NarrowedScan, OperatorFigures, StageFigures
+=======
+from gpudb.engine.gpu.fused.runner import LaunchReport
+>>>>>>> mine
 from gpudb.engine.gpu.planning.admission import Admission
 from gpudb.engine.gpu.planning.planner import PhysicalPlan
 from gpudb.engine.gpu.rpc.errors import TooLarge
+from gpudb.engine.gpu.rpc.messages import (
+    ChunkRequest,
+    Failed,
+    FetchFailed,
+    Refusal,
+    Refused,
+    ResultChunk,
+    RpcRequest,
+    RunRequest,
+    RunResult,
+)
 from gpudb.engine.gpu.worker.batching import next_chunks
-from gpudb.engine.gpu.worker.dynamic_filters import NarrowedScan
-from gpudb.engine.gpu.worker.profiling import OperatorFigures
 from gpudb.engine.protocol import Request
 from gpudb.errors import OutOfMemory, SqlError, WorkerLost
 
@@ -52,7 +65,11 @@ class StageMeasurements:
     milliseconds: list[float] = field(default_factory=list)
     host: list[tuple[str, ...]] = field(default_factory=list)
     """Steps on the host of GPU workers."""
-    launched: list[Launched] = field(default_factory=list)
+<<<<<<< main
+    launched: list[KernelFigures] = field(default_factory=list)
+=======
+    launched: list[LaunchReport] = field(default_factory=list)
+>>>>>>> mine
     """Kernels that were launched."""
     narrowed: list[NarrowedScan] = field(default_factory=list)
     """Scans that were narrowed."""
@@ -60,9 +77,8 @@ class StageMeasurements:
     observed: list[tuple[int, OperatorFigures]] = field(default_factory=list)
     """Figures of operators, each with its worker."""
 
-    def add(self, worker: int, figures: Sequence[Any]) -> None:
+    def add(self, worker: int, figures: StageFigures) -> None:
         """Adds the figures of a partition."""
-        rows, size, spilled, spent, host, launched, narrowed, observed = figures
         if worker not in self.workers:
             self.workers += (worker,)
             for each in (self.rows, self.bytes, self.spilled):
@@ -70,14 +86,25 @@ class StageMeasurements:
             self.milliseconds.append(0.0)
             self.host.append(())
         place = self.workers.index(worker)
+<<<<<<< main
+        self.rows[place] += figures.rows
+        self.bytes[place] += figures.bytes
+        self.spilled[place] += figures.spilled
+        self.milliseconds[place] += figures.milliseconds
+        self.host[place] += figures.host
+        self.launched += figures.kernels
+        self.narrowed += figures.narrowed
+        self.observed += [(worker, each) for each in figures.operators]
+=======
         self.rows[place] += rows
         self.bytes[place] += size
         self.spilled[place] += spilled
         self.milliseconds[place] += spent
         self.host[place] += tuple(host)
-        self.launched += [Launched(*each) for each in launched]
+        self.launched += [LaunchReport(*each) for each in launched]
         self.narrowed += [NarrowedScan(*each) for each in narrowed]
         self.observed += [(worker, OperatorFigures(*each)) for each in observed]
+>>>>>>> mine
 
 
 class _Lost(Exception):
@@ -173,21 +200,21 @@ class Execution:
         self._statement = self._cluster.begin()
         stages, chunks = self.planned.stages, self.planned.chunks
         count = len(self._peers) * chunks
-        told = self.planned.digest, self._parameters, self._peers
-        self._bound = self._cluster.build_cache.get(*told) if count > chunks == 1 and not self._in_full else ()
+        key = self.planned.digest, self._parameters, self._peers
+        self._bound = self._cluster.build_cache.get(*key) if count > chunks == 1 and not self._in_full else ()
         shares: dict[str, list[int]] = {}
         for share in sorted({share for stage in stages for share in stage_partitions(stage, count)}):
             shares.setdefault(self._peers[share // chunks], []).append(share)
         answers = await _all([self._run_on(address, found) for address, found in shares.items()])
         self.measured = {stage.number: StageMeasurements() for stage in stages}
-        figures = [each for answer in answers for each in answer["measured"]]
-        for number, share, *rest in sorted(figures, key=lambda each: tuple(each[:2])):
-            self.measured[number].add(share // chunks, rest)
-        if all(answer["again"] for answer in answers):
+        figures = [each for answer in answers for each in answer.figures]
+        for each in sorted(figures, key=lambda each: (each.stage, each.partition)):
+            self.measured[each.stage].add(each.partition // chunks, each)
+        if all(answer.fast_path for answer in answers):
             self._cluster.fast_path_pool.enable(self.planned.digest, self._parameters)
         if count > chunks == 1 and not self._bound:
-            self._cluster.build_cache.record(*told, [answer["bound"] for answer in answers])
-        self._results = {share: data for answer in answers for share, data in answer["results"]}
+            self._cluster.build_cache.record(*key, [(answer.bound, answer.unbound) for answer in answers])
+        self._results = {share: data for answer in answers for share, data in answer.results}
 
     async def _wait_for_peers(self) -> tuple[str, ...]:
         """Returns the addresses of the workers. If none returns, raises the error that took the last ones."""
@@ -201,44 +228,46 @@ class Execution:
                 raise _lost_worker() from None
             raise
 
-    async def _run_on(self, address: str, shares: list[int]) -> dict[str, Any]:
+    async def _run_on(self, address: str, shares: list[int]) -> RunResult:
         """Returns a worker's reply for its partitions; raises the error that it contains."""
         planned = self.planned
         known = self._cluster.mark_plan_sent(address, planned.digest)
-        arguments: dict[str, Any] = {
-            "statement": self._statement,
-            "digest": planned.digest,
-            "shares": shares,
-            "peers": self._peers,
-            "parameters": self._parameters,
-            "short": planned.cost.short,
-            "chunks": planned.chunks,
-            "doors": self._cluster.ucx_addresses(self._peers),
-            "measure": self._measure,
-            "bound": self._bound,
-        }
-        answer = await self._call(address, "gpudb_run", **arguments, stages=b"" if known else planned.encoded_stages)
-        if "unknown" in answer:
-            answer = await self._call(address, "gpudb_run", **arguments, stages=planned.encoded_stages)
-        if "error" in answer:
-            raise pickle.loads(answer["error"])
-        if "unbound" in answer:
-            raise _Unbound
-        if "lost" in answer:
-            self._cluster.suspect(self._peers[answer["lost"] // planned.chunks])
-        if "results" not in answer:
-            raise _Lost
-        return answer
+        request = RunRequest(
+            self._statement,
+            planned.digest,
+            tuple(shares),
+            self._peers,
+            self._parameters,
+            planned.cost.short,
+            b"" if known else planned.encoded_stages,
+            planned.chunks,
+            self._cluster.ucx_addresses(self._peers),
+            self._measure,
+            self._bound,
+        )
+        reply = await self._call(address, request)
+        if reply == Refused(Refusal.PLAN_UNKNOWN):
+            reply = await self._call(address, replace(request, stages=planned.encoded_stages))
+        match reply:
+            case RunResult():
+                return reply
+            case Failed():
+                raise reply.error
+            case Refused(Refusal.PART_EVICTED):
+                raise _Unbound
+            case FetchFailed():
+                self._cluster.suspect(self._peers[reply.partition // planned.chunks])
+        raise _Lost
 
-    async def _call(self, address: str, handler: str, **arguments: object) -> dict[str, Any]:
+    async def _call(self, address: str, request: RpcRequest[_T]) -> _T:
         try:
-            answer: dict[str, Any] | None = await self._cluster.call(address, handler, **arguments)
+            reply = await self._cluster.call(address, request)
         except OSError as error:
             self._cluster.suspect(address)
             raise _Lost from error
-        if answer is None:
+        if reply is None:
             raise _Lost
-        return answer
+        return reply
 
     def inline_batches(self) -> list[bytes]:
         """Returns the batches, in order of partitions, of a result that came with the replies (see
@@ -266,24 +295,24 @@ class Execution:
             if data is not None:
                 yield data
                 continue
-            coming: asyncio.Future[dict[str, Any]] = asyncio.ensure_future(self._fetch_chunk(share, 0))
+            coming: asyncio.Future[ResultChunk] = asyncio.ensure_future(self._fetch_chunk(share, 0))
             try:
                 while True:
-                    answer = await coming
-                    if answer["next"]:
-                        coming = asyncio.ensure_future(self._fetch_chunk(share, answer["next"]))
-                    yield answer["data"]
-                    if not answer["next"]:
+                    chunk = await coming
+                    if chunk.next_start:
+                        coming = asyncio.ensure_future(self._fetch_chunk(share, chunk.next_start))
+                    yield chunk.data
+                    if not chunk.next_start:
                         break
             finally:
                 coming.cancel()
 
-    async def _fetch_chunk(self, share: int, start: int) -> dict[str, Any]:
+    async def _fetch_chunk(self, share: int, start: int) -> ResultChunk:
         address = self._peers[share // self.planned.chunks]
-        answer = await self._call(address, "gpudb_rows", statement=self._statement, share=share, start=start)
-        if "gone" in answer:
+        reply = await self._call(address, ChunkRequest(self._statement, share, start))
+        if isinstance(reply, Refused):
             raise _Lost
-        return answer
+        return reply
 
     @property
     def has_remote_rows(self) -> bool:

@@ -51,7 +51,12 @@ class FastPath:
         if self._cluster.size > 1 and halves is None:
             return None
         ready = [
+<<<<<<< main
+            (each.address, reachable_endpoint(each.heartbeat.endpoints if each.heartbeat else ()))
+            for each in self._cluster.heartbeats()
+=======
             (address, reachable_endpoint(told.get("entry", ()))) for _, address, told in self._cluster.heartbeats()
+>>>>>>> mine
         ]
         entries = [entry for _, entry in ready if entry]
         # Partitions of a missing worker belong to another one, which has not bound them.

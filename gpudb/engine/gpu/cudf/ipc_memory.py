@@ -15,8 +15,13 @@ from typing import Any
 import rmm
 from cuda.bindings import driver, runtime
 
+<<<<<<< main
 from gpudb.engine.gpu.cudf.streams import complete, current
+from gpudb.engine.gpu.rpc.messages import IpcHandle
+=======
+from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.rpc.calls import IpcHandle
+>>>>>>> mine
 
 _HANDLE_BYTES = 64
 
@@ -29,7 +34,7 @@ class _Peer:
     readers: int = 0
 
 
-class Mapped:
+class MappedMemory:
     """The mapped memory of peer processes; thread-safe."""
 
     def __init__(self) -> None:
@@ -52,13 +57,13 @@ class Mapped:
 
         Raises OSError where it cannot be mapped, MemoryError where memory is too small.
         """
-        made = rmm.DeviceBuffer(size=place.size, stream=current())
-        kind, stream = runtime.cudaMemcpyKind.cudaMemcpyDefault, current().__cuda_stream__()[1]
+        made = rmm.DeviceBuffer(size=place.size, stream=current_stream())
+        kind, stream = runtime.cudaMemcpyKind.cudaMemcpyDefault, current_stream().__cuda_stream__()[1]
         with self._read(peer, place.handle) as base:
             try:
                 (failed,) = runtime.cudaMemcpyAsync(made.ptr, base + place.start, place.size, kind, stream)
             finally:
-                complete()
+                synchronize()
         if failed:
             raise OSError(failed.name)
         return made
@@ -69,7 +74,7 @@ class Mapped:
         with self._changed:
             found = self._peers.setdefault(peer, _Peer())
             if handle not in found.bases:
-                found.bases[handle] = _mapped(handle)
+                found.bases[handle] = _map_handle(handle)
             found.readers += 1
         try:
             yield found.bases[handle]
@@ -88,7 +93,7 @@ class Mapped:
                 runtime.cudaIpcCloseMemHandle(base)
 
 
-def _mapped(handle: bytes) -> int:
+def _map_handle(handle: bytes) -> int:
     """Maps memory of another process and returns its address."""
     given = runtime.cudaIpcMemHandle_t()
     ctypes.memmove(given.getPtr(), handle, len(handle))

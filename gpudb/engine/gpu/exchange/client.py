@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -18,7 +19,15 @@ from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, HostFrame, Offloaded
 from gpudb.engine.gpu.exchange.buffers import concat_on_host, decode_frame, encode_frame
 from gpudb.engine.gpu.exchange.ucx_server import BufferHandler, UcxServer
-from gpudb.engine.gpu.rpc.calls import BufferReply, Connections, IpcHandle, PendingBuffer
+from gpudb.engine.gpu.rpc.calls import Connections
+from gpudb.engine.gpu.rpc.messages import (
+    BufferReply,
+    BufferRequest,
+    CopiedRequest,
+    IpcHandle,
+    OutputRequest,
+    PendingBuffer,
+)
 from gpudb.errors import OutOfMemory
 
 _LOG = logging.getLogger(__name__)
@@ -93,7 +102,7 @@ class ExchangeClient:
         self._ucx_addresses = {peer: door for peer, door in every if door}
 
     async def encode(
-        self, parts: Sequence[ComputedFrame | Offloaded], *, by_door: bool, near: bool = False
+        self, parts: Sequence[ComputedFrame | Offloaded], *, by_ucx: bool, near: bool = False
     ) -> bytes | BufferReply:
         """Encodes rows for another worker, as a buffer if the worker can fetch it by UCX.
 
@@ -104,7 +113,7 @@ class ExchangeClient:
             return await asyncio.to_thread(lambda: encode_frame(concat_on_host(parts)))
         if isinstance(held, Offloaded):
             return await asyncio.to_thread(held.data)
-        if by_door and self._packer is not None:
+        if by_ucx and self._packer is not None:
             packed = await asyncio.to_thread(self._pack, self._packer, held, near)
             if packed is not None:
                 return packed
@@ -129,8 +138,8 @@ class ExchangeClient:
         found = self._frames.retry_with_memory(lambda: packer.pack(held))
         if found is None:
             return None
-        answer, buffer = found
-        return BufferReply(answer, buffer, packer.locate(buffer) if near else None)
+        metadata, buffer = found
+        return BufferReply(metadata, buffer, packer.locate(buffer) if near else None)
 
     def retain_peers(self, peers: Sequence[str]) -> None:
         """Drops what is known of workers other than `peers`, and starts to unmap their memory."""
@@ -162,31 +171,31 @@ class ExchangeClient:
             self._unmappable.add(address)
             return None
 
-    async def _request(self, address: str, **wanted: object) -> bytes | BufferReply:
+    async def _request(self, address: str, request: OutputRequest) -> bytes | BufferReply:
         """Returns another worker's reply over the fastest transport; empty if the statement has ended there."""
-        door, there = self._ucx, self._ucx_addresses.get(address)
-        ways = {"by_door": there is not None, "near": there is not None and self._is_near(address)}
-        data = await self._connections.call(address, "gpudb_part", **wanted, **ways)
-        if not isinstance(data, PendingBuffer):
-            return bytes(data or b"")
-        assert door is not None
-        assert there is not None
-        waits = {"statement": wanted["statement"], "number": data.number}
-        buffer = await self._copy_from(address, data.place) if data.place is not None else None
+        server, ucx_address = self._ucx, self._ucx_addresses.get(address)
+        by_ucx = ucx_address is not None
+        reply = await self._connections.call(
+            address, replace(request, by_ucx=by_ucx, near=by_ucx and self._is_near(address))
+        )
+        if not isinstance(reply, PendingBuffer):
+            return reply or b""
+        assert server is not None
+        assert ucx_address is not None
+        buffer = await self._copy_from(address, reply.place) if reply.place is not None else None
         if buffer is None:
-            found: bytes | BufferReply = await door.call(there, "gpudb_fetch_buffer", **waits)
-            return found
+            return await server.call(ucx_address, BufferRequest(request.statement, reply.number)) or b""
         # If the rows are gone, the copy may hold other bytes.
-        lay = await self._connections.call(address, "gpudb_copied", **waits)
-        return BufferReply(data.answer, buffer) if lay else b""
+        valid = await self._connections.call(address, CopiedRequest(request.statement, reply.number))
+        return BufferReply(reply.metadata, buffer) if valid else b""
 
-    async def fetch(self, address: str, **wanted: object) -> ComputedFrame | None:
-        """Fetches rows from another worker's handler `gpudb_part`; None if the statement has ended there.
+    async def fetch(self, address: str, request: OutputRequest) -> ComputedFrame | None:
+        """Fetches rows from another worker; None if the statement has ended there.
 
         Raises OSError if the worker is lost, 53200 if this worker's GPU has no room.
         """
         try:
-            data = await self._request(address, **wanted)
+            data = await self._request(address, request)
         except OSError as error:
             if isinstance(error.__cause__, MemoryError):
                 raise OutOfMemory("out of GPU memory", detail=str(error.__cause__)[:200]) from error
@@ -196,7 +205,7 @@ class ExchangeClient:
             return None
         if isinstance(data, BufferReply):
             assert self._packer is not None
-            return await asyncio.to_thread(self._packer.unpack, data.answer, data.buffer)
+            return await asyncio.to_thread(self._packer.unpack, data.metadata, data.buffer)
         if len(data) < limits.FEW_BYTES:
             return HostFrame(decode_frame(data))
         if self._packer is not None or len(data) >= LARGE_BYTES:

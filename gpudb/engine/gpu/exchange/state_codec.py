@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from gpudb.engine.gpu.cache.strings import StringCache
-from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 Array = np.ndarray[Any, Any]
@@ -32,12 +32,12 @@ EncodedStates = tuple[Array, list[_Column]]
 class DecodedStates(NamedTuple):
     """Decoded columns, and which of them are rows of the `matrix`, whose values are 64 bits wide."""
 
-    lanes: list[Lane]
+    lanes: list[ResultColumn]
     matrix: Array
     places: dict[str, int]
 
 
-def encode_states(lanes: Sequence[Lane]) -> EncodedStates:
+def encode_states(lanes: Sequence[ResultColumn]) -> EncodedStates:
     """Encodes columns on the host for pickling."""
     rows: list[Array] = []
     columns: list[_Column] = []
@@ -52,7 +52,7 @@ def encode_states(lanes: Sequence[Lane]) -> EncodedStates:
     return np.array(rows, np.int64) if rows else np.empty((0, 0), np.int64), columns
 
 
-def _compact(lane: Lane) -> tuple[tuple[Any, ...], Any, bytes | None]:
+def _compact(lane: ResultColumn) -> tuple[tuple[Any, ...], Any, bytes | None]:
     if lane.dictionary is None:
         return lane.parts, lane.valid, None
     (codes,) = lane.parts
@@ -69,14 +69,14 @@ def _compact(lane: Lane) -> tuple[tuple[Any, ...], Any, bytes | None]:
 def decode_states(data: EncodedStates) -> DecodedStates:
     """Decodes the columns."""
     matrix, columns = data
-    lanes: list[Lane] = []
+    lanes: list[ResultColumn] = []
     places: dict[str, int] = {}
     for name, kind, parts, valid, texts in columns:
         if parts is None:
             places[name] = len(places)
             parts = (matrix[places[name]],)
         held = _KINDS[kind] if isinstance(kind, int) else kind
-        lanes.append(Lane(name, held, parts, valid, None if texts is None else _dictionary(texts)))
+        lanes.append(ResultColumn(name, held, parts, valid, None if texts is None else _dictionary(texts)))
     return DecodedStates(lanes, matrix, places)
 
 
@@ -89,4 +89,4 @@ def _listed(texts: bytes) -> pl.Series:
     return pl.Series(pickle.loads(texts), dtype=pl.String)
 
 
-_KEPT: StringCache[bytes, Dictionary] = StringCache(lambda texts: Dictionary(_listed(texts), kept=True))
+_KEPT: StringCache[bytes, Dictionary] = StringCache(lambda texts: Dictionary(_listed(texts), is_shared=True))

@@ -17,7 +17,8 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from gpudb.engine.gpu.rpc.calls import BufferReply, Connections, wrap_handler
+from gpudb.engine.gpu.rpc.calls import Connections, wrap_handler
+from gpudb.engine.gpu.rpc.messages import BufferReply, BufferRequest, RpcRequest
 
 CONNECT_SECONDS = 10.0
 """Time limit for a connection to a UCX server: the first one maps the other GPU's memory."""
@@ -26,23 +27,34 @@ OPEN_SECONDS = 60.0
 _WAITING = {"UCXPY_PROGRESS_MODE": "thread", "UCXPY_ENABLE_PYTHON_FUTURE": "1"}
 """UCX reads these once, when the first server of a process starts; variables that are already set take precedence."""
 _T = TypeVar("_T")
-BufferHandler = Callable[..., Awaitable[bytes | BufferReply]]
+BufferHandler = Callable[[BufferRequest], Awaitable[bytes | BufferReply]]
 """Answers requests for buffers, on the worker's event loop."""
 
 
 class UcxServer:
-    """Started by `start`. `arguments` are Dask's connection arguments, `enter` prepares the thread for the GPU, and
-    `protocol` differs in tests.
+    """Started by `start`.
+
+    `arguments` are Dask's connection arguments, `prepare_thread` readies the thread for the GPU, and `protocol` differs
+    in tests.
     """
 
     def __init__(
-        self, arguments: dict[str, Any], give: BufferHandler, enter: Callable[[], None], protocol: str = "ucx"
+        self,
+        arguments: dict[str, Any],
+        handler: BufferHandler,
+        prepare_thread: Callable[[], None],
+        protocol: str = "ucx",
     ) -> None:
-        self._arguments, self._handler, self._prepare_thread, self._protocol = arguments, give, enter, protocol
+        self._arguments, self._handler, self._prepare_thread, self._protocol = (
+            arguments,
+            handler,
+            prepare_thread,
+            protocol,
+        )
         self._home = asyncio.get_running_loop()
         self.loop = asyncio.new_event_loop()
         """The server's event loop."""
-        self.thread = threading.Thread(target=self._run, name="door", daemon=True)
+        self.thread = threading.Thread(target=self._run, name="ucx server", daemon=True)
         self.address = ""
         """The server's address; empty until it has started, and once it is closed."""
 
@@ -65,24 +77,28 @@ class UcxServer:
         self._connections = Connections(self._arguments, CONNECT_SECONDS)
         made: Any = Server
         self._server = made(
+<<<<<<< main
+            {BufferRequest.handler: wrap_handler(BufferRequest, self._answer_fetch)},
+=======
             {"gpudb_fetch_buffer": wrap_handler(self._answer_fetch)},
+>>>>>>> mine
             connection_args=self._arguments,
             needs_workdir=False,
         )
         await self._server.listen(f"{self._protocol}://{host}:0", allow_offload=False)
         return str(self._server.listeners[-1].contact_address)
 
-    async def _answer_fetch(self, **wanted: object) -> bytes | BufferReply:
+    async def _answer_fetch(self, request: BufferRequest) -> bytes | BufferReply:
         """Handles a fetch by another worker."""
 
-        async def given() -> bytes | BufferReply:
-            return await self._handler(**wanted)
+        async def reply() -> bytes | BufferReply:
+            return await self._handler(request)
 
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(given(), self._home))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(reply(), self._home))
 
-    async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
+    async def call(self, address: str, request: RpcRequest[_T]) -> _T | None:
         """Returns the reply of another worker's UCX server. Raises OSError if the worker is lost."""
-        return await self._run_there(self._connections.call(address, handler, **arguments))
+        return await self._run_there(self._connections.call(address, request))
 
     async def _run_there(self, work: Coroutine[Any, Any, _T]) -> _T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))

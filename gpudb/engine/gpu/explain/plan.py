@@ -9,12 +9,18 @@ from dataclasses import replace
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
 from gpudb.engine.gpu.explain.operators import describe_operator, render_expression
+<<<<<<< main
+from gpudb.engine.gpu.figures import KernelFigures, OperatorFigures
 from gpudb.engine.gpu.fused.planning.matching import scan_of
-from gpudb.engine.gpu.fused.runner import Launched
+from gpudb.engine.gpu.worker.profiling import number_nodes
+=======
+from gpudb.engine.gpu.fused.planning.matching import find_scan
+from gpudb.engine.gpu.fused.runner import LaunchReport
 from gpudb.engine.gpu.worker.profiling import OperatorFigures, number_nodes
+>>>>>>> mine
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.cost.profile import width
+from gpudb.plan.cost.profile import row_width
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.stage_nodes import Final, Partial, Receive
@@ -94,7 +100,7 @@ class _Display:
             None if done is None or not done.workers else sum(done.rows),
             None if done is None or not done.workers else max(done.milliseconds),
             below,
-            width(stage.root.types),
+            row_width(stage.root.types),
             stage.root.names,
             shares,
         )
@@ -113,7 +119,7 @@ class _Display:
             details += self._describe_files(node)
             details += _narrowed(self._scan_numbers.get(id(node)), done)
         if isinstance(node, Fused):
-            details += self._describe_files(scan_of(node.root))
+            details += self._describe_files(find_scan(node.root))
         if isinstance(node, Fused) and done is not None:
             details += _launched(details, done)
         place = self._numbers[id(node)]
@@ -129,7 +135,7 @@ class _Display:
             sum(each.rows for each in seen) if seen else None,
             max(spent.values(), default=None),
             below,
-            width=width(node.types),
+            width=row_width(node.types),
             output=node.names,
         )
 
@@ -235,12 +241,16 @@ def _launched(details: tuple[tuple[str, str], ...], done: StageMeasurements) -> 
     return (*told, ("Registers", str(registers))) if registers else tuple(told)
 
 
-def _removed(details: tuple[tuple[str, str], ...], ran: Sequence[Launched]) -> tuple[tuple[str, str], ...]:
+<<<<<<< main
+def _removed(details: tuple[tuple[str, str], ...], ran: Sequence[KernelFigures]) -> tuple[tuple[str, str], ...]:
+=======
+def _removed(details: tuple[tuple[str, str], ...], ran: Sequence[LaunchReport]) -> tuple[tuple[str, str], ...]:
+>>>>>>> mine
     """Describes the rows that a fused part removed, and the largest hash tables of a worker."""
     told: list[tuple[str, str]] = []
-    left = sum(each.rows - each.passed for each in ran if each.passed is not None)
+    left = sum(each.rows - each.rows_passed for each in ran if each.rows_passed is not None)
     joined = any("Join" in label for label, _ in details)
-    if all(each.passed is not None for each in ran) and (left > 0 or any("Filter" in label for label, _ in details)):
+    if all(each.rows_passed is not None for each in ran) and (left > 0 or any("Filter" in label for label, _ in details)):
         told.append(("Rows Removed by Filter" + (" or Join" if joined else ""), str(left)))
     if joined:
         told.append(("Hash Bytes", str(max(each.hashed for each in ran))))

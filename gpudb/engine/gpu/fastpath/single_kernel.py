@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from gpudb.engine.gpu.backend.base import FEW, ComputedFrame, HostFrame
 from gpudb.engine.gpu.finalize.host import FinalResult, FinalStage, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import KernelStates
-from gpudb.engine.gpu.fused.runner import Ready, Twin
-from gpudb.engine.gpu.fused.translate.result_columns import frame_of
+from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
+from gpudb.engine.gpu.fused.translate.result_columns import to_frame
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Partial, Receive
@@ -27,16 +27,16 @@ class SingleKernelPlan:
     part: Fused
     final_stage: FinalStage
 
-    def run(self, kernels: Twin, ready: Ready, parameters: Sequence[object]) -> FinalResult | ComputedFrame:
+    def run(self, kernels: NumpyRunner, ready: ReadyPart, parameters: Sequence[object]) -> FinalResult | ComputedFrame:
         """Returns the result's rows, or the kernel's output for the last stage to continue with.
 
         `ready` is the bound part.
         """
-        lanes = kernels.lanes(ready)
+        lanes = kernels.run_quietly(ready)
         if not isinstance(lanes, list):
             return lanes
         few = lanes[0].rows <= FEW
-        return (few and self.final_stage.finalize([KernelStates(lanes)], parameters)) or HostFrame(frame_of(lanes))
+        return (few and self.final_stage.finalize([KernelStates(lanes)], parameters)) or HostFrame(to_frame(lanes))
 
 
 def match_single_kernel(stages: Sequence[Stage]) -> SingleKernelPlan | None:

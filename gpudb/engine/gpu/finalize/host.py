@@ -27,7 +27,7 @@ from gpudb.engine.gpu.finalize.merge import (
     StateColumn,
     States,
 )
-from gpudb.engine.gpu.fused.planning.top_n import count_of
+from gpudb.engine.gpu.fused.planning.top_n import constant_count
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.lower.arrow import to_numerics
 from gpudb.engine.gpu.lower.groups import Aggregation
@@ -179,7 +179,7 @@ class FinalStage:
         made = [maker(states) for maker in self._makers]
         rows: Array | None = None
         for keys, node in self._sorts:
-            limit, offset = (count_of(each, parameters) for each in (node.limit, node.offset))
+            limit, offset = (constant_count(each, parameters) for each in (node.limit, node.offset))
             if -1 in {limit, offset}:
                 raise _Unsupported
             first = offset or 0
@@ -219,7 +219,7 @@ def _ascending(lane: OutputColumn) -> Array:
     """Returns integers that sort as values do: NaN sorts above all floats, and zeros are equal."""
     values = lane.values
     if lane.texts is not None:
-        return lane.texts.ranks(values)
+        return lane.texts.rank(values)
     if values.dtype == object:
         order = {value: rank for rank, value in enumerate(sorted(set(values.tolist())))}
         return np.array([order[value] for value in values.tolist()], np.int64)
@@ -256,7 +256,7 @@ def _array(kind: SqlType, lane: OutputColumn) -> pa.Array:
     """Converts values to a column of `SqlType.arrow`."""
     values = lane.values
     if lane.texts is not None:
-        texts = lane.texts.arrow(values, lane.valid)
+        texts = lane.texts.decode_to_arrow(values, lane.valid)
         return texts if texts.type == kind.arrow else texts.cast(kind.arrow)
     mask = None if lane.valid is None else ~lane.valid
     if kind.name == "numeric":

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow.compute as pc
 
 from gpudb.engine.gpu.cache.strings import MOST_BYTES, StringCache
-from gpudb.engine.gpu.fused.translate.result_columns import Lane, frame_of
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, to_frame
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 FEW = 4096
@@ -46,7 +46,7 @@ class StateColumn:
     def listed(self) -> list[Any]:
         """Returns the values as Python objects, None for NULL."""
         if self.texts is not None:
-            return self.texts.texts(self.values, self.valid).to_list()
+            return self.texts.decode(self.values, self.valid).to_list()
         found: list[Any] = self.values.tolist()
         if self.valid is None:
             return found
@@ -138,7 +138,7 @@ class MergedGroups:
     def _has_cached_texts(self, keys: int) -> bool:
         """Returns whether all texts in keys belong to cached dictionaries."""
         return all(
-            isinstance(each, KernelStates) and ((texts := each.texts(f"k{number}")) is None or texts.kept)
+            isinstance(each, KernelStates) and ((texts := each.texts(f"k{number}")) is None or texts.is_shared)
             for each in self._states
             for number in range(keys)
         )
@@ -199,7 +199,7 @@ def _joined(parts: Sequence[StateColumn]) -> StateColumn:
     if all(each is texts[0] for each in texts):
         return StateColumn(np.concatenate([each.values for each in parts]), valid, texts[0])
     size = sum(int(each.values.estimated_size()) for each in texts)
-    merged, places = (_KEPT.get(texts, size) if all(each.kept for each in texts) else None) or _merged(texts)
+    merged, places = (_KEPT.get(texts, size) if all(each.is_shared for each in texts) else None) or _merged(texts)
     codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
     return StateColumn(np.concatenate(codes), valid, merged)
 
@@ -269,7 +269,10 @@ class KernelStates:
     """
 
     def __init__(
-        self, lanes: Sequence[Lane], matrix: Array | None = None, places: Mapping[str, int] = MappingProxyType({})
+        self,
+        lanes: Sequence[ResultColumn],
+        matrix: Array | None = None,
+        places: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self._lanes = {lane.name: lane for lane in lanes}
         self.height = lanes[0].rows
@@ -278,13 +281,13 @@ class KernelStates:
     @property
     def frame(self) -> pl.DataFrame:
         """See `States`."""
-        return frame_of(list(self._lanes.values()))
+        return to_frame(list(self._lanes.values()))
 
     @property
     def is_plain(self) -> bool:
         """Whether every value is one word, or a text of a cached dictionary."""
         return all(
-            len(lane.parts) == 1 and lane.parts[0].dtype != object and (lane.dictionary is None or lane.dictionary.kept)
+            len(lane.parts) == 1 and lane.parts[0].dtype != object and (lane.dictionary is None or lane.dictionary.is_shared)
             for lane in self._lanes.values()
         )
 

@@ -20,44 +20,52 @@ import polars as pl
 
 from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.cache.partition import Partition
+<<<<<<< main
+from gpudb.engine.gpu.figures import KernelFigures
 from gpudb.engine.gpu.fused.codegen.kernel import generated
 from gpudb.engine.gpu.fused.cuda.compile_pool import Compiling, Jobs, Workshop
+=======
+from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
+from gpudb.engine.gpu.fused.cuda.compile_pool import CompilePool, Compiling, Jobs
+>>>>>>> mine
 from gpudb.engine.gpu.fused.cuda.launch import Launcher
 from gpudb.engine.gpu.fused.cuda.replay import Replay
 from gpudb.engine.gpu.fused.numpy_backend import executor
-from gpudb.engine.gpu.fused.numpy_backend.executor import in_forms
+from gpudb.engine.gpu.fused.numpy_backend.executor import specialize
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedSource, PackedTables
-from gpudb.engine.gpu.fused.packed_cache.zone_pruning import Wanted
-from gpudb.engine.gpu.fused.planning.matching import scan_of
+from gpudb.engine.gpu.fused.packed_cache.zone_pruning import ZonePruning
+from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.fused.planning.prepare import prepare
-from gpudb.engine.gpu.fused.planning.prepared_pipeline import Prepared
-from gpudb.engine.gpu.fused.translate.result_columns import Lane, frame_of, on_host
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import PreparedPipeline
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, are_on_host, to_frame
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
 from gpudb.lru import ByIdentity, LruCache
 from gpudb.plan.tree.fused_nodes import Fused
 
 _LOG = logging.getLogger(__name__)
 
-KEPT = 256
+MAX_PARTS = 256
 """Prepared parts that are cached; their build sides take at most an eighth of the packed columns' budget."""
 _Key = tuple[ByIdentity[Fused], Hashable]
 """A fused part, and what its parameters, share and build sides depend on."""
 
 
-Made = pl.DataFrame | ComputedFrame
+PartColumns = pl.DataFrame | ComputedFrame
 """A part's columns: on the host, or on the GPU where a kernel left many rows there."""
-_REPLAYED = 8 * KEPT
+_REPLAY_DIVISOR = 8 * MAX_PARTS
 """Divisor of the packed columns' budget; the quotient is the maximum size of one part's replay buffers."""
 GENERAL_ROWS = 2 * 10**8
 """Rough rows per second of the general engine, including its first-run costs."""
 
 
+<<<<<<< main
+=======
 @dataclass(frozen=True, slots=True)
-class Launched:
+class LaunchReport:
     """What EXPLAIN ANALYZE reports of a fused part.
 
     The table, the bytes read, launches, rows skipped by zones, milliseconds, registers; of the `rows` of the table on
-    this worker those that `passed` filters and joins (None: unknown); the bytes of its hash tables; or why it was
+    this worker those that passed filters and joins (None: unknown); the bytes of its hash tables; or why it was
     `declined`, so that the general engine answered.
     """
 
@@ -70,52 +78,57 @@ class Launched:
     reused: bool = False
     declined: str = ""
     rows: int = 0
-    passed: int | None = None
+    rows_passed: int | None = None
     hashed: int = 0
 
 
+>>>>>>> mine
 @dataclass(frozen=True, slots=True, eq=False)
-class Ready:
+class ReadyPart:
     """A prepared part of a plan; it can run once all `jobs` are done.
 
     `replays` has at most one; a thread takes it out while it uses it.
     """
 
     node: Fused
-    prepared: Prepared
+    prepared: PreparedPipeline
     source: PackedSource
     table: str
     bytes: int
     jobs: Jobs = ()
-    wanted: Wanted = field(default_factory=Wanted)
+    pruning: ZonePruning = field(default_factory=ZonePruning)
     replays: list[Replay] = field(default_factory=list)
 
 
-class _Told(threading.local):
+class _Reports(threading.local):
     def __init__(self) -> None:
-        self.launched: list[Launched] = []
+<<<<<<< main
+        self.launched: list[KernelFigures] = []
+=======
+        self.reports: list[LaunchReport] = []
+>>>>>>> mine
 
 
-class Twin:
+class NumpyRunner:
     """Runs fused parts with NumPy. `declined` is the reason why the last part fell back to the general engine, if it
     did.
 
-    With a `workshop`, parts run once it has compiled their kernels.
+    With a `compile_pool`, parts run once it has compiled their kernels.
     """
 
-    def __init__(self, tables: PackedTables, workshop: Workshop | None = None) -> None:
+    def __init__(self, tables: PackedTables, workshop: CompilePool | None = None) -> None:
         self.tables = tables
-        self._workshop = workshop
-        self._kept: LruCache[_Key, Ready] = LruCache(KEPT, weigh=attrgetter("bytes"), limit=tables.budget // 8)
-        self._refused: LruCache[_Key, str] = LruCache(KEPT)
-        self._told = _Told()
+        self._compile_pool = workshop
+        self._parts: LruCache[_Key, ReadyPart] = LruCache(MAX_PARTS, weigh=attrgetter("bytes"), limit=tables.budget // 8)
+        self._refused: LruCache[_Key, str] = LruCache(MAX_PARTS)
+        self._reports = _Reports()
         self.declined: str | None = None
         self.ran = 0
 
     @property
     def bytes(self) -> int:
         """Bytes of the packed columns, and of the build sides of cached parts."""
-        kept = self._kept.values()
+        kept = self._parts.values()
         rooms = sum(replay.bytes for each in kept for replay in tuple(each.replays))
         return self.tables.bytes + sum(each.bytes for each in kept) + rooms
 
@@ -126,31 +139,39 @@ class Twin:
         share: Partition,
         parameters: Sequence[object],
         key: Hashable = None,
-    ) -> Made | None:
+    ) -> PartColumns | None:
         """Runs a fused part over a worker's share and returns its columns; None where the data do not fit a kernel.
 
         With a `key`, which identifies parameters, share and build sides, the part is cached; or the refusal is, so that
         the part is not tried again.
         """
-        scan = scan_of(node.root)
+        scan = find_scan(node.root)
         refused = self._refused.get((ByIdentity(node), key))
         if refused is not None:
             self.declined = refused
-            self._told.launched.append(Launched(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+<<<<<<< main
+            self._told.launched.append(KernelFigures(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+=======
+            self._reports.launched.append(LaunchReport(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+>>>>>>> mine
             return None
         prepared = source = None
         jobs: Jobs = ()
         made = None
         try:
-            tables = self.tables if share.chunks == 1 else self.tables.apart()
+            tables = self.tables if share.chunks == 1 else self.tables.uncached()
             source = tables.source(scan, share, parameters)
-            prepared = self._placed(prepare(node, source, builds, parameters))
+            prepared = self._to_device(prepare(node, source, builds, parameters))
             self._await_kernels(prepared)
-            made = self._frame(prepared, scan.table.name)
+            made = self._run_reported(prepared, scan.table.name)
             self.declined = None
         except NotFused as reason:
             self.declined = str(reason)
-            self._told.launched.append(Launched(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+<<<<<<< main
+            self._told.launched.append(KernelFigures(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+=======
+            self._reports.launched.append(LaunchReport(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
+>>>>>>> mine
             if not isinstance(reason, Compiling):
                 _LOG.warning("a fused part runs as the general engine's: %s", reason)
                 self._refuse(node, key, str(reason))
@@ -158,37 +179,41 @@ class Twin:
             jobs = reason.jobs
         if key is not None and prepared is not None and source is not None:
             size = sum(int(each.nbytes) for made in prepared.lookups for each in made)
-            self._keep(key, Ready(node, replace(prepared, segments=()), source, scan.table.name, size, jobs))
+            self._keep(key, ReadyPart(node, replace(prepared, segments=()), source, scan.table.name, size, jobs))
         return made
 
-    def kept(self, node: Fused, key: Hashable) -> Ready | None:
+    def get(self, node: Fused, key: Hashable) -> ReadyPart | None:
         """Returns the part that is cached under a key."""
-        found = self._kept.get((ByIdentity(node), key))
+        found = self._parts.get((ByIdentity(node), key))
         if found is not None and not all(job.done() and job.exception() is None for job in found.jobs):
             return None
         return found
 
-    def again(self, ready: Ready) -> Made:
+    def rerun(self, ready: ReadyPart) -> PartColumns:
         """Runs a cached part."""
-        return self._frame(_current(ready), ready.table, ready.wanted)
+        return self._run_reported(_with_current_segments(ready), ready.table, ready.pruning)
 
-    def lanes(self, ready: Ready) -> list[Lane] | ComputedFrame:
+    def run_quietly(self, ready: ReadyPart) -> list[ResultColumn] | ComputedFrame:
         """Runs a cached part without reporting it; returns columns, on the host where they are few."""
         self.ran += 1
-        prepared = _current(ready)
+        prepared = _with_current_segments(ready)
 
-        def run(some: Prepared) -> executor.Outcome:
-            left = ready.wanted.parts(some.pipeline, some.segments)
+        def run(some: PreparedPipeline) -> executor.Outcome:
+            left = ready.pruning.prune(some.pipeline, some.segments)
             whole = len(left) == len(some.segments) and all(map(operator.is_, left, some.segments))
             if whole and some.pipeline is ready.prepared.pipeline:
-                return self._rerun(ready, some)
+                return self._run_whole(ready, some)
             return self._run(replace(some, segments=left))
 
-        return self._laid(prepared, prepared.outcome(run))
+        return self._to_columns(prepared, prepared.outcome(run))
 
-    def launched(self) -> tuple[Launched, ...]:
+<<<<<<< main
+    def launched(self) -> tuple[KernelFigures, ...]:
+=======
+    def take_reports(self) -> tuple[LaunchReport, ...]:
+>>>>>>> mine
         """Returns the reports of this thread's runs since the last call."""
-        told, self._told.launched = tuple(self._told.launched), []
+        told, self._reports.launched = tuple(self._reports.launched), []
         return told
 
     def _refuse(self, node: Fused, key: Hashable, reason: str) -> None:
@@ -196,112 +221,116 @@ class Twin:
         if key is not None:
             self._refused.put((ByIdentity(node), key), reason)
 
-    def _keep(self, key: Hashable, ready: Ready) -> None:
-        for each, kept in self._kept.items():
-            if kept.source.left:
-                self._kept.pop(each)
-        self._kept.put((ByIdentity(ready.node), key), ready)
+    def _keep(self, key: Hashable, ready: ReadyPart) -> None:
+        for each, kept in self._parts.items():
+            if kept.source.is_stale:
+                self._parts.pop(each)
+        self._parts.put((ByIdentity(ready.node), key), ready)
 
-    def _await_kernels(self, prepared: Prepared) -> None:
+    def _await_kernels(self, prepared: PreparedPipeline) -> None:
         """Waits until the kernels of a part can run; raises Compiling where that takes too long."""
-        if self._workshop is not None:
+        if self._compile_pool is not None:
             pairs = [(pipeline, segment) for pipeline in prepared.pipelines for segment in prepared.segments]
-            sources = [generated(each).source for each in {in_forms(*pair): None for pair in pairs}]
-            self._workshop.wait(sources, sum(segment.rows for segment in prepared.segments) / GENERAL_ROWS)
+            sources = [generate_kernel(each).source for each in {specialize(*pair): None for pair in pairs}]
+            self._compile_pool.wait(sources, sum(segment.rows for segment in prepared.segments) / GENERAL_ROWS)
 
-    def _frame(self, prepared: Prepared, table: str, wanted: Wanted | None = None) -> Made:
-        """Runs a part and reports it; a cached part passes the pruning that it has `wanted` before."""
+    def _run_reported(self, prepared: PreparedPipeline, table: str, wanted: ZonePruning | None = None) -> PartColumns:
+        """Runs a part and reports it; a cached part passes its `pruning` of earlier runs."""
         self.ran += 1
-        known = wanted or Wanted()
+        known = wanted or ZonePruning()
         started = time.perf_counter()
         read: list[executor.Segment] = []
         skipped = 0
 
-        def run(some: Prepared) -> executor.Outcome:
+        def run(some: PreparedPipeline) -> executor.Outcome:
             nonlocal skipped
-            left = known.parts(some.pipeline, some.segments)
+            left = known.prune(some.pipeline, some.segments)
             skipped += sum(segment.rows for segment in some.segments) - sum(segment.rows for segment in left)
             read.extend(left)
             return self._run(replace(some, segments=left))
 
         outcome = prepared.outcome(run)
-        spent = self._spent(1000 * (time.perf_counter() - started))
+        spent = self._milliseconds(1000 * (time.perf_counter() - started))
         size = sum(column.bytes for segment in read for column in segment.columns)
-        told = Launched(
+<<<<<<< main
+        told = KernelFigures(
+=======
+        told = LaunchReport(
+>>>>>>> mine
             table,
             size,
             len(read),
             skipped,
             spent,
-            self._registers(prepared),
+            self._max_registers(prepared),
             wanted is not None,
             rows=sum(segment.rows for segment in prepared.segments),
-            passed=prepared.passed(outcome),
+            rows_passed=prepared.rows_passed(outcome),
             hashed=sum(int(each.nbytes) for made in prepared.lookups for each in made),
         )
-        made = self._laid(prepared, outcome)
-        self._told.launched.append(told)
-        return frame_of(made) if isinstance(made, list) else made
+        made = self._to_columns(prepared, outcome)
+        self._reports.launched.append(told)
+        return to_frame(made) if isinstance(made, list) else made
 
-    def _placed(self, prepared: Prepared) -> Prepared:
+    def _to_device(self, prepared: PreparedPipeline) -> PreparedPipeline:
         """Copies a prepared part's build sides to the memory where it runs, for any thread."""
         return prepared
 
-    def _run(self, prepared: Prepared) -> executor.Outcome:
+    def _run(self, prepared: PreparedPipeline) -> executor.Outcome:
         return executor.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables)
 
-    def _rerun(self, ready: Ready, prepared: Prepared) -> executor.Outcome:
+    def _run_whole(self, ready: ReadyPart, prepared: PreparedPipeline) -> executor.Outcome:
         """Runs a cached part over all of its segments."""
         return self._run(prepared)
 
-    def _laid(self, prepared: Prepared, outcome: executor.Outcome) -> list[Lane] | ComputedFrame:
+    def _to_columns(self, prepared: PreparedPipeline, outcome: executor.Outcome) -> list[ResultColumn] | ComputedFrame:
         """Converts a part's outcome to columns, on the host, or on the GPU where a kernel left many rows there."""
-        return prepared.lanes(outcome)
+        return prepared.columns(outcome)
 
-    def _spent(self, waited: float) -> float:
+    def _milliseconds(self, waited: float) -> float:
         """Returns the milliseconds of the last run, given those waited for it."""
         return waited
 
-    def _registers(self, prepared: Prepared) -> int:
+    def _max_registers(self, prepared: PreparedPipeline) -> int:
         return 0
 
 
-def _current(ready: Ready) -> Prepared:
+def _with_current_segments(ready: ReadyPart) -> PreparedPipeline:
     """Returns a cached part over the current segments."""
-    return replace(ready.prepared, segments=ready.source.segments(ready.prepared.fields, ready.prepared.texts))
+    return replace(ready.prepared, segments=ready.source.segments(ready.prepared.fields, ready.prepared.raw_fields))
 
 
-class Kernels(Twin):
+class KernelRunner(NumpyRunner):
     """Runs fused parts on the current GPU, which holds the packed columns.
 
     `lay` turns columns that stay there into a frame, or returns None for those that must pass through the host.
     """
 
-    def __init__(self, tables: PackedTables, lay: Callable[[Sequence[Lane]], ComputedFrame | None]) -> None:
+    def __init__(self, tables: PackedTables, lay: Callable[[Sequence[ResultColumn]], ComputedFrame | None]) -> None:
         self._launcher = Launcher()
-        self._lay = lay
-        super().__init__(tables, self._launcher.workshop)
+        self._build_frame = lay
+        super().__init__(tables, self._launcher.compile_pool)
 
-    def _placed(self, prepared: Prepared) -> Prepared:
-        place: Any = self._launcher.placed
+    def _to_device(self, prepared: PreparedPipeline) -> PreparedPipeline:
+        place: Any = self._launcher.to_device
         tables = tuple((place(made), place(known)) for made, known in prepared.tables)
         lookups = tuple(tuple(place(each) for each in made) for made in prepared.lookups)
-        self._launcher.complete()
+        self._launcher.synchronize()
         return replace(prepared, lookups=lookups, tables=tables)
 
-    def _run(self, prepared: Prepared) -> executor.Outcome:
+    def _run(self, prepared: PreparedPipeline) -> executor.Outcome:
         return self._launcher.run(prepared.pipeline, prepared.segments, prepared.lookups, prepared.tables, keep=True)
 
-    def _rerun(self, ready: Ready, prepared: Prepared) -> executor.Outcome:
+    def _run_whole(self, ready: ReadyPart, prepared: PreparedPipeline) -> executor.Outcome:
         pipeline, segments = prepared.pipeline, prepared.segments
         try:
             replay: Replay | None = ready.replays.pop()
         except IndexError:
             replay = None
-        if replay is None or not replay.fits(pipeline, segments):
-            most = self.tables.budget // _REPLAYED
+        if replay is None or not replay.matches(pipeline, segments):
+            most = self.tables.budget // _REPLAY_DIVISOR
             replay = self._launcher.replay(pipeline, segments, prepared.lookups, prepared.tables, most)
-        outcome = replay.outcome(keep=True) if replay is not None else None
+        outcome = replay.run(keep=True) if replay is not None else None
         if outcome is None or replay is None:
             return self._run(prepared)
         if not ready.replays:
@@ -310,18 +339,18 @@ class Kernels(Twin):
 
     def make_room(self) -> None:
         """Frees the buffers of replays, which can be allocated again."""
-        for each in self._kept.values():
+        for each in self._parts.values():
             each.replays.clear()
 
-    def _laid(self, prepared: Prepared, outcome: executor.Outcome) -> list[Lane] | ComputedFrame:
-        lanes = prepared.lanes(outcome)
-        if on_host(lanes):
+    def _to_columns(self, prepared: PreparedPipeline, outcome: executor.Outcome) -> list[ResultColumn] | ComputedFrame:
+        lanes = prepared.columns(outcome)
+        if are_on_host(lanes):
             return lanes
-        held = self._lay(lanes)
-        return held if held is not None else prepared.lanes(outcome.fetched())
+        held = self._build_frame(lanes)
+        return held if held is not None else prepared.columns(outcome.to_host())
 
-    def _spent(self, waited: float) -> float:
+    def _milliseconds(self, waited: float) -> float:
         return self._launcher.milliseconds
 
-    def _registers(self, prepared: Prepared) -> int:
-        return max((self._launcher.over(prepared.pipeline, each).registers for each in prepared.segments), default=0)
+    def _max_registers(self, prepared: PreparedPipeline) -> int:
+        return max((self._launcher.kernel_for(prepared.pipeline, each).registers for each in prepared.segments), default=0)

@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from gpudb.engine.gpu.fused.planning.matching import scan_of
+from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.protocol import Cancel
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.tree.fused_nodes import Fused
@@ -64,7 +64,7 @@ def estimate_cost(root: Node, workers: int, *, gpu: bool = False) -> Cost:
         size = 8 * estimate(node) * max(len(node.types), 1)
         seconds, most = seconds + size / each, max(most, size)
         if isinstance(node, Fused):
-            scan = scan_of(node.root)
+            scan = find_scan(node.root)
             seconds += 8 * scan.table.rows * len(scan.types) / read
         waiting += node.inputs
     return Cost(int(most) // workers, seconds / workers)

@@ -33,7 +33,9 @@ class _Empty(HostBackend):
     def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         return pl.DataFrame(schema=lazy.collect_schema())
 
-    def prefilter_top(self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool) -> pl.LazyFrame:
+    def prefilter_top(
+        self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool
+    ) -> pl.LazyFrame:
         return lazy
 
     def partition_by_hash(

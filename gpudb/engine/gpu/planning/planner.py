@@ -16,7 +16,7 @@ import pyarrow as pa
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.exchange.result_codec import result_schema
 from gpudb.engine.gpu.fastpath.two_phase import TwoPhasePlan, split_phases
-from gpudb.engine.gpu.fused.planning.matching import DEVICE_GROUPS, DEVICE_ROWS, Limits, fused
+from gpudb.engine.gpu.fused.planning.matching import DEVICE_GROUPS, DEVICE_ROWS, Limits, fuse_parts
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.planning.admission import Cost, estimate_cost
 from gpudb.engine.gpu.planning.capability import check_functions, check_stages
@@ -161,7 +161,7 @@ class Planner:
 
         root = rebuild(optimize_request(kept.plan.root, counted, rules=self._rules), current)
         workers = self._costs.workers
-        physical = fused(root, estimate, request.parameters, self._kernel_limits(space)) if fuse else root
+        physical = fuse_parts(root, estimate, request.parameters, self._kernel_limits(space)) if fuse else root
         if not chunks:
             chunks = choose_chunks(physical, workers, space) if space is not None else 1
         stages = self._apply_stage_rules(stages_of(physical, is_mergeable, self._chunked_costs(chunks, space)))

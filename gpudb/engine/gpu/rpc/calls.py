@@ -8,44 +8,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
+
+from gpudb.engine.gpu.rpc.messages import BufferReply, RpcRequest, decode_reply, encode_reply
+
+R = TypeVar("R")
 
 CONNECT_SECONDS = 1.5
 """Time limit for opening a connection. Dask's own limit is half a minute."""
-
-
-@dataclass(frozen=True, slots=True)
-class IpcHandle:
-    """Position of a buffer in a process's GPU memory, readable by other processes of the host.
-
-    `handle` is the driver's handle of the allocation, `start` the offset in it, and `size` the buffer's size, in bytes.
-    """
-
-    handle: bytes
-    start: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class BufferReply:
-    """A reply with a buffer beside it; `place` locates the buffer for a process that can map it."""
-
-    answer: Any
-    buffer: Any
-    place: IpcHandle | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PendingBuffer:
-    """A reply whose rows wait at the UCX server of the replying worker, under a number of the statement.
-
-    `place` locates the buffer for a process that can map it, and `answer` is what decodes it.
-    """
-
-    number: int
-    answer: Any = None
-    place: IpcHandle | None = None
 
 
 class Connections:
@@ -60,18 +30,18 @@ class Connections:
         self._pool = ConnectionPool(connection_args=arguments, timeout=seconds)
         self._starting = Status.init
 
-    async def call(self, address: str, handler: str, /, **arguments: object) -> Any:
-        """Returns a handler's reply; None if the worker has no such handler yet.
+    async def call(self, address: str, request: RpcRequest[R]) -> R | None:
+        """Returns the reply to a request; None if the worker has no such handler yet.
 
         Raises OSError if the worker is lost.
         """
         if self._pool.status == self._starting:
             await self._pool.start()
-        answer = await getattr(self._pool(address), handler)(message=pickle.dumps(arguments))
-        if not isinstance(answer, dict):
-            return answer
-        found = pickle.loads(answer["packed"])
-        return BufferReply(found, answer["buffer"]) if "buffer" in answer else found
+        reply: Any = await getattr(self._pool(address), request.handler)(message=pickle.dumps(request.to_wire()))
+        if isinstance(reply, dict):
+            packed = pickle.loads(reply["packed"])
+            reply = BufferReply(packed, reply["buffer"]) if "buffer" in reply else decode_reply(packed)
+        return cast("R | None", reply)
 
     def forget(self, address: str) -> None:
         """Closes the connections to a worker that is gone."""
@@ -82,14 +52,17 @@ class Connections:
         await self._pool.close()
 
 
-def wrap_handler(handler: Callable[..., Awaitable[Any]]) -> Callable[[bytes], Awaitable[Any]]:
-    """Wraps a handler for `Connections.call` as Dask calls it; bytes are returned unchanged."""
+def wrap_handler(
+    request: type[RpcRequest[R]], handler: Callable[[Any], Awaitable[R]]
+) -> Callable[[bytes], Awaitable[Any]]:
+    """Wraps a handler of a kind of request as Dask calls it for `Connections.call`; bytes are returned unchanged."""
     from distributed.protocol.serialize import to_serialize
 
     async def answer(message: bytes) -> Any:
-        given = await handler(**pickle.loads(message))
-        if isinstance(given, BufferReply):
-            return {"packed": pickle.dumps(given.answer), "buffer": to_serialize(given.buffer)}  # type: ignore[no-untyped-call]
-        return given if isinstance(given, bytes) else {"packed": pickle.dumps(given)}
+        reply = await handler(request.from_wire(pickle.loads(message)))
+        if isinstance(reply, BufferReply):
+            packed = pickle.dumps(reply.metadata)
+            return {"packed": packed, "buffer": to_serialize(reply.buffer)}  # type: ignore[no-untyped-call]
+        return reply if isinstance(reply, bytes) else {"packed": pickle.dumps(encode_reply(reply))}
 
     return answer

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
-import pickle
-from typing import Any
 
+from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
 from gpudb.plan.errors import NotCarried
 
@@ -22,17 +21,16 @@ class TooLarge(OutOfMemory):
     """Memory is too small for rows that one worker must hold together: smaller chunks do not help."""
 
 
-def encode_error(error: BaseException, statement: int) -> dict[str, Any]:
+def encode_error(error: BaseException, statement: int) -> Failed | FetchFailed:
     """Encodes an error of a statement, or of none (0), for the coordinator."""
     if isinstance(error, PartitionLost):
-        return {"lost": error.args[0]}
+        return FetchFailed(error.args[0])
     if isinstance(error, GpudbError | NotCarried):
-        return {"error": pickle.dumps(error)}
+        return Failed.of(error)
     if isinstance(error, MemoryError):  # includes Arrow's out-of-memory error
-        return {"error": pickle.dumps(OutOfMemory("out of memory", detail=str(error)))}
+        return Failed.of(OutOfMemory("out of memory", detail=str(error)))
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        full = SqlError.of("disk_full", f"could not write a temporary file: {error.strerror}")
-        return {"error": pickle.dumps(full)}
+        return Failed.of(SqlError.of("disk_full", f"could not write a temporary file: {error.strerror}"))
     with contextlib.suppress(Exception):
         _LOG.error("statement %s", statement, exc_info=error)
-    return {"error": pickle.dumps(InternalError(f"{type(error).__name__}: {str(error)[:500]}"))}
+    return Failed.of(InternalError(f"{type(error).__name__}: {str(error)[:500]}"))

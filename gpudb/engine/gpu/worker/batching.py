@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudb.engine.gpu.fused.packed_cache.packed_tables import DISTINCT
-from gpudb.engine.gpu.fused.planning.matching import MANY, scan_of
+from gpudb.engine.gpu.fused.packed_cache.packed_tables import DISTINCT_SAMPLE
+from gpudb.engine.gpu.fused.planning.matching import MANY_ROWS, find_scan
 from gpudb.engine.gpu.fused.translate.typed_values import PLAIN_TEXT
-from gpudb.plan.cost.estimate import size
-from gpudb.plan.cost.profile import table_profile, width
+from gpudb.plan.cost.estimate import estimate_bytes
+from gpudb.plan.cost.profile import profile_table, row_width
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node, Scan, Window
 from gpudb.plan.tree.traversal import walk_nodes
@@ -47,13 +47,18 @@ def choose_chunks(root: Node, workers: int, space: MemorySpace) -> int:
     scans = read = most = 0
     for node in walk_nodes(root):
         if isinstance(node, Scan):
-            read += node.table.rows * width(node.types)
-            scans += node.table.rows * width(node.types)
+            read += node.table.rows * row_width(node.types)
+            scans += node.table.rows * row_width(node.types)
         elif isinstance(node, Fused):
+<<<<<<< main
             scan = scan_of(node.root)
+            read += scan.table.rows * row_width(scan.types)
+=======
+            scan = find_scan(node.root)
             read += scan.table.rows * width(scan.types)
+>>>>>>> mine
             scans += scan.table.rows * _packed(scan)
-        most = max(most, size(node) * (_WINDOWED if isinstance(node, Window) else 1))
+        most = max(most, estimate_bytes(node) * (_WINDOWED if isinstance(node, Window) else 1))
     copies = _COPIES + _SENT * (workers > 1)
     needed = copies * min(most, _FANOUT * read) // workers
     if scans // workers > space.tables:
@@ -82,9 +87,19 @@ def _packed(scan: Scan) -> int:
     are distinct.
     """
     found = 0
-    for column, kind in zip(table_profile(scan.table, scan.columns).columns, scan.types, strict=True):
+<<<<<<< main
+    for column, kind in zip(profile_table(scan.table, scan.columns).columns, scan.types, strict=True):
         if kind.name in PLAIN_TEXT and scan.table.rows >= MANY and column.distinct > DISTINCT[0] * scan.table.rows:
+            found += 4 + row_width((kind,))
+=======
+    for column, kind in zip(table_profile(scan.table, scan.columns).columns, scan.types, strict=True):
+        if (
+            kind.name in PLAIN_TEXT
+            and scan.table.rows >= MANY_ROWS
+            and column.distinct > DISTINCT_SAMPLE[0] * scan.table.rows
+        ):
             found += 4 + width((kind,))
+>>>>>>> mine
             continue
         spread = None if column.low is None or column.high is None else column.high - column.low
         if kind.name == "numeric" and spread is not None:

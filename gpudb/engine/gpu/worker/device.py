@@ -12,8 +12,8 @@ from gpudb.engine.gpu.backend.base import Backend, HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.exchange.client import BufferPacker
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.planning.matching import MANY
-from gpudb.engine.gpu.fused.runner import Kernels, Twin
+from gpudb.engine.gpu.fused.planning.matching import MANY_ROWS
+from gpudb.engine.gpu.fused.runner import KernelRunner, NumpyRunner
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.storage.lockfile import LockFile
@@ -30,7 +30,7 @@ class Device:
 
     backend: Backend
     tables: TableSource
-    kernels: Twin | None
+    kernels: NumpyRunner | None
     memory: tuple[int, int]
     failure: Callable[[], str | None] = lambda: None
     packer: BufferPacker | None = None
@@ -45,7 +45,11 @@ def open_host(limit: int, budget: int, fuse: bool) -> Device:
     space = budget, max(limit - budget - memory_watchdog.used_bytes(), limit // 8)
     tables = ResidentTables(room)
     return Device(
+<<<<<<< main
         HostBackend(), tables, Twin(PackedTables(room)) if fuse else None, space, free_host_memory=tables.shrink
+=======
+        HostBackend(), tables, NumpyRunner(PackedTables(room)) if fuse else None, space, free_host_memory=tables.shrink
+>>>>>>> mine
     )
 
 
@@ -56,28 +60,28 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
     fraction for 0. With `peers` there are GPUs of other workers. Up to `host` bytes of host memory are page-locked for
     rows that the GPU has no room for.
     """
-    from gpudb.engine.gpu.cudf.backend import CudfFrames
-    from gpudb.engine.gpu.cudf.column_chunks import CudfPieces
-    from gpudb.engine.gpu.cudf.contiguous import Contiguous
-    from gpudb.engine.gpu.cudf.device_memory import SHARE, failure, open_device
-    from gpudb.engine.gpu.cudf.kernel_results import Laid
-    from gpudb.engine.gpu.cudf.pinned_memory import locked
-    from gpudb.engine.gpu.cudf.resident_columns import CudfTables
+    from gpudb.engine.gpu.cudf.backend import CudfBackend
+    from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
+    from gpudb.engine.gpu.cudf.contiguous import ContiguousPacker
+    from gpudb.engine.gpu.cudf.device_memory import RESIDENT_SHARE, context_error, open_device
+    from gpudb.engine.gpu.cudf.kernel_results import ResultFrameBuilder
+    from gpudb.engine.gpu.cudf.pinned_memory import pinned_pool
+    from gpudb.engine.gpu.cudf.resident_columns import CudfTableCache
 
     device = open_device(peers=peers, bound=bound)
     global _claim
     _claim = _claim or LockFile(Path(tempfile.gettempdir()) / f"gpudb-gpu-{device.identifier}.lock", device.name)
-    blocks = locked(host)
-    frames = CudfFrames(blocks)
-    packer = Contiguous(frames) if peers else None
-    room = budget or int(SHARE * device.memory)
+    blocks = pinned_pool(host)
+    frames = CudfBackend(blocks)
+    packer = ContiguousPacker(frames) if peers else None
+    room = budget or int(RESIDENT_SHARE * device.memory)
     space = room, device.memory - room
     if not fuse:
-        tables = CudfTables(room, frames)
+        tables = CudfTableCache(room, frames)
         frames.shrink = partial(tables.columns.shrink, 0)
-        return Device(frames, tables, None, space, failure, packer, blocks.shrink)
-    packed = PackedTables(room * 3 // 4, CudfPieces(), texts=MANY)
-    tables, kernels = CudfTables(room, frames, packed), Kernels(packed, Laid(frames))
+        return Device(frames, tables, None, space, context_error, packer, blocks.shrink)
+    packed = PackedTables(room * 3 // 4, CudfChunkReader(), texts=MANY_ROWS)
+    tables, kernels = CudfTableCache(room, frames, packed), KernelRunner(packed, ResultFrameBuilder(frames))
 
     def shrink() -> None:
         kernels.make_room()
@@ -85,7 +89,7 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
         packed.columns.shrink(0)
 
     frames.shrink = shrink
-    return Device(frames, tables, kernels, space, failure, packer, blocks.shrink)
+    return Device(frames, tables, kernels, space, context_error, packer, blocks.shrink)
 
 
 _claim: LockFile | None = None

@@ -16,13 +16,14 @@ import polars as pl
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
+from gpudb.engine.gpu.figures import NarrowedScan
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES
-from gpudb.plan.cost.profile import ColumnProfile, number_of, table_profile
+from gpudb.plan.cost.profile import ColumnProfile, to_number, profile_table
 from gpudb.plan.optimize.dynamic_filters import LISTED
-from gpudb.plan.tree.functions import function
+from gpudb.plan.tree.functions import find_function
 from gpudb.plan.tree.nodes import Node, Scan, column
 from gpudb.plan.tree.stages import Narrowing, Stage
-from gpudb.plan.tree.traversal import conjunction, rebuild, walk_nodes
+from gpudb.plan.tree.traversal import join_conjuncts, rebuild, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
 
@@ -34,22 +35,6 @@ SHARE = 0.5
 """Limit of the estimated fraction of rows that remain: above it rows are not compared, but files are still skipped."""
 _NEARLY = 0.9
 """Fraction of a column's range: if every file covers more than it, no file can be skipped."""
-
-
-@dataclass(frozen=True, slots=True)
-class NarrowedScan:
-    """What a scan, at an index among its stage's scans, was narrowed to.
-
-    The keys in words, the files that it reads and skips, the skipped rows of this partition, and whether rows are
-    compared too.
-    """
-
-    scan: int
-    keys: str
-    read: int
-    skipped: int
-    rows: int
-    compared: bool
 
 
 def narrow_scans(
@@ -122,7 +107,7 @@ def _apart(scan: Scan, index: int) -> bool:
     """
     field = scan.table.columns[scan.columns[index]].field_id
     ends = {(file.minimums.get(field), file.maximums.get(field)) for file in scan.table.files}
-    numbers = [(number_of(low), number_of(high)) for low, high in ends]
+    numbers = [(to_number(low), to_number(high)) for low, high in ends]
     known = [(low, high) for low, high in numbers if low is not None and high is not None]
     if len(known) < len(ends):
         return len(ends) > 1
@@ -141,7 +126,7 @@ def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
         values = [each for value in keys.values if (each := _value(value, kind)) is not None]
     if keys.least is None or values == []:
         return replace(scan, filter=bound.Constant(False, BOOL))
-    known = table_profile(scan.table, (scan.columns[index],)).columns[0]
+    known = profile_table(scan.table, (scan.columns[index],)).columns[0]
     own = column(index, kind, scan.names[index])
     if values is not None:
         condition: Any = bound.InList(own, tuple(bound.Constant(each, kind) for each in values), False)
@@ -152,8 +137,8 @@ def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
         least, greatest = _value(keys.least, kind, within=True), _value(keys.greatest, kind, within=True)
         bounds = (("ge", least), ("le", greatest))
         tests = (bound.Call(_compares(kind, how), (own, bound.Constant(each, kind)), BOOL) for how, each in bounds)
-        condition = conjunction(tuple(tests))
-        share = _covered(known, number_of(least), number_of(greatest))
+        condition = join_conjuncts(tuple(tests))
+        share = _covered(known, to_number(least), to_number(greatest))
     if share > SHARE or not compares:
         return replace(scan, wanted=_both(scan.wanted, condition)) if share < 1 else scan
     return replace(scan, filter=_both(scan.filter, condition))
@@ -179,11 +164,11 @@ def _value(held: Any, kind: SqlType, *, within: bool = False) -> Any:
 
 def _compares(kind: SqlType, how: str) -> Any:
     name = f"{kind.name}{how}" if kind.name in INTEGER_RANGES else f"{kind.name}_{how}"
-    return function(name, kind.plain, kind.plain)
+    return find_function(name, kind.plain, kind.plain)
 
 
 def _both(one: Any | None, other: Any) -> Any:
-    return conjunction(tuple(each for each in (one, other) if each is not None))
+    return join_conjuncts(tuple(each for each in (one, other) if each is not None))
 
 
 def _told(

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import pickle
 import signal
 import sys
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, Offloaded
@@ -22,8 +20,10 @@ from gpudb.engine.gpu.backend.priority import Priority
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
+from gpudb.engine.gpu.figures import KernelFigures, StageFigures
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.rpc.errors import encode_error
+from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.device import Device
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
@@ -42,11 +42,6 @@ _SHORT_SECONDS = 1.0
 _HOST = HostBackend()
 _FEW_ROWS = "few rows, which were on the host"
 _T = TypeVar("_T")
-_Tuples = tuple[tuple[Any, ...], ...]
-Figures = tuple[int, int, int, int, int, float, tuple[str, ...], _Tuples, _Tuples, _Tuples]
-"""What a stage did on a partition: stage and partition number, rows, bytes, offloaded bytes, milliseconds, steps on
-the host, kernels launched, narrowed scans, and figures of operators.
-"""
 INLINE_BYTES = 2**20
 """Size below which a result is part of the reply."""
 
@@ -97,7 +92,7 @@ class Executor:
 
     def finish(
         self, task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]
-    ) -> tuple[FinalResult, Figures] | None:
+    ) -> tuple[FinalResult, StageFigures] | None:
         """Returns the result if only a few groups of a kernel are left to finish; else None."""
         started = time.perf_counter()
         made = finish_stage(task, received)
@@ -105,7 +100,7 @@ class Executor:
             return None
         spent = 1000 * (time.perf_counter() - started)
         host = (_FEW_ROWS,) if self.gpu else ()
-        return made, (task.stage.number, task.partition.index, made.rows, made.bytes, 0, spent, host, (), (), ())
+        return made, StageFigures(task.stage.number, task.partition.index, made.rows, made.bytes, 0, spent, host)
 
     def _to_device(
         self, received: Mapping[int, Sequence[ComputedFrame]], few: bool
@@ -121,7 +116,7 @@ class Executor:
 
     def execute(
         self, task: StageTask, received: Mapping[int, Sequence[ComputedFrame]], *, spill: RunningQuery | None = None
-    ) -> tuple[Sequence[ComputedFrame | Offloaded], Figures]:
+    ) -> tuple[Sequence[ComputedFrame | Offloaded], StageFigures]:
         """Executes a stage in a queue's thread; more than a few rows of the statement `spill` are offloaded."""
         started = time.perf_counter()
         frames, kernels = self.backend, self.kernels
@@ -144,10 +139,19 @@ class Executor:
         made: Sequence[ComputedFrame | Offloaded] = away or parts
         spilled = sum(each.size for each in away)
         spent = 1000 * (time.perf_counter() - started)
-        on_host, launched = self._take_profile()
-        host = on_host or ((_FEW_ROWS,) if few else ())
-        seen = tuple(map(astuple, task.narrowed_scans)), tuple(map(astuple, task.operator_figures))
-        return made, (task.stage.number, task.partition.index, rows, size, spilled, spent, host, launched, *seen)
+        host, launched = self._take_profile()
+        return made, StageFigures(
+            task.stage.number,
+            task.partition.index,
+            rows,
+            size,
+            spilled,
+            spent,
+            host or ((_FEW_ROWS,) if few else ()),
+            launched,
+            tuple(task.narrowed_scans),
+            tuple(task.operator_figures),
+        )
 
     def _offload(self, parts: Sequence[ComputedFrame], share: Partition, statement: RunningQuery) -> list[Offloaded]:
         """Offloads parts until they are read: in host memory for this worker's device while it has room,
@@ -181,10 +185,15 @@ class Executor:
             task.declined.clear()
         return work()
 
-    def _take_profile(self) -> tuple[tuple[str, ...], _Tuples]:
+    def _take_profile(self) -> tuple[tuple[str, ...], tuple[KernelFigures, ...]]:
         """Returns the host steps and the kernel launches of this thread since the last call."""
+<<<<<<< main
         launched = self.kernels.launched() if self.kernels is not None else ()
+        return self.backend.take_host_steps(), launched
+=======
+        launched = self.kernels.take_reports() if self.kernels is not None else ()
         return self.backend.take_host_steps(), tuple(map(astuple, launched))
+>>>>>>> mine
 
     def bound_parts(self, stages: Sequence[Stage], key: Hashable) -> dict[int, BoundPart]:
         """Returns the fused parts of stages that are bound under a key, by the ids of their nodes."""
@@ -192,8 +201,8 @@ class Executor:
         if kernels is None:
             return {}
         nodes = [node for stage in stages for node in walk_nodes(stage.root) if isinstance(node, Fused)]
-        found = {id(node): kernels.kept(node, key) for node in nodes}
-        return {number: partial(kernels.again, ready) for number, ready in found.items() if ready is not None}
+        found = {id(node): kernels.get(node, key) for node in nodes}
+        return {number: partial(kernels.rerun, ready) for number, ready in found.items() if ready is not None}
 
     async def store_result(self, running: RunningQuery, share: int, rows: ComputedFrame) -> bytes | None:
         """Returns a partition of the result if it is small; else stores it and returns None."""
@@ -205,7 +214,7 @@ class Executor:
         running.results[share] = await asyncio.to_thread(lambda: self.results.store(rows.to_polars()))
         return None
 
-    async def encode_failure(self, error: Exception, statement: int) -> dict[str, Any]:
+    async def encode_failure(self, error: Exception, statement: int) -> Failed | FetchFailed:
         """Encodes an error.
 
         An error that has broken the GPU's context ends this process, and its nanny starts another.
@@ -218,7 +227,7 @@ class Executor:
         asyncio.get_running_loop().call_later(2 * memory_watchdog.EVERY_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
         message = f"the GPU failed while the statement ran: {broken}"
         hint = "Its worker starts again. If the statement fails there each time, another one like it may not."
-        return {"error": pickle.dumps(WorkerLost(message, hint=hint))}
+        return Failed.of(WorkerLost(message, hint=hint))
 
 
 def _few(task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> bool:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import os
 import pickle
 import platform
-from collections.abc import Sequence
 from dataclasses import astuple
-from typing import Any, Literal
+from typing import Any
 
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
+from gpudb.engine.gpu.rpc.messages import CacheAction, DeviceFacts
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree.nodes import Scan
-
-CacheAction = Literal["load", "pin", "unpin", "evict"]
-DeviceFacts = Sequence[tuple[str, str, str]]
-"""Facts of a device: name, value and description."""
 
 
 class CacheManager:
@@ -33,19 +29,19 @@ class CacheManager:
         forms = [("plain", self._tables.columns)]
         return forms if self._packed is None else [*forms, ("packed", self._packed.columns)]
 
-    def describe(self) -> list[tuple[Any, ...]]:
+    def describe(self) -> tuple[tuple[Any, ...], ...]:
         """Returns the fields of `CachedColumnInfo` for each column and form."""
-        return [astuple(each) for form, columns in self._list_forms() for each in columns.describe(form)]
+        return tuple(astuple(each) for form, columns in self._list_forms() for each in columns.describe(form))
 
     def apply(self, table: bytes, share: Partition, action: CacheAction) -> int:
         """Loads a partition of a table (and pins it), or evicts it; returns the bytes that it takes, or those freed."""
         wanted: Table = pickle.loads(table)
-        if action == "evict":
+        if action is CacheAction.EVICT:
             packed = 0 if self._packed is None else self._packed.evict(wanted.oid)
             return packed + self._tables.columns.evict(wanted.oid)
         for _, columns in self._list_forms():
-            (columns.pinned.add if action == "pin" else columns.pinned.discard)(wanted.oid)
-        if action != "unpin":
+            (columns.pinned.add if action is CacheAction.PIN else columns.pinned.discard)(wanted.oid)
+        if action is not CacheAction.UNPIN:
             self._load(wanted, share)
         every = (each for form, columns in self._list_forms() for each in columns.describe(form))
         return sum(each.bytes for each in every if each.table == wanted.oid)

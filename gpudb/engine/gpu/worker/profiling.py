@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
+from gpudb.engine.gpu.figures import OperatorFigures
 from gpudb.engine.gpu.lower.lowered_frame import Frame
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.stage_nodes import Defer, Final, Partial, Receive
 from gpudb.plan.tree.traversal import walk_nodes
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorFigures:
-    """What an operator did, by its index in its stage.
-
-    Rows read (by operators that filter), rows returned, rows and bytes of its hash table, and its milliseconds.
-    """
-
-    place: int
-    read: int
-    rows: int
-    hashed: int
-    bytes: int
-    milliseconds: float
 
 
 class OperatorProfiler:

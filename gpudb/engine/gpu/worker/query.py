@@ -7,7 +7,6 @@ import pickle
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any
 
 from gpudb.engine.gpu.backend.base import FEW, ComputedFrame, Offloaded
 from gpudb.engine.gpu.cache.build_cache import fused_parts, prune_stages, required_stages
@@ -17,11 +16,13 @@ from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.exchange.routing import consumers, order_by_dependents, producers, stage_partitions
 from gpudb.engine.gpu.fastpath.server import FastPathRequest
 from gpudb.engine.gpu.fastpath.single_kernel import SingleKernelPlan
+from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.finalize.host import FinalResult
-from gpudb.engine.gpu.fused.planning.matching import scan_of
-from gpudb.engine.gpu.fused.runner import Ready, Twin
+from gpudb.engine.gpu.fused.planning.matching import find_scan
+from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
 from gpudb.engine.gpu.rpc.errors import PartitionLost, TooLarge, encode_error
-from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor, Figures
+from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed, Refusal, Refused, RunReply, RunResult
+from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
 from gpudb.engine.gpu.worker.stage_executor import BoundPart, StageTask
 from gpudb.engine.gpu.worker.two_phase import TwoPhaseWorker, binding_key, is_bound
@@ -78,15 +79,15 @@ class QueryRun:
         self._encoded_parameters, self._measure = parameters, measure
         self._parameters, self._timezone = pickle.loads(parameters)
         running.types = stages[-1].root.types
-        self._measured: list[Figures] = []
+        self._figures: list[StageFigures] = []
         self._results: list[tuple[int, bytes | None]] = []
         self._finished: FinalResult | None = None
         self._declined: set[int] = set()
 
-    async def run(self, shares: tuple[int, ...]) -> dict[str, Any]:
+    async def run(self, shares: tuple[int, ...]) -> RunReply:
         """Runs each stage as soon as its inputs are available; returns the figures of each, and the result."""
         if not self._keep_bound(shares):
-            return {"unbound": True}
+            return Refused(Refusal.PART_EVICTED)
         try:
             if self._count == 1:
                 await self._run_in_sequence()
@@ -95,18 +96,17 @@ class QueryRun:
             else:
                 async with asyncio.TaskGroup() as group:
                     for stage in order_by_dependents(self._stages):
-                        for share in self._local_partitions(stage, shares) if stage.number in self._stage_numbers else ():
+                        for share in (
+                            self._local_partitions(stage, shares) if stage.number in self._stage_numbers else ()
+                        ):
                             group.create_task(self._run_stage(stage, share, {}))
         except BaseExceptionGroup as failed:
             return await self._encode_failure(_first(failed))
         except Exception as error:
             return await self._encode_failure(error)
-        return {
-            "measured": self._measured,
-            "results": self._results,
-            "again": self._is_fast_path_ready(shares),
-            "bound": self._report_bound(shares),
-        }
+        return RunResult(
+            tuple(self._figures), tuple(self._results), self._is_fast_path_ready(shares), *self._report_bound(shares)
+        )
 
     def _local_partitions(self, stage: Stage, shares: Sequence[int]) -> list[int]:
         """Returns those of the given partitions on which a stage runs."""
@@ -115,7 +115,11 @@ class QueryRun:
     def _find_bound(self, stage: Stage, share: int) -> Mapping[int, BoundPart] | None:
         """Returns a stage's fused parts if all of them are bound over a partition."""
         parts = fused_parts(stage)
-        found = self._executor.bound_parts([stage], binding_key(self._encoded_parameters, Partition(share, self._count))) if parts else {}
+        found = (
+            self._executor.bound_parts([stage], binding_key(self._encoded_parameters, Partition(share, self._count)))
+            if parts
+            else {}
+        )
         return found if parts and all(id(part) in found for part in parts) else None
 
     def _keep_bound(self, shares: Sequence[int]) -> bool:
@@ -128,20 +132,20 @@ class QueryRun:
                 self._kept_parts[stage.number, share] = found
         return True
 
-    def _report_bound(self, shares: Sequence[int]) -> tuple[list[int], list[int]]:
+    def _report_bound(self, shares: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Returns the stages that ran here, bound and not bound; empty if stages were left out."""
         bound: list[int] = []
         loose: list[int] = []
         if self._count == 1 or self._chunks > 1 or self._bound_stages:
-            return bound, loose
+            return (), ()
         for stage in self._plan.stages:
             here = self._local_partitions(stage, shares)
             if here:
                 whole = all(self._find_bound(stage, share) is not None for share in here)
                 (bound if whole else loose).append(stage.number)
-        return bound, loose
+        return tuple(bound), tuple(loose)
 
-    async def _encode_failure(self, error: BaseException) -> dict[str, Any]:
+    async def _encode_failure(self, error: BaseException) -> Failed | FetchFailed:
         if not isinstance(error, Exception) or isinstance(error, PartitionLost | NotCarried):
             return encode_error(error, self._running.number)
         return await self._executor.encode_failure(error, self._running.number)
@@ -168,13 +172,13 @@ class QueryRun:
         """
         if self._chunks > 1 or any(data is None for _, data in self._results):
             return False
-        if not self._running.short and sum(figures[5] for figures in self._measured) > _BRIEF:
+        if not self._running.short and sum(each.milliseconds for each in self._figures) > _BRIEF:
             return False
         if self._count > 1:
-            return self._two_phase.is_ready(shares, self._measured)
+            return self._two_phase.is_ready(shares, self._figures)
         again = self._executor.bound_parts(self._stages, binding_key(self._encoded_parameters, WHOLE))
         wanted = required_stages(self._stages, again)
-        few = all(figures[2] <= FEW for figures in self._measured)
+        few = all(each.rows <= FEW for each in self._figures)
         return few and all(is_bound(stage.root, again) for stage in self._stages if stage.number in wanted)
 
     @property
@@ -187,10 +191,14 @@ class QueryRun:
         None for many rows or unbound parts.
         """
         if self._count > 1:
-            return self._two_phase.run_second(question.given) if question.given else self._two_phase.run_first(question.share)
+            return (
+                self._two_phase.run_second(question.given)
+                if question.given
+                else self._two_phase.run_first(question.share)
+            )
         kernels, plain = self._executor.kernels, self._plan.single_kernel
         if kernels is not None and plain is not None:
-            ready = kernels.kept(plain.part, binding_key(self._encoded_parameters, WHOLE))
+            ready = kernels.get(plain.part, binding_key(self._encoded_parameters, WHOLE))
             return self._run_single_kernel(plain, kernels, ready) if ready is not None else None
         again = self._executor.bound_parts(self._stages, binding_key(self._encoded_parameters, WHOLE))
         wanted = required_stages(self._stages, again)
@@ -203,7 +211,7 @@ class QueryRun:
         ((rows,),) = given.values()
         return self._encode_result(rows)
 
-    def _run_single_kernel(self, plain: SingleKernelPlan, kernels: Twin, ready: Ready) -> bytes | None:
+    def _run_single_kernel(self, plain: SingleKernelPlan, kernels: NumpyRunner, ready: ReadyPart) -> bytes | None:
         """Answers where only a kernel's groups are left to finish."""
         made = plain.run(kernels, ready, self._parameters)
         if isinstance(made, FinalResult):
@@ -236,7 +244,7 @@ class QueryRun:
             else:
                 made, figures = self._executor.execute(work, received)
                 given[stage.number] = [each for each in made if not isinstance(each, Offloaded)]
-            self._measured.append(figures)
+            self._figures.append(figures)
             for number in given.keys() - {stage.number} - {number for each in left for number in each.inputs}:
                 del given[number]
         return left
@@ -267,7 +275,7 @@ class QueryRun:
         """Runs a stage on a partition; the partitions that run here share rows that are broadcast."""
         if stage.alone and self._chunks > 1:
             # While rows are received, memory has them twice: in parts, and concatenated.
-            self._check_memory(sum(each[3] for each in self._measured if each[0] in stage.inputs), _READ)
+            self._check_memory(sum(each.bytes for each in self._figures if each.stage in stage.inputs), _READ)
         received = {number: shared.get(number) or await self._receive(number, share) for number in stage.inputs}
         shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
         part = Partition(share, self._count, self._chunks)
@@ -289,7 +297,7 @@ class QueryRun:
             if not self._gathers_all_rows(stage) or _COPIES * _bytes(received) <= room:
                 raise
             raise _too_large(_bytes(received), "whose memory ran out over them") from error
-        self._measured.append(figures)
+        self._figures.append(figures)
         if stage.output == "result":
             (rows,) = frames
             assert not isinstance(rows, Offloaded)
@@ -337,7 +345,7 @@ def _unbound(stages: Sequence[Stage], again: Mapping[int, object]) -> Iterator[i
     """Yields the row counts of the tables whose fused parts are not bound yet."""
     for node in (node for stage in stages for node in walk_nodes(stage.root)):
         if isinstance(node, Fused) and id(node) not in again:
-            yield scan_of(node.root).table.rows
+            yield find_scan(node.root).table.rows
 
 
 def _first(error: BaseException) -> BaseException:

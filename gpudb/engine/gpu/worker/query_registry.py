@@ -10,11 +10,10 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultBuffer, SpillFile
-from gpudb.engine.gpu.rpc.calls import BufferReply, PendingBuffer
+from gpudb.engine.gpu.rpc.messages import BufferReply, PendingBuffer, RunReply, RunResult
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
@@ -30,7 +29,7 @@ class RunningQuery:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.task: asyncio.Task[dict[str, Any]] | None = None
+        self.task: asyncio.Task[RunReply] | None = None
         self.error: GpudbError | None = None
         self.short = False
         self._threads: dict[int, float] = {}
@@ -91,7 +90,11 @@ class RunningQuery:
         self._last_buffer += 1
         self._buffers[self._last_buffer] = rows
         return (
+<<<<<<< main
+            PendingBuffer(self._last_buffer, rows.metadata, rows.place)
+=======
             PendingBuffer(self._last_buffer, rows.answer, rows.place)
+>>>>>>> mine
             if rows.place is not None
             else PendingBuffer(self._last_buffer)
         )
@@ -119,7 +122,12 @@ class RunningQuery:
     def _succeeded(self) -> bool:
         """Whether it has succeeded here; the output of a failed statement may be incomplete."""
         task = self.task
-        return task is not None and not task.cancelled() and task.exception() is None and "results" in task.result()
+        return (
+            task is not None
+            and not task.cancelled()
+            and task.exception() is None
+            and isinstance(task.result(), RunResult)
+        )
 
     def fail(self, error: GpudbError) -> None:
         """Ends the statement here with an error."""

@@ -13,6 +13,7 @@ import polars as pl
 from gpudb.engine.gpu.backend.base import FEW, Backend, ComputedFrame, HostBackend, HostFrame, SortOrder
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition
+from gpudb.engine.gpu.figures import NarrowedScan, OperatorFigures
 from gpudb.engine.gpu.finalize.host import FinalResult, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import FrameStates
 from gpudb.engine.gpu.lower.arrow import to_arrow
@@ -22,13 +23,13 @@ from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
 from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.lower.values import physical_columns, type_bounds
 from gpudb.engine.gpu.worker.batching import MOST
-from gpudb.engine.gpu.worker.dynamic_filters import NarrowedScan, narrow_scans
-from gpudb.engine.gpu.worker.profiling import OperatorFigures, OperatorProfiler
+from gpudb.engine.gpu.worker.dynamic_filters import narrow_scans
+from gpudb.engine.gpu.worker.profiling import OperatorProfiler
 from gpudb.plan.tree.fused_nodes import Built, Fused
 from gpudb.plan.tree.nodes import Node, Scan, column
 from gpudb.plan.tree.stage_nodes import Partial, Receive
 from gpudb.plan.tree.stages import Stage
-from gpudb.plan.tree.traversal import used
+from gpudb.plan.tree.traversal import columns_read
 from gpudb.sql import bound
 from gpudb.storage.iceberg.buckets import buckets_of
 from gpudb.storage.iceberg.column_layout import stored_type, to_stored
@@ -267,7 +268,7 @@ def _ranges(
 
 def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Backend, host: HostFallback) -> pl.LazyFrame:
     """Returns a frame with its rows' sort keys in k0, k1, …"""
-    over = ExpressionLowering((None,) * (max(used(tuple(keys)), default=0) + 1), host)
+    over = ExpressionLowering((None,) * (max(columns_read(tuple(keys)), default=0) + 1), host)
     values = [over.value(key) for key in keys]
     if over.deferred.steps:
         lazy = over.deferred.run(lazy, frames).lazy

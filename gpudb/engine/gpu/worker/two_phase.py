@@ -11,7 +11,8 @@ from gpudb.engine.gpu.exchange.buffers import encode_frame
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.exchange.state_codec import EncodedStates, encode_states
 from gpudb.engine.gpu.fastpath.two_phase import BYTES, decode_output
-from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor, Figures
+from gpudb.engine.gpu.figures import StageFigures
+from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
 from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.plan.tree.fused_nodes import Fused
@@ -28,7 +29,7 @@ class TwoPhaseWorker:
         self._phases = plan.two_phase
         self._max_bytes = BYTES // count
 
-    def is_ready(self, shares: Sequence[int], measured: Sequence[Figures]) -> bool:
+    def is_ready(self, shares: Sequence[int], measured: Sequence[StageFigures]) -> bool:
         """Returns whether the first phase is bound over these partitions and returned few rows."""
         if self._phases is None:
             return False
@@ -37,8 +38,8 @@ class TwoPhaseWorker:
             if not all(is_bound(part.root, again) for part in self._phases.first):
                 return False
         numbers = {part.number for part in self._phases.first}
-        given = [figures for figures in measured if figures[0] in numbers]
-        return all(figures[2] <= FEW for figures in given) and sum(figures[3] for figures in given) <= self._max_bytes
+        given = [each for each in measured if each.stage in numbers]
+        return all(each.rows <= FEW for each in given) and sum(each.bytes for each in given) <= self._max_bytes
 
     def run_first(self, index: int) -> bytes | None:
         """Returns the first phase's rows over a partition; None if it is not bound, or the rows are many."""
@@ -64,10 +65,10 @@ class TwoPhaseWorker:
     def _run_kernel(self, part: Fused, key: Hashable) -> bytes | EncodedStates | None:
         """Returns a bound part's rows; None if it is not bound, or the rows are many."""
         kernels = self._executor.kernels
-        ready = kernels.kept(part, key) if kernels is not None else None
+        ready = kernels.get(part, key) if kernels is not None else None
         if kernels is None or ready is None:
             return None
-        made = kernels.lanes(ready)
+        made = kernels.run_quietly(ready)
         if isinstance(made, list):
             return encode_states(made) if made[0].rows <= FEW else None
         return self._encode(made)

@@ -1,15 +1,6 @@
-"""The plugin that runs in each worker process: it registers gpudb's handlers with Dask's worker.
+"""The plugin that runs in each worker process: it registers the handlers of `rpc.messages` with Dask's worker.
 
-The coordinator and the other workers call the handlers, one message each:
-
-    gpudb_run          runs partitions of a statement, stage by stage; returns figures, and the result if it is small
-    gpudb_part         returns a stage's output once it is available (see `exchange.client`); called by other workers
-    gpudb_copied       confirms that a peer has copied rows from this worker's GPU memory
-    gpudb_rows         returns a chunk of a result
-    gpudb_drop         ends a statement; returns whether it still computes
-    gpudb_hold         loads, pins or evicts a table's columns; returns their bytes
-    gpudb_device_info  returns the cached columns and the facts of the device
-    gpudb_ping         returns a heartbeat; ends statements that the coordinator does not know
+The coordinator and the other workers call the handlers, one message each.
 """
 
 from __future__ import annotations
@@ -18,12 +9,12 @@ import asyncio
 import gc
 import logging
 import os
-import pickle
 import signal
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +25,37 @@ from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.client import ExchangeClient
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.fastpath.server import FastPathRequest, FastPathServer, remote_host
-from gpudb.engine.gpu.rpc.calls import BufferReply, PendingBuffer, wrap_handler
+from gpudb.engine.gpu.rpc.calls import wrap_handler
 from gpudb.engine.gpu.rpc.errors import PartitionLost, encode_error
+from gpudb.engine.gpu.rpc.messages import (
+    BufferReply,
+    BufferRequest,
+    CacheAction,
+    CachedBytes,
+    CacheRequest,
+    ChunkRequest,
+    CopiedRequest,
+    DeviceFacts,
+    DeviceInfo,
+    DeviceRequest,
+    EndRequest,
+    Failed,
+    Heartbeat,
+    OutputRequest,
+    PendingBuffer,
+    Ping,
+    Refusal,
+    Refused,
+    ResultChunk,
+    RpcRequest,
+    RunReply,
+    RunRequest,
+)
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.device import open_gpu, open_host
 from gpudb.engine.gpu.worker.executor import Executor
 from gpudb.engine.gpu.worker.loop_watchdog import LoopWatchdog
-from gpudb.engine.gpu.worker.pinning import CacheAction, CacheManager, DeviceFacts, host_facts
+from gpudb.engine.gpu.worker.pinning import CacheManager, host_facts
 from gpudb.engine.gpu.worker.query import QueryRun
 from gpudb.engine.gpu.worker.query_registry import QueryRegistry, RunningQuery
 from gpudb.errors import OutOfMemory
@@ -84,9 +99,9 @@ class StageWorker(WorkerPlugin):
         else:
             device = open_host(self._limit, self._resident, self._fuse)
         self._exchange = ExchangeClient(worker, device.backend, device.packer)
-        door = None
+        ucx_loop = None
         if device.packer is not None:
-            door = await self._exchange.start_server(self.fetch_buffer)
+            ucx_loop = await self._exchange.start_server(self.send_buffer)
         self._memory = device.memory
         self._cache = CacheManager(device.tables, device.kernels.tables if device.kernels is not None else None)
         self._folder = tempfile.TemporaryDirectory(prefix="results-", dir=worker.local_directory)
@@ -97,14 +112,31 @@ class StageWorker(WorkerPlugin):
         self._queries = QueryRegistry()
         self._fast_path_lock = threading.Lock()
         self._fast_path_server = FastPathServer(folder, self.answer_fast_path, remote_host(worker.address))
-        self._loop_watchdog = LoopWatchdog({"the worker's loop": asyncio.get_running_loop(), "the door's loop": door})
+        self._loop_watchdog = LoopWatchdog(
+            {"the worker's loop": asyncio.get_running_loop(), "the UCX server's loop": ucx_loop}
+        )
         if self._gpu:
             self._loop_watchdog.start()
         self._memory_watchdog = asyncio.ensure_future(
             memory_watchdog.watch(self._limit, device.free_host_memory, self._end_over_limit)
         )
+<<<<<<< main
+        handlers: tuple[tuple[type[RpcRequest[Any]], Callable[[Any], Awaitable[Any]]], ...] = (
+            (RunRequest, self.run),
+            (OutputRequest, self.send_output),
+            (CopiedRequest, self.confirm_copy),
+            (ChunkRequest, self.send_chunk),
+            (EndRequest, self.end),
+            (CacheRequest, self.change_cache),
+            (DeviceRequest, self.describe_device),
+            (Ping, self.ping),
+        )
+        for request, handler in handlers:
+            worker.handlers[request.handler] = wrap_handler(request, handler)
+=======
         for handler in (self.run, self.part, self.copied, self.rows, self.drop, self.hold, self.device_info, self.ping):
             worker.handlers[f"gpudb_{handler.__name__}"] = wrap_handler(handler)
+>>>>>>> mine
         # Objects of the start-up are permanent: scanning them for cycles takes longer than most statements.
         gc.freeze()
 
@@ -123,28 +155,30 @@ class StageWorker(WorkerPlugin):
 
     # ---------------------------------------------------------------------------------------- handlers
 
-    async def run(
-        self,
-        statement: int,
-        digest: bytes,
-        shares: Sequence[int],
-        peers: Sequence[str],
-        parameters: bytes,
-        short: bool,
-        stages: bytes = b"",
-        chunks: int = 1,
-        doors: Sequence[str] = (),
-        measure: bool = False,
-        bound: Sequence[int] = (),
-    ) -> dict[str, Any]:
-        """Runs the stages of these partitions; each of the `peers` has as many partitions as there are `chunks`.
-
-        With `measure` operators are computed one by one. The build sides of `bound` stages are left out. An error is
-        returned as a value.
-        """
-        self._exchange.set_peers(peers, doors)
-        plan = self._queries.plan(digest, stages)
+    async def run(self, request: RunRequest) -> RunReply:
+        """See `RunRequest`. An error is returned as a value."""
+        self._exchange.set_peers(request.peers, request.ucx_addresses)
+        plan = self._queries.plan(request.digest, request.stages)
         if plan is None:
+<<<<<<< main
+            return Refused(Refusal.PLAN_UNKNOWN)
+        if self._queries.has_ended(request.statement):
+            return Refused(Refusal.STATEMENT_ENDED)
+        running = self._queries.get_or_begin(request.statement)
+        running.short = request.short
+        work = QueryRun(
+            self.executor,
+            self._fetch_output,
+            running,
+            plan,
+            request.peers,
+            request.chunks,
+            request.parameters,
+            request.measure,
+            request.bound,
+        )
+        running.task = asyncio.ensure_future(work.run(request.partitions))
+=======
             return {"unknown": True}
         if self._queries.has_ended(statement):
             return {"gone": True}
@@ -154,29 +188,25 @@ class StageWorker(WorkerPlugin):
             self.executor, self._fetch_output, running, plan, tuple(peers), chunks, parameters, measure, bound
         )
         running.task = asyncio.ensure_future(work.run(tuple(shares)))
+>>>>>>> mine
         try:
             return await running.task
         except asyncio.CancelledError:
             if not running.task.cancelled():
                 raise
-            return {"error": pickle.dumps(running.error)} if running.error is not None else {"gone": True}
+            return Refused(Refusal.STATEMENT_ENDED) if running.error is None else Failed.of(running.error)
         finally:
             self._queries.forget_if_read(running)
 
-    async def part(
-        self, statement: int, stage: int, givers: Sequence[int], taker: int, by_door: bool = False, near: bool = False
-    ) -> bytes | PendingBuffer:
-        """Returns a stage's output for another worker; empty if the statement has ended.
-
-        With `by_door` rows may wait at the UCX server; a worker that is `near`, on this host, also gets their position.
-        """
-        if self._queries.has_ended(statement):
+    async def send_output(self, request: OutputRequest) -> bytes | PendingBuffer:
+        """See `OutputRequest`; returns no bytes if the statement has ended."""
+        if self._queries.has_ended(request.statement):
             return b""
-        running = self._queries.get_or_begin(statement)
+        running = self._queries.get_or_begin(request.statement)
         running.sending += 1
         try:
-            found = await running.take_output(stage, givers, taker)
-            rows = await self._exchange.encode(found, by_door=by_door, near=near)
+            found = await running.take_output(request.stage, request.producers, request.consumer)
+            rows = await self._exchange.encode(found, by_ucx=request.by_ucx, near=request.near)
             return running.hold_buffer(rows) if isinstance(rows, BufferReply) else rows
         except (asyncio.CancelledError, ValueError):  # raised by a closed file
             if not running.ended:
@@ -186,8 +216,15 @@ class StageWorker(WorkerPlugin):
             running.sending -= 1
             self._queries.forget_if_read(running)
 
-    async def fetch_buffer(self, statement: int, number: int) -> bytes | BufferReply:
-        """Returns rows that wait at the UCX server; empty if the statement has ended."""
+    async def send_buffer(self, request: BufferRequest) -> bytes | BufferReply:
+        """See `BufferRequest`; returns no bytes if the statement has ended."""
+        return self._take_buffer(request.statement, request.number)
+
+    async def confirm_copy(self, request: CopiedRequest) -> bool:
+        """See `CopiedRequest`."""
+        return bool(self._take_buffer(request.statement, request.number))
+
+    def _take_buffer(self, statement: int, number: int) -> bytes | BufferReply:
         running = self._queries.get(statement)
         if running is None:
             return b""
@@ -195,66 +232,61 @@ class StageWorker(WorkerPlugin):
         self._queries.forget_if_read(running)
         return rows
 
-    async def copied(self, statement: int, number: int) -> bool:
-        """Confirms a copy of rows that waited; returns whether they were still there."""
-        return bool(await self.fetch_buffer(statement, number))
-
-    async def rows(self, statement: int, share: int, start: int) -> dict[str, Any]:
-        """Returns a chunk of a result from row `start` on, and the start of the next one, 0 after the last."""
-        running = self._queries.get(statement)
-        kept = running.results.get(share) if running is not None else None
+    async def send_chunk(self, request: ChunkRequest) -> ResultChunk | Refused:
+        """See `ChunkRequest`."""
+        running = self._queries.get(request.statement)
+        kept = running.results.get(request.partition) if running is not None else None
         if running is None or kept is None:
-            return {"gone": True}
+            return Refused(Refusal.STATEMENT_ENDED)
         types = running.types
-        frame, after = await asyncio.to_thread(kept.chunk, start)
-        data = await asyncio.to_thread(lambda: encode_batch(to_batch(frame, types)))
-        return {"data": data, "next": after}
+        frame, after = await asyncio.to_thread(kept.chunk, request.start)
+        return ResultChunk(await asyncio.to_thread(lambda: encode_batch(to_batch(frame, types))), after)
 
-    async def drop(self, statement: int, patience: float = 0.0) -> bool:
-        """Ends a statement; returns whether it still computes after `patience` seconds."""
-        running = self._queries.end(statement)
-        ends = time.monotonic() + patience
+    async def end(self, request: EndRequest) -> bool:
+        """See `EndRequest`."""
+        running = self._queries.end(request.statement)
+        ends = time.monotonic() + request.patience
         while running is not None and running.thread_count and time.monotonic() < ends:
             await asyncio.sleep(0.01)
         return running is not None and running.thread_count > 0
 
-    async def hold(self, table: bytes, index: int, count: int, action: CacheAction) -> dict[str, Any]:
-        """See `CacheManager.act`: returns the bytes, or an error as a value."""
-        loop, share = asyncio.get_running_loop(), Partition(index, count)
+    async def change_cache(self, request: CacheRequest) -> CachedBytes | Failed:
+        """See `CacheManager.apply`. An error is returned as a value."""
+        partition = Partition(request.index, request.count)
+        apply = partial(self._cache.apply, request.table, partition, CacheAction(request.action))
         try:
-            return {
-                "bytes": await loop.run_in_executor(
-                    self.executor.queues[False], self._cache.apply, table, share, action
-                )
-            }
+            queue = self.executor.queues[False]
+            return CachedBytes(await asyncio.get_running_loop().run_in_executor(queue, apply))
         except Exception as error:
-            return encode_error(error, 0)
+            failed = encode_error(error, 0)
+            assert isinstance(failed, Failed)
+            return failed
 
-    async def device_info(self) -> dict[str, Any]:
-        """Returns the cached columns and the facts of the device."""
-        return {"held": self._cache.describe(), "device": await asyncio.to_thread(self._device)}
+    async def describe_device(self, request: DeviceRequest) -> DeviceInfo:
+        """See `DeviceRequest`."""
+        return DeviceInfo(self._cache.describe(), await asyncio.to_thread(self._device_facts))
 
-    def _device(self) -> DeviceFacts:
+    def _device_facts(self) -> DeviceFacts:
         if not self._gpu:
             return host_facts(self._limit, self._resident)
         from gpudb.engine.gpu.cudf.device_memory import device_facts
 
         return device_facts()
 
-    async def ping(self, upto: int, live: Sequence[int], peers: Sequence[str]) -> dict[str, Any]:
-        """Returns a heartbeat; ends statements up to the number `upto` that are not `live`, and forgets other peers."""
-        self._queries.retain(upto, live)
-        self._exchange.retain_peers(peers)
-        return {
-            "statements": len(self._queries),
-            "results": self.executor.results.bytes,
-            "resident": self.executor.resident,
-            "memory": memory_watchdog.used_bytes(),
-            "room": self._memory,
-            "door": self._exchange.ucx_address,
-            "entry": self._fast_path_server.endpoints,
-            "stray": self._queries.has_stray(),
-        }
+    async def ping(self, request: Ping) -> Heartbeat:
+        """See `Ping`."""
+        self._queries.retain(request.upto, request.live)
+        self._exchange.retain_peers(request.peers)
+        return Heartbeat(
+            statements=len(self._queries),
+            results=self.executor.results.bytes,
+            resident=self.executor.resident,
+            memory=memory_watchdog.used_bytes(),
+            memory_space=self._memory,
+            ucx_address=self._exchange.ucx_address,
+            endpoints=self._fast_path_server.endpoints,
+            has_stray=self._queries.has_stray(),
+        )
 
     # ---------------------------------------------------------------------------------------- statements
 
@@ -309,7 +341,7 @@ class StageWorker(WorkerPlugin):
                 await self._queries.get_or_begin(statement).take_output(stage, givers, taker)
             )
         try:
-            rows = await self._exchange.fetch(address, statement=statement, stage=stage, givers=givers, taker=taker)
+            rows = await self._exchange.fetch(address, OutputRequest(statement, stage, tuple(givers), taker))
         except OSError as error:
             raise PartitionLost(givers[0]) from error
         if rows is None:

@@ -10,8 +10,8 @@ import pytest
 @pytest.fixture(scope="session")
 def frames() -> Any:
     """Frames on the GPU."""
-    from gpudb.engine.gpu.cudf.backend import CudfFrames
+    from gpudb.engine.gpu.cudf.backend import CudfBackend
     from gpudb.engine.gpu.cudf.device_memory import open_device
 
     open_device()
-    return CudfFrames()
+    return CudfBackend()

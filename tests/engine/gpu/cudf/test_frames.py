@@ -353,5 +353,5 @@ def test_texts_are_coded_where_they_lie(frames: Any, name: str) -> None:
     there = None if valid is None else valid.get()
     wanted = rows[name].slice(9)
     assert held.count_distinct(name) == wanted.n_unique()
-    assert Dictionary(texts).texts(values.get(), there).to_list() == wanted.to_list()
+    assert Dictionary(texts).decode(values.get(), there).to_list() == wanted.to_list()
     assert frames.compute(frames.from_host(rows).lazy.head(10)).dictionary_column(name) is None

@@ -22,10 +22,10 @@ DAY = datetime.date(1999, 2, 28)
 
 def _near(frames: Any, limit: int) -> Any:
     """Frames with so many bytes of the host's memory, once `frames` has opened the GPU."""
-    from gpudb.engine.gpu.cudf.backend import CudfFrames
-    from gpudb.engine.gpu.cudf.pinned_memory import locked
+    from gpudb.engine.gpu.cudf.backend import CudfBackend
+    from gpudb.engine.gpu.cudf.pinned_memory import pinned_pool
 
-    return CudfFrames(locked(limit))
+    return CudfBackend(pinned_pool(limit))
 
 
 def _rows(count: int) -> pl.DataFrame:
@@ -106,6 +106,10 @@ def test_blocks_are_others_once_nobody_holds_the_rows(frames: Any) -> None:
         assert near.offload(half) is None
         assert_frame_equal(near.reload([made]).to_polars(), half.to_polars())
         del made
-        assert near._blocks.room == GROUP_BYTES
+<<<<<<< main
+        assert near._blocks.available == GROUP_BYTES
+=======
+        assert near._pool.room == GROUP_BYTES
+>>>>>>> mine
     assert near.can_offload
     assert not _near(frames, 0).can_offload

@@ -14,10 +14,10 @@ pytestmark = pytest.mark.gpu
 
 
 def test_files_come_and_go(frames: Any) -> None:
-    from gpudb.engine.gpu.cudf.resident_columns import CudfTables
+    from gpudb.engine.gpu.cudf.resident_columns import CudfTableCache
 
     lab = Lab()
-    tables = CudfTables(2**30, frames)
+    tables = CudfTableCache(2**30, frames)
     try:
         lab.run("CREATE TABLE r AS SELECT i AS id, 'n' || i AS name FROM generate_series(1, 50) i")
         for change in (

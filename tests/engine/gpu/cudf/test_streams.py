@@ -16,9 +16,9 @@ from polars.testing import assert_frame_equal
 
 from gpudb.engine.gpu.backend.priority import Priority
 from gpudb.engine.gpu.fused.columns.packed_column import pack
-from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
+from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, GroupSink, Key, Literal, Pipeline
 from gpudb.engine.gpu.fused.numpy_backend import executor
-from gpudb.engine.gpu.fused.numpy_backend.executor import Segment, in_forms
+from gpudb.engine.gpu.fused.numpy_backend.executor import Segment, specialize
 
 pytestmark = pytest.mark.gpu
 
@@ -107,7 +107,7 @@ def _fused() -> tuple[Callable[[], Any], Any]:
 
     from gpudb.engine.gpu.fused.cuda.launch import Launcher
 
-    sink = Groups(
+    sink = GroupSink(
         (Key(Field((0, 9), False, 0), 0, 10),),
         (Accumulator("add", Literal((1, 1), False, 1)), Accumulator("add", Field((0, 999), False, 1))),
         "dense",
@@ -115,8 +115,8 @@ def _fused() -> tuple[Callable[[], Any], Any]:
     draws = np.random.default_rng(5)
     columns = tuple(pack(draws.integers(0, high, 100_000), None) for high in (10, 1000))
     host = [Segment(100_000, columns)]
-    pipeline = in_forms(Pipeline((), (), sink), host[0])
-    there = [Segment(100_000, tuple(column.on(cupy) for column in columns))]
+    pipeline = specialize(Pipeline((), (), sink), host[0])
+    there = [Segment(100_000, tuple(column.copy_to(cupy) for column in columns))]
     launcher = Launcher()
     launcher.run(pipeline, there, (), ())
     replay = launcher.replay(pipeline, there, (), (), 1 << 30)
@@ -124,7 +124,7 @@ def _fused() -> tuple[Callable[[], Any], Any]:
 
     def again() -> Any:
         assert there
-        return replay.outcome(keep=True).grouped
+        return replay.run(keep=True).grouped
 
     return again, executor.run(pipeline, host, (), ()).grouped
 

@@ -32,21 +32,21 @@ def lab(request: pytest.FixtureRequest) -> Any:
 def test_texts_are_read_as_on_the_host(frames: Any, lab: Lab) -> None:
     import cupy
 
-    from gpudb.engine.gpu.cudf.column_chunks import CudfPieces
+    from gpudb.engine.gpu.cudf.column_chunks import CudfChunkReader
 
     table = next(each for each in lab.request("SELECT 1").snapshot.relations.values() if each.name == "x")
     for column in table.columns[-2:]:
         found = []
-        for tables in (PackedTables(2**28, texts=0), PackedTables(2**28, CudfPieces(), texts=0)):
+        for tables in (PackedTables(2**28, texts=0), PackedTables(2**28, CudfChunkReader(), texts=0)):
             (run,) = tables.runs(table, WHOLE, table.files)
             packed = tables.column(table, column, run, WHOLE, True)
             assert packed.texts is not None
             texts = packed.texts
             if not isinstance(texts.data, type(cupy.zeros(0))):
-                found.append((texts.bytes(0, packed.rows), packed.values()[1], texts.ascii))
+                found.append((texts.to_list(0, packed.rows), packed.decode()[1], texts.ascii))
                 continue
-            ends, data = texts.between(0, packed.rows, cupy).get().tolist(), texts.data.get().tobytes()
-            valid = packed.values(xp=cupy)[1]
+            ends, data = texts.offsets(0, packed.rows, cupy).get().tolist(), texts.data.get().tobytes()
+            valid = packed.decode(xp=cupy)[1]
             held = [data[a:b] for a, b in pairwise(ends)]
             found.append((held, None if valid is None else valid.get(), texts.ascii))
         (one, there, plain), (other, known, ascii_alone) = found
@@ -60,8 +60,8 @@ def test_texts_are_read_as_on_the_host(frames: Any, lab: Lab) -> None:
 def test_queries_over_texts_answer_as_the_embedded_engine(
     frames: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "MANY", -1)
-    monkeypatch.setattr(packed_tables, "DISTINCT", (-1.0, 100))
+    monkeypatch.setattr(matching, "MANY_ROWS", -1)
+    monkeypatch.setattr(packed_tables, "DISTINCT_SAMPLE", (-1.0, 100))
     tables, kernels = survey.resident(frames, texts=0)
     for query in corpus.TEXTS:
         request = lab.request(query)

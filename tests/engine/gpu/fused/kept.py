@@ -39,13 +39,13 @@ def recorded(seeds: Iterable[int]) -> list[Given]:
             texts = PackedTables(2**28, texts=0)
             for query in (*corpus.QUERIES, *corpus.TEXTS):
                 kernels = Recording(texts) if query in corpus.TEXTS else Recording()
-                few, rows = (0, 128) if query in corpus.TEXTS else (matching.MANY, zones.ROWS)
+                few, rows = (0, 128) if query in corpus.TEXTS else (matching.MANY_ROWS, zones.ZONE_ROWS)
                 request = lab.request(query)
                 engine = lab.database.cpu
                 with (
-                    patch.object(matching, "MANY", few),
-                    patch.object(zones, "ROWS", rows),
-                    patch.object(packed_tables, "DISTINCT", (-1.0, 100)),
+                    patch.object(matching, "MANY_ROWS", few),
+                    patch.object(zones, "ZONE_ROWS", rows),
+                    patch.object(packed_tables, "DISTINCT_SAMPLE", (-1.0, 100)),
                 ):
                     outcome(lambda r=request, e=engine, k=kernels: local_stages.rows(r, 1, e, EVERY, kernels=k))
                 found += [(query, p.pipeline, p.segments, p.lookups, p.tables) for p in kernels.prepared]

@@ -27,27 +27,27 @@ def compared(launcher: Any, pipeline: Any, segments: Any, lookups: Any, tables: 
 
     with np.errstate(all="ignore"):
         wanted = executor.run(pipeline, segments, lookups, tables)
-    there = [executor.Segment(each.rows, tuple(column.on(cupy) for column in each.columns)) for each in segments]
+    there = [executor.Segment(each.rows, tuple(column.copy_to(cupy) for column in each.columns)) for each in segments]
     if not same(wanted, launcher.run(pipeline, there, lookups, tables)):
         return False
-    lookups = [[launcher.placed(each) for each in made] for made in lookups]
-    tables = [tuple(map(launcher.placed, each)) for each in tables]
+    lookups = [[launcher.to_device(each) for each in made] for made in lookups]
+    tables = [tuple(map(launcher.to_device, each)) for each in tables]
     replay = launcher.replay(pipeline, there, lookups, tables, 1 << 34)
     if replay is None:
         return True
-    made = [replay.outcome(keep=False) for _ in range(2)]
+    made = [replay.run(keep=False) for _ in range(2)]
     return all(each is not None and same(wanted, each) for each in made)
 
 
 def sink_of(form: Any) -> Any:
     """A sink of 2^18 dense slots, or of a hash table with two words of a key: counts, sums, floats, least values."""
-    from gpudb.engine.gpu.fused.ir.pipeline import WORD, Accumulator, Field, Groups, Key, Literal
+    from gpudb.engine.gpu.fused.ir.pipeline import KEY_LIMIT, Accumulator, Field, GroupSink, Key, Literal
 
-    size = 1 << 18 if form == "dense" else WORD - 1
+    size = 1 << 18 if form == "dense" else KEY_LIMIT - 1
     keys = [Key(Field((0, size - 1), False, n), 0, size) for n in range(1 if form == "dense" else 2)]
     made = [Accumulator("add", Literal((1, 1), False, 1)), Accumulator("add", Field((0, 9), False, 2))]
     made += [Accumulator("fadd", Field(None, False, 3)), Accumulator("min", Field((0, 9), False, 4))]
-    return Groups(tuple(keys), tuple(made), form)
+    return GroupSink(tuple(keys), tuple(made), form)
 
 
 def filled(sink: Any, slots: int, count: int, xp: Any) -> tuple[Any, Any]:
@@ -58,7 +58,7 @@ def filled(sink: Any, slots: int, count: int, xp: Any) -> tuple[Any, Any]:
     place = draws.permutation(slots)[:count]
     words = np.zeros((len(sink.accumulators), slots), np.int64)
     words[:, place] = draws.integers(1, 2**40, (len(words), count))
-    if sink.form == "dense":
+    if sink.storage == "dense":
         return None, xp.asarray(words)
     keys = np.full((len(sink.words), slots), -1, np.int64)
     keys[:, place] = draws.permutation(1 << 20)[:count], draws.integers(0, 2**61, count)
@@ -71,19 +71,19 @@ def gathered(launcher: Any) -> list[str]:
     import numpy as np
 
     from gpudb.engine.gpu.fused.cuda import compaction
-    from gpudb.engine.gpu.fused.cuda.result_buffers import Target
+    from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers
 
     wrong = []
     for form in ("dense", "hash"):
-        for count in (0, 1, 700, compaction.ROOM, compaction.ROOM + 1):
+        for count in (0, 1, 700, compaction.MAX_GROUPS, compaction.MAX_GROUPS + 1):
             sink = sink_of(form)
-            target = Target(cupy, sink, 1 << 18)
+            target = ResultBuffers(cupy, sink, 1 << 18)
             keys, words = filled(sink, 1 << 18, count, cupy)
             target.words[:] = words
             if keys is not None:
                 target.keys[:] = keys
-            made = target.outcome(launcher.gather).grouped
-            wanted = compaction.grouped(sink, compaction.compacted(*filled(sink, 1 << 18, count, np)))
+            made = target.fetch(launcher.compact).grouped
+            wanted = compaction.rows_to_groups(sink, compaction.compact_groups(*filled(sink, 1 << 18, count, np)))
             same = all(map(np.array_equal, made.words, wanted.words)) and np.array_equal(made.groups, wanted.groups)
             if not same:
                 wrong.append(f"{count} groups gathered from {form} slots")
@@ -127,8 +127,8 @@ def main() -> None:
     for name in gathered(launcher):
         wrong += 1
         print("WRONG", name)
-    slowest = max((each.milliseconds for each in launcher.all_loaded()), default=0)
-    registers = max((each.registers for each in launcher.all_loaded()), default=0)
+    slowest = max((each.milliseconds for each in launcher.loaded_kernels()), default=0)
+    registers = max((each.registers for each in launcher.loaded_kernels()), default=0)
     print(
         f"{ran - wrong} of {ran} kernels equal their twin, of {len(kept)} that were kept; slowest compile {slowest:.0f} ms, "
         f"most registers {registers}"

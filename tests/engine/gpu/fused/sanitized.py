@@ -40,10 +40,10 @@ _PLACES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
 
 def kinds(pipeline: Any) -> set[str]:
     """What a pipeline's kernel is made of."""
-    from gpudb.engine.gpu.fused.codegen.kernel import generated
+    from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
     from gpudb.engine.gpu.fused.ir.pipeline import Lookup
 
-    source = generated(pipeline).source
+    source = generate_kernel(pipeline).source
     calls = set(_CALLS.findall(source))
     for step in pipeline.steps:
         if isinstance(step, Lookup):

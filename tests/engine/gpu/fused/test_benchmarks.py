@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudb.engine.gpu.fused.codegen.building_blocks import headers
-from gpudb.engine.gpu.fused.codegen.kernel import generated
+from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
+from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.planning.planner import Planner, exchange_costs
 from gpudb.plan.tree.fused_nodes import Fused
@@ -40,9 +40,9 @@ def test_fused_parts_answer_as_the_embedded_engine(name: str, tmp_path: Path) ->
                     wrong.append(f"{query} on {workers}: {given[:2]} where {wanted[:2]}")
                 for prepared in kernels.prepared if workers == 1 else ():
                     fused.add(query)
-                    kernel = generated(prepared.pipeline)
-                    assert generated(prepared.pipeline) == kernel
-                    made = nvrtc.compiled(kernel.source, headers(), "sm_90", folder=tmp_path)
+                    kernel = generate_kernel(prepared.pipeline)
+                    assert generate_kernel(prepared.pipeline) == kernel
+                    made = nvrtc.compile_source(kernel.source, load_headers(), "sm_90", folder=tmp_path)
                     assert made.cubin[:4] == b"\x7fELF"
                     assert made.spilled < 64, f"{query} spills {made.spilled} bytes"
     assert not wrong, "\n".join(wrong)

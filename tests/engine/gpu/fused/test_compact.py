@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpudb.engine.gpu.fused.codegen.building_blocks import headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
 from gpudb.engine.gpu.fused.cuda import compaction, nvrtc
-from gpudb.engine.gpu.fused.cuda.result_buffers import Target
+from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers
 from tests.engine.gpu.fused.on_device import filled, sink_of
 
 
@@ -32,28 +32,28 @@ class _Device:
 
 
 @pytest.mark.parametrize("form", ["dense", "hash"])
-@pytest.mark.parametrize("count", [0, 1, 500, 20_000, compaction.ROOM, compaction.ROOM + 1])
+@pytest.mark.parametrize("count", [0, 1, 500, 20_000, compaction.MAX_GROUPS, compaction.MAX_GROUPS + 1])
 def test_a_targets_groups_are_those_that_were_gathered(form: str, count: int) -> None:
     sink = sink_of(form)
-    target = Target(_Device(), sink, 1 << 18)
+    target = ResultBuffers(_Device(), sink, 1 << 18)
     keys, words = filled(sink, 1 << 18, count, np)
-    wanted = compaction.grouped(sink, compaction.compacted(keys, words))
+    wanted = compaction.rows_to_groups(sink, compaction.compact_groups(keys, words))
     target.words[:] = words
     if keys is not None:
         assert target.keys is not None
         target.keys[:] = keys
-    asked: list[Target] = []
+    asked: list[ResultBuffers] = []
 
-    def gather(given: Target) -> None:
+    def gather(given: ResultBuffers) -> None:
         asked.append(given)
-        first, many, there, accumulators, slots, cursor, room, rows = given.to_gather()
+        first, many, there, accumulators, slots, cursor, room, rows = given.compaction_arguments()
         assert (int(many), int(accumulators), int(slots)) == (len(sink.words), len(sink.accumulators), 1 << 18)
-        made = compaction.compacted(first if form == "hash" else None, there)
+        made = compaction.compact_groups(first if form == "hash" else None, there)
         cursor[:] = len(made)
         made = np.random.default_rng(3).permutation(made)[: int(room)]
         rows[: made.size] = made.reshape(-1)
 
-    outcome = target.outcome(gather)
+    outcome = target.fetch(gather)
     assert asked == [target]
     assert outcome is not None
     assert outcome.grouped is not None
@@ -65,6 +65,6 @@ def test_a_targets_groups_are_those_that_were_gathered(form: str, count: int) ->
 
 
 def test_the_kernel_compiles(tmp_path: Path) -> None:
-    made = nvrtc.compiled(compaction.source(), headers(), "sm_90", folder=tmp_path)
+    made = nvrtc.compile_source(compaction.compaction_source(), load_headers(), "sm_90", folder=tmp_path)
     assert made.cubin[:4] == b"\x7fELF"
     assert made.spilled == 0

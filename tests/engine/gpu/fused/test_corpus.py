@@ -8,12 +8,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from gpudb.engine.gpu.fused.codegen.building_blocks import headers
-from gpudb.engine.gpu.fused.codegen.kernel import Kernel, generated
+from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
+from gpudb.engine.gpu.fused.codegen.kernel import Kernel, generate_kernel
 from gpudb.engine.gpu.fused.columns import zones
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.fused.ir.pipeline import Lookup
-from gpudb.engine.gpu.fused.ir.traversal import lookups_of
+from gpudb.engine.gpu.fused.ir.traversal import lookups_read
 from tests.support.fused import corpus
 from tests.support.fused.recording import Recording
 from tests.support.gpu import local_stages
@@ -35,7 +35,7 @@ CONSTANTS = (
 @pytest.mark.timeout(600)
 def test_corpus_answers_as_the_embedded_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     fused: set[str] = set()
-    monkeypatch.setattr(zones, "ROWS", 128)
+    monkeypatch.setattr(zones, "ZONE_ROWS", 128)
 
     @given(st.integers(0, 2**32), st.sampled_from((1, 3)))
     @settings(max_examples=3, deadline=None, derandomize=True, phases=[Phase.generate])
@@ -69,7 +69,7 @@ def test_corpus_compiles(tmp_path: Path) -> None:
     finally:
         lab.close()
     for kernel in made:
-        compiled = nvrtc.compiled(kernel.source, headers(), "sm_90", folder=tmp_path)
+        compiled = nvrtc.compile_source(kernel.source, load_headers(), "sm_90", folder=tmp_path)
         assert compiled.cubin[:4] == b"\x7fELF"
         assert compiled.spilled < 64
         assert len(compiled.cubin) < LARGEST, kernel.source
@@ -84,8 +84,8 @@ def test_corpus_looks_few_rows_up_by_what_lookups_found() -> None:
             kernels = Recording()
             local_stages.rows(lab.request(query), 1, lab.database.cpu, EVERY, kernels=kernels)
             for pipeline in (each.pipeline for each in kernels.prepared):
-                steps = [step for step in pipeline.steps[: pipeline.few or 0] if isinstance(step, Lookup)]
-                chains |= {(query, step.kind) for step in steps if any(map(lookups_of, step.keys))}
+                steps = [step for step in pipeline.steps[: pipeline.few_rows_after or 0] if isinstance(step, Lookup)]
+                chains |= {(query, step.kind) for step in steps if any(map(lookups_read, step.keys))}
     finally:
         lab.close()
     assert {kind for _, kind in chains} == {"inner", "left"}
@@ -108,4 +108,4 @@ def test_other_constants_and_build_sides_are_the_same_kernel() -> None:
 def _kernels(lab: Lab, query: str) -> list[Kernel]:
     kernels = Recording()
     outcome(lambda: local_stages.rows(lab.request(query), 1, lab.database.cpu, EVERY, kernels=kernels))
-    return [generated(prepared.pipeline) for prepared in kernels.prepared]
+    return [generate_kernel(prepared.pipeline) for prepared in kernels.prepared]

@@ -12,8 +12,8 @@ from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.fastpath.single_kernel import match_single_kernel
 from gpudb.engine.gpu.fused.packed_cache import dictionaries
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.runner import Ready, Twin
-from gpudb.engine.gpu.fused.translate.result_columns import frame_of
+from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
+from gpudb.engine.gpu.fused.translate.result_columns import to_frame
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.engine.protocol import Request
@@ -28,7 +28,7 @@ QUERY = "SELECT s, count(*), sum(n) FROM t WHERE n > 1 GROUP BY s"
 
 @pytest.fixture
 def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    monkeypatch.setattr(dictionaries, "FEW", 10)
+    monkeypatch.setattr(dictionaries, "SPARE_TEXTS", 10)
     made = Lab()
     made.run("CREATE TABLE t (s text, n int)")
     yield made
@@ -43,32 +43,32 @@ def _replaced(lab: Lab, turn: int) -> Request:
     return lab.request(QUERY)
 
 
-def _bound(lab: Lab, request: Request, kernels: Twin, key: int) -> Ready:
+def _bound(lab: Lab, request: Request, kernels: NumpyRunner, key: int) -> ReadyPart:
     stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).plan(request).stages
     plain = match_single_kernel(stages)
     assert plain is not None
     execute_stage(StageTask(stages[0], WHOLE, key=key), local_stages.TABLES, {}, local_stages.FRAMES, kernels)
-    ready = kernels.kept(plain.part, key)
+    ready = kernels.get(plain.part, key)
     assert ready is not None
     return ready
 
 
-def _groups(kernels: Twin, ready: Ready) -> list[object]:
-    lanes = kernels.lanes(ready)
+def _groups(kernels: NumpyRunner, ready: ReadyPart) -> list[object]:
+    lanes = kernels.run_quietly(ready)
     assert isinstance(lanes, list)
-    return sorted(frame_of(lanes).rows())
+    return sorted(to_frame(lanes).rows())
 
 
 def test_texts_that_a_table_has_no_more_are_let_go(lab: Lab) -> None:
-    kernels = Twin(PackedTables(2**28))
+    kernels = NumpyRunner(PackedTables(2**28))
     seen: list[weakref.ref[object]] = []
     for turn in range(8):
         request = _replaced(lab, turn)
         rows = local_stages.rows(request, 1, lab.database.cpu, EVERY, kernels=kernels)
         assert sorted_rows(rows) == sorted_rows(embedded(lab, request))
-        dictionary = _bound(lab, request, kernels, turn).source.known(0).dictionary
+        dictionary = _bound(lab, request, kernels, turn).source.facts(0).dictionary
         assert dictionary is not None
-        assert len(dictionary.values) <= 3 * ROWS + dictionaries.FEW
+        assert len(dictionary.values) <= 3 * ROWS + dictionaries.SPARE_TEXTS
         seen.append(weakref.ref(dictionary))
         del dictionary
     gc.collect()
@@ -77,16 +77,16 @@ def test_texts_that_a_table_has_no_more_are_let_go(lab: Lab) -> None:
 
 def test_a_table_that_is_let_go_leaves_nothing(lab: Lab) -> None:
     tables = PackedTables(2**28)
-    kernels = Twin(tables)
+    kernels = NumpyRunner(tables)
     request = _replaced(lab, 0)
     ready = _bound(lab, request, kernels, 0)
-    dictionary = weakref.ref(ready.source.known(0).dictionary)
+    dictionary = weakref.ref(ready.source.facts(0).dictionary)
     wanted = _groups(kernels, ready)
     ((table,),) = lab.run("SELECT 't'::regclass::oid")
     size = tables.bytes
     assert tables.evict(table) == size > 0
     assert tables.bytes == 0
-    assert ready.source.left
+    assert ready.source.is_stale
     assert _groups(kernels, ready) == wanted
     tables.evict(table)
     del ready
@@ -100,12 +100,12 @@ def test_a_table_that_is_let_go_leaves_nothing(lab: Lab) -> None:
 def test_a_part_that_is_bound_keeps_its_codes(lab: Lab) -> None:
     """Its columns may have to be packed again, once the table's are packed by another dictionary."""
     tables = PackedTables(2**28)
-    kernels = Twin(tables)
+    kernels = NumpyRunner(tables)
     ready = _bound(lab, _replaced(lab, 0), kernels, 0)
     wanted = _groups(kernels, ready)
     others = [_bound(lab, _replaced(lab, turn), kernels, turn) for turn in range(1, 5)]
-    assert ready.source.left
-    assert not others[-1].source.left
+    assert ready.source.is_stale
+    assert not others[-1].source.is_stale
     assert _groups(kernels, others[-1]) != wanted
     tables.columns.discard_where(lambda key: True)
     assert _groups(kernels, ready) == wanted

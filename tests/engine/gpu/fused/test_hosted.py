@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from benchmarks.fused.outcomes import same
-from gpudb.engine.gpu.fused.codegen.kernel import Options, generated
+from gpudb.engine.gpu.fused.codegen.kernel import Options, generate_kernel
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn, pack
-from gpudb.engine.gpu.fused.cuda.launch import grid_of
+from gpudb.engine.gpu.fused.cuda.launch import grid_size
 from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     Accumulator,
@@ -21,7 +21,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     Expr,
     Field,
     Filter,
-    Groups,
+    GroupSink,
     IsNull,
     Key,
     Literal,
@@ -31,7 +31,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
 )
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
-from gpudb.engine.gpu.fused.translate.lookup_tables import Column, build, index_of
+from gpudb.engine.gpu.fused.translate.lookup_tables import BuildColumn, build_lookup_table, index_keys
 from tests.engine.gpu.fused import kept
 from tests.support.fused.hosted import COMPILER, Hosted
 
@@ -43,7 +43,7 @@ def field(columns: list[PackedColumn], place: int) -> Field:
     column = columns[place]
     assert column.low is not None
     assert column.high is not None
-    return Field((column.low, column.high), column.form.nullable, place)
+    return Field((column.low, column.high), column.encoding.nullable, place)
 
 
 def counted(value: Expr) -> list[Accumulator]:
@@ -59,8 +59,8 @@ def grouped(columns: list[PackedColumn], steps: tuple[Filter, ...] = (), *, sums
     low, high = key.bounds
     size = high - low + 1 + key.nullable
     words = [Accumulator("add", ONE)] + [each for n in range(sums) for each in counted(field(columns, n + 1))]
-    forms = tuple(column.form for column in columns)
-    return Pipeline(forms, steps, Groups((Key(key, low, size),), tuple(dict.fromkeys(words)), "dense"))
+    forms = tuple(column.encoding for column in columns)
+    return Pipeline(forms, steps, GroupSink((Key(key, low, size),), tuple(dict.fromkeys(words)), "dense"))
 
 
 def drawn(rows: int, groups: int, spans: tuple[int, ...], *, nulls: bool) -> list[PackedColumn]:
@@ -88,7 +88,7 @@ def test_sums_of_any_width_in_shared_memory(tmp_path: Path, nulls: bool) -> None
             Compare(BOOLEAN, half.nullable, "<", half, Literal(half.bounds, False, sum(half.bounds) // 2))
         )
         for steps, few in (((), None), ((kept_rows,), None), ((kept_rows,), 0), ((kept_rows,), 1)):
-            pipelines.append(replace(grouped(columns, steps, sums=len(columns) - 1), few=few))
+            pipelines.append(replace(grouped(columns, steps, sums=len(columns) - 1), few_rows_after=few))
             given.append(Segment(rows, tuple(columns)))
     hosted = Hosted(pipelines, tmp_path)
     for pipeline, segment in zip(pipelines, given, strict=True):
@@ -103,12 +103,12 @@ def test_a_block_ends_before_a_cell_overflows(tmp_path: Path, groups: int, tops:
     keys[:groups] = np.arange(groups)
     columns = [pack(keys), *(pack(np.where(np.arange(rows) == 7, 0, top)) for top in tops)]
     sink = grouped(columns, sums=len(tops)).sink
-    assert isinstance(sink, Groups)
+    assert isinstance(sink, GroupSink)
     words = tuple(each for each in sink.accumulators if each.op == "add")
-    pipeline = Pipeline(tuple(column.form for column in columns), (), Groups(sink.keys, words, "dense"))
-    kernel, segment = generated(pipeline), Segment(rows, tuple(columns))
+    pipeline = Pipeline(tuple(column.encoding for column in columns), (), GroupSink(sink.keys, words, "dense"))
+    kernel, segment = generate_kernel(pipeline), Segment(rows, tuple(columns))
     assert "Distances" in kernel.source
-    assert grid_of(kernel, 8, rows, 1) > 1
+    assert grid_size(kernel, 8, rows, 1) > 1
     given = Hosted([pipeline], tmp_path).run(pipeline, [segment], [], [], resident=1)
     assert same(executor.run(pipeline, [segment], [], []), given)
 
@@ -134,10 +134,10 @@ def looked_up(
     of += [draws.integers(0, 5, len(of[0])) for _ in keys[1:]]
     of[0] *= far
     values = np.unique(np.stack(of), axis=1)
-    index = index_of([Column(each, None, (0, 0)) for each in values], distinct=False)
+    index = index_keys([BuildColumn(each, None, (0, 0)) for each in values], distinct=False)
     bare = kind in {"semi", "anti"}
-    payload = Column(draws.integers(-9, 90, values.shape[1]), draws.random(values.shape[1]) < 0.7, (-9, 90))
-    made = build(index, [] if bare else [payload], selective=shape == "bitmap")
+    payload = BuildColumn(draws.integers(-9, 90, values.shape[1]), draws.random(values.shape[1]) < 0.7, (-9, 90))
+    made = build_lookup_table(index, [] if bare else [payload], selective=shape == "bitmap")
     fields = tuple(field(columns, key) for key in keys)
     step = Lookup(
         number, kind, fields, made.lows, made.sizes, made.hashed, made.unique, made.widths, made.biases, made.bases,
@@ -146,7 +146,7 @@ def looked_up(
     return step, made.arrays, [] if bare else counted(Payload((-9, 90), True, number, 0))
 
 
-@pytest.mark.parametrize("options", [None, Options(8, kept=True)])
+@pytest.mark.parametrize("options", [None, Options(8, keep_matches=True)])
 @pytest.mark.parametrize("shape", ["bitmap", "payload", "hashed"])
 def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str, options: Options | None) -> None:
     draws, rows, many = np.random.default_rng(3), 1501, 10**12 if shape == "hashed" else 1
@@ -163,8 +163,8 @@ def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str, options: Op
         ]
         one, arrays, words = looked_up(0, kind, columns, (0,), slots, shape)
         two, more, others = looked_up(1, other, columns, (1, 2), slots, shape)
-        sink = Groups((), (Accumulator("add", ONE), *words, *others), "one")
-        pipelines.append(Pipeline(tuple(column.form for column in columns), (one, two), sink, few=few))
+        sink = GroupSink((), (Accumulator("add", ONE), *words, *others), "one")
+        pipelines.append(Pipeline(tuple(column.encoding for column in columns), (one, two), sink, few_rows_after=few))
         given.append((Segment(rows, tuple(columns)), (arrays, more)))
     hosted = Hosted(pipelines, tmp_path, options)
     for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
@@ -175,9 +175,9 @@ def test_rows_with_and_without_a_partner(tmp_path: Path, shape: str, options: Op
 
 def probing(number: int, kind: Any, key: Expr, keys: Any, values: Any, shape: str) -> tuple[Lookup, tuple[Any, ...]]:
     """A lookup of one key in a build side of distinct keys, and its arrays."""
-    index = index_of([Column(keys, None, (int(keys[0]), int(keys[-1])))], distinct=False)
-    payload = Column(values, None, (int(values.min()), int(values.max())))
-    made = build(index, [payload], selective=shape == "bitmap")
+    index = index_keys([BuildColumn(keys, None, (int(keys[0]), int(keys[-1])))], distinct=False)
+    payload = BuildColumn(values, None, (int(values.min()), int(values.max())))
+    made = build_lookup_table(index, [payload], selective=shape == "bitmap")
     step = Lookup(
         number, kind, (key,), made.lows, made.sizes, made.hashed, made.unique, made.widths, made.biases, made.bases,
         made.presence,
@@ -185,7 +185,7 @@ def probing(number: int, kind: Any, key: Expr, keys: Any, values: Any, shape: st
     return step, made.arrays
 
 
-@pytest.mark.parametrize("options", [None, Options(4, kept=True, large=True)])
+@pytest.mark.parametrize("options", [None, Options(4, keep_matches=True, large=True)])
 def test_a_lookup_by_what_another_found(tmp_path: Path, options: Options | None) -> None:
     """Of rows that come one after the other each has its own partners, those of lookups that only keys read, too."""
     draws, rows = np.random.default_rng(5), 1501
@@ -196,8 +196,8 @@ def test_a_lookup_by_what_another_found(tmp_path: Path, options: Options | None)
         one, arrays = probing(0, kind, field(columns, 0), np.arange(50) * many, draws.permutation(50) % 30, shape)
         found = Payload((0, 29), kind == "left", 0, 0)
         two, more = probing(1, "inner", found, np.arange(25), draws.permutation(25) * 9, shape)
-        sink = Groups((), (Accumulator("add", ONE), *counted(Payload((0, 216), False, 1, 0))), "one")
-        pipelines.append(Pipeline((columns[0].form,), (one, two), sink, few=few))
+        sink = GroupSink((), (Accumulator("add", ONE), *counted(Payload((0, 216), False, 1, 0))), "one")
+        pipelines.append(Pipeline((columns[0].encoding,), (one, two), sink, few_rows_after=few))
         given.append((Segment(rows, tuple(columns)), (arrays, more)))
     hosted = Hosted(pipelines, tmp_path, options)
     for pipeline, (segment, lookups) in zip(pipelines, given, strict=True):
@@ -212,7 +212,7 @@ def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> Non
     pipelines, given = [], []
     for shape in ("bitmap", "payload"):
         step, arrays = probing(0, "inner", field(columns, 0), keys, keys % 7, shape)
-        pipelines.append(Pipeline((columns[0].form,), (step,), Groups((), (Accumulator("add", ONE),), "one")))
+        pipelines.append(Pipeline((columns[0].encoding,), (step,), GroupSink((), (Accumulator("add", ONE),), "one")))
         given.append([arrays])
     hosted, segment = Hosted(pipelines, tmp_path), Segment(6, tuple(columns))
     for pipeline, lookups in zip(pipelines, given, strict=True):
@@ -225,7 +225,7 @@ def test_keys_of_32_bits_in_a_table_that_goes_beyond_them(tmp_path: Path) -> Non
 @pytest.mark.timeout(600)
 def test_kernels_of_the_corpus_equal_their_twin(tmp_path: Path) -> None:
     given = kept.recorded([2])[::3]
-    hosted = Hosted([executor.in_forms(p, each) for _, p, segments, *_ in given for each in segments], tmp_path)
+    hosted = Hosted([executor.specialize(p, each) for _, p, segments, *_ in given for each in segments], tmp_path)
     with np.errstate(all="ignore"):
         wrong = [name for name, *what in given if not same(executor.run(*what), hosted.run(*what))]
     assert not wrong

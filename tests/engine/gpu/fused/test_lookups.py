@@ -10,8 +10,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.fused.numpy_backend.hashing import probed
-from gpudb.engine.gpu.fused.translate.lookup_tables import Built, Column, build, column_at, column_of, index_of
+from gpudb.engine.gpu.fused.numpy_backend.hashing import probe_hash_table
+from gpudb.engine.gpu.fused.translate.lookup_tables import (
+    BuildColumn,
+    LookupTable,
+    build_lookup_table,
+    column_from_device,
+    column_from_series,
+    index_keys,
+)
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
 from gpudb.types import INT8, SqlType
 
@@ -43,13 +50,13 @@ def _check(keys: Keys, xp: Any, *, nulls: bool, distinct: bool, selective: bool,
     def placed(array: Any) -> Any:
         return None if array is None else xp.asarray(array)
 
-    held = [Column(placed(each), placed(valid), (0, 0)) for each in values]
-    index = index_of(held, distinct=distinct)
+    held = [BuildColumn(placed(each), placed(valid), (0, 0)) for each in values]
+    index = index_keys(held, distinct=distinct)
     bounds = (int(payload.min()), int(payload.max())) if rows else (0, 0)
     payloads = [] if distinct else [
-        Column(placed(payload), placed(there), bounds), Column(real, None, None),
+        BuildColumn(placed(payload), placed(there), bounds), BuildColumn(real, None, None),
     ]  # fmt: skip
-    made = build(index, payloads, selective=selective)
+    made = build_lookup_table(index, payloads, selective=selective)
     wanted: dict[tuple[int, ...], list[Any]] = {}
     for row in range(rows):
         if valid is None or valid[row]:
@@ -66,7 +73,7 @@ def _check(keys: Keys, xp: Any, *, nulls: bool, distinct: bool, selective: bool,
             assert sorted(map(repr, found)) == sorted(map(repr, wanted.get(key, [])))
 
 
-def _partners(made: Built, arrays: list[np.ndarray[Any, Any]], key: tuple[int, ...]) -> list[Any]:
+def _partners(made: LookupTable, arrays: list[np.ndarray[Any, Any]], key: tuple[int, ...]) -> list[Any]:
     """The payloads of a key's rows, as a kernel reads them."""
     left = iter(arrays)
     place = 0
@@ -75,7 +82,7 @@ def _partners(made: Built, arrays: list[np.ndarray[Any, Any]], key: tuple[int, .
             return []
         place = place * size + each - low
     if made.hashed:
-        slots, found = probed(next(left), np.array([place]))
+        slots, found = probe_hash_table(next(left), np.array([place]))
         if not found[0]:
             return []
         place = int(slots[0])
@@ -112,13 +119,13 @@ def test_payloads_of_64_bits_are_told_from_no_partner(case: str, selective: bool
 
 def test_integers_over_all_of_64_bits_leave_no_number_for_null() -> None:
     ends = np.array([-(2**63), 2**63 - 1])
-    index = index_of([Column(np.arange(2), None, (0, 1))], distinct=False)
-    full = Column(ends, None, (-(2**63), 2**63 - 1))
-    made = build(index, [full])
+    index = index_keys([BuildColumn(np.arange(2), None, (0, 1))], distinct=False)
+    full = BuildColumn(ends, None, (-(2**63), 2**63 - 1))
+    made = build_lookup_table(index, [full])
     assert made.presence
     assert made.biases == (0,)
     with pytest.raises(NotFused):
-        build(index, [replace(full, valid=np.array([True, True]))])
+        build_lookup_table(index, [replace(full, valid=np.array([True, True]))])
 
 
 @pytest.mark.gpu
@@ -135,11 +142,11 @@ def test_tables_made_on_a_gpu_hold_every_row(case: str, nulls: bool, distinct: b
 def test_a_column_in_a_gpu_is_what_it_is_on_the_host(kind: SqlType) -> None:
     lane = {"int8": pl.Int64, "float8": pl.Float64, "bool": pl.Boolean, "date": pl.Date}[kind.name]
     series = pl.Series([1, None, 0, 5], dtype=pl.Int64).cast(lane)
-    host = column_of(series, kind)
+    host = column_from_series(series, kind)
     raw = {"bool": np.uint8, "date": np.int32}.get(kind.name)
     values = np.array([1, 99, 0, 5])
     values = (values > 0).astype(raw) if kind.name == "bool" else values.astype(raw or values.dtype)
-    there = column_at(
+    there = column_from_device(
         (values.astype(np.float64) if kind.name == "float8" else values, np.array([1, 0, 1, 1], bool)), kind
     )
     assert there.bounds == host.bounds

@@ -11,7 +11,7 @@ import pytest
 from gpudb.catalog.model import Table
 from gpudb.engine.gpu.explain.operators import describe_operator
 from gpudb.engine.gpu.fused.planning import matching
-from gpudb.engine.gpu.fused.planning.matching import scan_of
+from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.planning.planner import Planner, exchange_costs
 from gpudb.engine.gpu.worker.batching import MemorySpace, max_cached_build_rows
 from gpudb.engine.protocol import Request
@@ -46,7 +46,7 @@ def test_rows_come_out_of_a_kernel_unless_their_texts_may_be_many(monkeypatch: p
         assert is_fused("SELECT a, t FROM f WHERE a < 5")
         assert not is_fused("SELECT a, t FROM f WHERE a < 5", scan=1001)
         assert not is_fused("SELECT a, t FROM f WHERE a > 5")
-        monkeypatch.setattr(matching, "MANY", 999)
+        monkeypatch.setattr(matching, "MANY_ROWS", 999)
         assert is_fused("SELECT a, c FROM f WHERE a < 5")
         assert is_fused("SELECT a FROM f ORDER BY a LIMIT 3")
         assert is_fused("SELECT t, count(*) FROM f GROUP BY t")
@@ -87,7 +87,7 @@ def _stages(large: Lab, sql: str, workers: int, space: MemorySpace | None = H200
 def test_gpus_keep_large_build_sides_and_many_groups(large: Lab, workers: int) -> None:
     stages = _stages(large, JOIN, workers)
     (joined,) = _fused(stages)
-    assert scan_of(joined.root).table.name == "f"
+    assert find_scan(joined.root).table.name == "f"
     assert stages[0].output == "broadcast"
     # 50 million groups change workers, not the 500 million rows that they are made of.
     stages = _stages(large, GROUPS, workers)

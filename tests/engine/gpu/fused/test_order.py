@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Compare, Expr, Field, Filter, Literal, Logic, Lookup
-from gpudb.engine.gpu.fused.ir.step_order import few_after
+from gpudb.engine.gpu.fused.ir.step_order import estimate_few_after
 
 FIELD = Field((0, 9), False, 0)
 
@@ -43,11 +43,11 @@ LESS, SAME = Filter(compared("<")), Filter(compared("=="))
 )
 def test_few_rows_are_left(steps: tuple[Filter | Lookup, ...], few: int | None) -> None:
     leaving = {0: 0.05, 1: 1.0, 2: 0.3}
-    assert few_after(steps, leaving, last=False) == few
-    assert few_after(steps, leaving, last=True) == (few or len(steps) or None)
+    assert estimate_few_after(steps, leaving, last=False) == few
+    assert estimate_few_after(steps, leaving, last=True) == (few or len(steps) or None)
 
 
 def test_it_is_the_same_for_all_constants() -> None:
     for op in ("<", "==", "!="):
-        made = {few_after((LESS, Filter(compared(op, value)), LESS), {}, last=False) for value in range(10)}
+        made = {estimate_few_after((LESS, Filter(compared(op, value)), LESS), {}, last=False) for value in range(10)}
         assert len(made) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fused.outcomes import same
-from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped, Outcome
+from gpudb.engine.gpu.fused.numpy_backend.executor import GroupedRows, Outcome
 
 VALUES = np.array([3, 1, 1, 2])
 NULLS = np.array([True, False, True, True])
@@ -23,7 +23,7 @@ def _rows(order: np.ndarray, *, place: int = -1, to: object = 0) -> Outcome:
 
 def _groups(groups: list[int], total: float, code: int = 0) -> Outcome:
     counts, sums = np.full(len(groups), 1), np.full(len(groups), total)
-    return Outcome(Grouped(np.array([groups], np.int64), (counts, sums)), code=code)
+    return Outcome(GroupedRows(np.array([groups], np.int64), (counts, sums)), code=code)
 
 
 def test_rows_come_in_any_order_and_values_of_nulls_do_not_matter() -> None:
@@ -43,5 +43,5 @@ def test_groups_are_equal_with_their_words_and_errors() -> None:
     assert not same(_groups([1, 4], 0.3), _groups([1, 4], 0.31))
     assert not same(_groups([1], 1.0, code=3), _groups([1], 1.0))
     assert same(_groups([1], 1.0, code=3), _groups([2], 1.0, code=3))
-    nothing = Outcome(Grouped(np.zeros((1, 1), np.int64), (np.array([0]), np.array([0.0]))))
+    nothing = Outcome(GroupedRows(np.zeros((1, 1), np.int64), (np.array([0]), np.array([0.0]))))
     assert same(nothing, _groups([], 0.0))

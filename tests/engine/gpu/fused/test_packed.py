@@ -13,12 +13,12 @@ from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.cache.build_cache import required_stages
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
-from gpudb.engine.gpu.fused.columns.packed_column import DAY, PackedColumn, joined, pack
+from gpudb.engine.gpu.fused.columns.packed_column import DAY, PackedColumn, concatenate, pack
 from gpudb.engine.gpu.fused.packed_cache import read_batches as reading
-from gpudb.engine.gpu.fused.packed_cache.column_chunks import HostPieces, Piece
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import ColumnChunk, HostChunkReader
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.packed_cache.segments import Runs
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.packed_cache.segments import FileRuns
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
@@ -49,13 +49,13 @@ def _column(values: list[float | None]) -> PackedColumn:
 @pytest.mark.parametrize("name", PARTS)
 def test_joined_parts_have_every_value(name: str) -> None:
     parts = [part for part in PARTS[name] if part]
-    made = joined([_column(part) for part in parts])
-    values, valid = made.values()
+    made = concatenate([_column(part) for part in parts])
+    values, valid = made.decode()
     wanted = [value for part in parts for value in part]
     given = [value if valid is None or valid[place] else None for place, value in enumerate(values.tolist())]
     assert [repr(value) for value in given] == [repr(value) for value in wanted]
     if name == "moments":
-        assert (made.form.unit, made.form.width) == (1_000_000, 3)
+        assert (made.encoding.unit, made.encoding.width) == (1_000_000, 3)
 
 
 def _table(*files: DataFile) -> Table:
@@ -64,7 +64,7 @@ def _table(*files: DataFile) -> Table:
 
 def test_runs_keep_what_stays_and_put_small_ones_together() -> None:
     files = [DataFile(f"{number}", 100, 1) for number in range(60)]
-    runs = Runs(WHOLE, 0)
+    runs = FileRuns(WHOLE, 0)
     first, _ = runs.cover(_table(*files[:10]))
     assert [len(run.files) for run in first] == [10]
     second, gone = runs.cover(_table(*files[:11]))
@@ -85,7 +85,7 @@ def test_runs_keep_what_stays_and_put_small_ones_together() -> None:
 @pytest.mark.parametrize(("gibibytes", "count"), [(0, 6), (1, 6), (40, 2), (80, 2), (1000, 2)])
 def test_runs_are_as_long_as_memory_lets_them_be(gibibytes: int, count: int) -> None:
     files = [DataFile(f"{number}", 200_000_000, 1) for number in range(6)]
-    found, _ = Runs(WHOLE, gibibytes << 30).cover(_table(*files))
+    found, _ = FileRuns(WHOLE, gibibytes << 30).cover(_table(*files))
     assert len(found) == count
     assert sum(run.rows for run in found) == 1_200_000_000
 
@@ -96,7 +96,7 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
     try:
         lab.run("CREATE TABLE f AS SELECT i % 50 AS k, 'x' || i % 3 AS t FROM generate_series(1, 3000) i")
         lab.run("CREATE TABLE g AS SELECT i AS k, 'n' || i % 3 AS name FROM generate_series(0, 40) i")
-        tables, frames, kernels = ResidentTables(2**28), local_stages.FRAMES, Twin(PackedTables(2**28))
+        tables, frames, kernels = ResidentTables(2**28), local_stages.FRAMES, NumpyRunner(PackedTables(2**28))
         planner = Planner(lab.database.cpu, Costs(workers=1), fuse=True)
         request = lab.request("SELECT name, t, count(*) FROM f JOIN g USING (k) GROUP BY name, t")
         planned = planner.plan(request)
@@ -109,13 +109,13 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
         build = execute_stage(StageTask(stages[0], WHOLE), tables, {}, frames)
         task = StageTask(stages[number], WHOLE, key=b"")
         (first,) = execute_stage(task, tables, {0: build}, frames, kernels)
-        ready = kernels.kept(node, b"")
+        ready = kernels.get(node, b"")
         assert ready is not None
         assert required_stages(stages, {id(node): ready}) == set(range(number, len(stages)))
-        task = replace(task, bound_parts={id(node): lambda: kernels.again(ready)})
+        task = replace(task, bound_parts={id(node): lambda: kernels.rerun(ready)})
         (second,) = execute_stage(task, tables, {}, frames, kernels)
         assert second.to_polars().equals(first.to_polars())
-        assert [each.reused for each in kernels.launched()] == [False, True]
+        assert [each.reused for each in kernels.take_reports()] == [False, True]
         # Another file's texts get further codes: the kept part's stay.
         lab.run("INSERT INTO f VALUES (1, 'w'), (2, 'x1')")
         newer = planner.plan(request=replace(request, snapshot=lab.request("SELECT 1").snapshot))
@@ -125,7 +125,7 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
         made = kernels(root, [build[0]], WHOLE, ())
         assert made is not None
         assert made.height == first.rows + 1
-        assert kernels.again(ready).equals(first.to_polars())
+        assert kernels.rerun(ready).equals(first.to_polars())
     finally:
         lab.close()
 
@@ -133,7 +133,7 @@ def test_a_bound_part_runs_again_without_its_build_sides() -> None:
 @pytest.mark.timeout(300)
 def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces smaller than the files, NULLs, texts, and a column that needs more than 64 bits, which is told."""
-    monkeypatch.setattr(reading, "BYTES", 1 << 13)
+    monkeypatch.setattr(reading, "MAX_BYTES", 1 << 13)
     lab = Lab()
     try:
         lab.run("CREATE TABLE f (a integer, b numeric(30,2), c text, d double precision, e bigint)")
@@ -153,31 +153,31 @@ def test_columns_read_at_once_are_what_they_are_one_by_one(monkeypatch: pytest.M
         for column in (each for each in table.columns if each.name != "b"):
             (one,), (other,) = (
                 [
-                    each.column(table, column, run, WHOLE, each.form(table, column))
+                    each.column(table, column, run, WHOLE, each.variant(table, column))
                     for run in each.runs(table, WHOLE, table.files)
                 ]
                 for each in (whole, single)
             )
             assert one.rows == other.rows == 3402
-            assert (one.form, one.base, one.low, one.high) == (other.form, other.base, other.low, other.high)
-            for ours, theirs in zip(one.values(), other.values(), strict=True):
+            assert (one.encoding, one.base, one.low, one.high) == (other.encoding, other.base, other.low, other.high)
+            for ours, theirs in zip(one.decode(), other.decode(), strict=True):
                 assert (ours is None) == (theirs is None)
                 assert ours is None or (ours == theirs).all()
     finally:
         lab.close()
 
 
-class _Held(HostPieces):
+class _Held(HostChunkReader):
     """Reads nothing of a column `b` until it may."""
 
     def __init__(self) -> None:
         self.asked, self.may = Event(), Event()
 
-    def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
+    def read(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[ColumnChunk | NotFused]:
         if any(column.name == "b" for column in columns):
             self.asked.set()
             assert self.may.wait(120)
-        return super().pieces(file, columns, first, last)
+        return super().read(file, columns, first, last)
 
 
 @pytest.mark.timeout(300)
@@ -199,7 +199,7 @@ def test_who_wants_what_is_there_does_not_wait_for_what_is_read() -> None:
 
         def want() -> None:
             (again,) = tables.runs(table, WHOLE, table.files)
-            found.append(tables.column(table, one, again, WHOLE, tables.form(table, one)))
+            found.append(tables.column(table, one, again, WHOLE, tables.variant(table, one)))
 
         wanting = Thread(target=want)
         wanting.start()

@@ -15,9 +15,9 @@ from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.packed_cache import read_batches
-from gpudb.engine.gpu.fused.packed_cache.column_chunks import HostPieces, Piece
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import ColumnChunk, HostChunkReader
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.packed_cache.read_batches import Read, carried_out, planned
+from gpudb.engine.gpu.fused.packed_cache.read_batches import ReadBatch, plan_reads, run_reads
 from gpudb.engine.gpu.fused.unsupported import NotFused
 from gpudb.errors import SqlError
 from tests.support.lab import Lab
@@ -56,7 +56,7 @@ def _named(table: Table, names: str) -> list[Column]:
     return [column for column in table.columns if column.name in names]
 
 
-def _whole(plan: Sequence[Read], table: Table, count: int) -> None:
+def _whole(plan: Sequence[ReadBatch], table: Table, count: int) -> None:
     """Each row of each column is read once, in the files' order."""
     for place in range(count):
         found = [read for read in plan if place in read.columns]
@@ -72,10 +72,10 @@ def _whole(plan: Sequence[Read], table: Table, count: int) -> None:
 @pytest.mark.parametrize("names", ["a", "abef", "d"])
 @pytest.mark.parametrize("bound", [1 << 10, 1 << 14, 1 << 16, 1 << 29])
 def test_reads_are_as_large_as_their_bound(names: str, bound: int, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_batches, "BYTES", bound)
+    monkeypatch.setattr(read_batches, "MAX_BYTES", bound)
     table = _table(lab)
     columns = _named(table, names)
-    plan = planned(_parts(table), columns, 1 << 40)
+    plan = plan_reads(_parts(table), columns, 1 << 40)
     _whole(plan, table, len(columns))
     width = 16 if names == "d" else 8
     assert all((read.last - read.first) * len(read.columns) * width <= bound for read in plan)
@@ -84,10 +84,10 @@ def test_reads_are_as_large_as_their_bound(names: str, bound: int, lab: Lab, mon
 
 
 def test_more_columns_than_the_bound_has_room_for_are_read_in_groups(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_batches, "BYTES", 1 << 14)
-    monkeypatch.setattr(read_batches, "FEWEST", 1 << 10)
+    monkeypatch.setattr(read_batches, "MAX_BYTES", 1 << 14)
+    monkeypatch.setattr(read_batches, "MIN_ROWS", 1 << 10)
     table = _table(lab)
-    plan = planned(_parts(table), _named(table, "abef"), 1 << 40)
+    plan = plan_reads(_parts(table), _named(table, "abef"), 1 << 40)
     assert {read.columns for read in plan} == {(0, 1), (2, 3)}
     # A piece's groups one after the other: they lie side by side in the file.
     assert [read.columns for read in plan[:2]] == [(0, 1), (2, 3)]
@@ -96,16 +96,16 @@ def test_more_columns_than_the_bound_has_room_for_are_read_in_groups(lab: Lab, m
 
 def test_a_small_budget_bounds_reads_too(lab: Lab) -> None:
     table = _table(lab)
-    large, small = (planned([(table.files[0], 0, 1 << 22)], _named(table, "ab"), budget) for budget in (1 << 34, 1))
+    large, small = (plan_reads([(table.files[0], 0, 1 << 22)], _named(table, "ab"), budget) for budget in (1 << 34, 1))
     assert [read.columns for read in large] == [(0, 1)]
     assert {read.columns for read in small} == {(0,), (1,)}
     assert max(read.last - read.first for read in small) * 8 <= 1 << 24
-    assert planned([(table.files[0], 5, 5)], _named(table, "ab"), 1) == []
-    assert planned([], _named(table, "ab"), 1) == []
+    assert plan_reads([(table.files[0], 5, 5)], _named(table, "ab"), 1) == []
+    assert plan_reads([], _named(table, "ab"), 1) == []
 
 
 def test_long_texts_count_as_what_they_take_in_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_batches, "BYTES", 1 << 16)
+    monkeypatch.setattr(read_batches, "MAX_BYTES", 1 << 16)
     lab = Lab()
     try:
         lab.run("CREATE TABLE f (c text, g text)")
@@ -113,7 +113,7 @@ def test_long_texts_count_as_what_they_take_in_their_file(tmp_path: Path, monkey
         pq.write_table(pa.table(texts), tmp_path / "a.parquet", use_dictionary=["c"])
         lab.run(f"SELECT add_files('f', '{tmp_path}/a.parquet')")
         table = _table(lab)
-        short, long = (planned(_parts(table), [column], 1 << 40) for column in table.columns)
+        short, long = (plan_reads(_parts(table), [column], 1 << 40) for column in table.columns)
         assert len(short) == 1
         rows = {read.last - read.first for read in long}
         assert max(rows) <= (1 << 16) // 100
@@ -124,12 +124,12 @@ def test_long_texts_count_as_what_they_take_in_their_file(tmp_path: Path, monkey
 
 
 def test_reads_have_halves_until_they_are_small() -> None:
-    one = Read(NOWHERE, (0, 1, 2), 0, 1 << 18)
-    assert [half.columns for half in one.halves()] == [(0,), (1, 2)]
-    (alone, _) = one.halves()
-    assert [(half.first, half.last) for half in alone.halves()] == [(0, 1 << 17), (1 << 17, 1 << 18)]
-    small = Read(NOWHERE, (0,), 5, (1 << 16) + 5)
-    assert small.halves() == [small]
+    one = ReadBatch(NOWHERE, (0, 1, 2), 0, 1 << 18)
+    assert [half.columns for half in one.split()] == [(0,), (1, 2)]
+    (alone, _) = one.split()
+    assert [(half.first, half.last) for half in alone.split()] == [(0, 1 << 17), (1 << 17, 1 << 18)]
+    small = ReadBatch(NOWHERE, (0,), 5, (1 << 16) + 5)
+    assert small.split() == [small]
 
 
 class _Room:
@@ -138,7 +138,7 @@ class _Room:
     def __init__(self, most: int) -> None:
         self.most, self.taken, self.lock = most, 0, threading.Lock()
 
-    def __call__(self, one: Read) -> int:
+    def __call__(self, one: ReadBatch) -> int:
         size = len(one.columns) * (one.last - one.first)
         with self.lock:
             self.taken += size
@@ -156,9 +156,9 @@ class _Room:
 def test_less_is_read_at_once_where_memory_is_full(most: int) -> None:
     """Whatever fits in the end is read, each row once and in order."""
     rows = 1 << 20
-    plan = [Read(NOWHERE, (0, 1, 2), start, start + rows) for start in range(0, 4 * rows, rows)]
+    plan = [ReadBatch(NOWHERE, (0, 1, 2), start, start + rows) for start in range(0, 4 * rows, rows)]
     room = _Room(most)
-    found = list(carried_out(room, plan))
+    found = list(run_reads(room, plan))
     assert sum(made for _, made in found) == 12 * rows
     for place in range(3):
         ends = [(read.first, read.last) for read, _ in found if place in read.columns]
@@ -168,10 +168,10 @@ def test_less_is_read_at_once_where_memory_is_full(most: int) -> None:
 
 def test_what_is_too_much_at_once_goes_one_by_one_as_it_was_planned() -> None:
     both = threading.Barrier(2)
-    plan = [Read(NOWHERE, (0, 1), start, start + 10) for start in (0, 10)]
+    plan = [ReadBatch(NOWHERE, (0, 1), start, start + 10) for start in (0, 10)]
     first = [True, True]
 
-    def read(one: Read) -> int:
+    def read(one: ReadBatch) -> int:
         place = one.first // 10
         if first[place]:
             first[place] = False
@@ -179,46 +179,46 @@ def test_what_is_too_much_at_once_goes_one_by_one_as_it_was_planned() -> None:
             raise MemoryError
         return place
 
-    assert list(carried_out(read, plan)) == [(plan[0], 0), (plan[1], 1)]
+    assert list(run_reads(read, plan)) == [(plan[0], 0), (plan[1], 1)]
 
 
 def test_too_little_memory_for_the_least_is_an_error() -> None:
-    tried: list[Read] = []
+    tried: list[ReadBatch] = []
 
-    def read(one: Read) -> None:
+    def read(one: ReadBatch) -> None:
         tried.append(one)
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        list(carried_out(read, [Read(NOWHERE, (0, 1), 0, 1 << 18)]))
-    assert tried[-1] == Read(NOWHERE, (0,), 0, 1 << 16)
+        list(run_reads(read, [ReadBatch(NOWHERE, (0, 1), 0, 1 << 18)]))
+    assert tried[-1] == ReadBatch(NOWHERE, (0,), 0, 1 << 16)
 
 
 def test_another_error_is_told_at_once() -> None:
-    tried: list[Read] = []
+    tried: list[ReadBatch] = []
 
-    def read(one: Read) -> None:
+    def read(one: ReadBatch) -> None:
         tried.append(one)
         raise SqlError.of("data_corrupted", "damaged")
 
     with pytest.raises(SqlError, match="damaged"):
-        list(carried_out(read, [Read(NOWHERE, (0, 1), 0, 1 << 18)]))
+        list(run_reads(read, [ReadBatch(NOWHERE, (0, 1), 0, 1 << 18)]))
     assert len(tried) == 1
 
 
-class _Small(HostPieces):
+class _Small(HostChunkReader):
     """Has room for what `fits` says: of so many columns and rows."""
 
     def __init__(self, fits: Callable[[int, int], bool]) -> None:
         self.fits, self.full = fits, 0
 
-    def pieces(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[Piece | NotFused]:
+    def read(self, file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[ColumnChunk | NotFused]:
         self._room(len(columns), last - first)
-        return super().pieces(file, columns, first, last)
+        return super().read(file, columns, first, last)
 
-    def texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn:
+    def read_raw_text(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn:
         self._room(1, last - first)
-        return super().texts(file, column, first, last)
+        return super().read_raw_text(file, column, first, last)
 
     def _room(self, columns: int, rows: int) -> None:
         if not self.fits(columns, rows):
@@ -235,10 +235,10 @@ class _Small(HostPieces):
 def test_tables_are_packed_the_same_with_little_memory(
     fits: Callable[[int, int], bool], texts: int | None, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_batches, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(read_batches, "_MIN_SPLIT_ROWS", 100)
     table, little = _table(lab), _Small(fits)
     large, small = PackedTables(2**28, texts=texts), PackedTables(2**28, little, texts)
-    monkeypatch.setattr(small, "keeps_texts", large.keeps_texts)  # which looks into some rows
+    monkeypatch.setattr(small, "has_raw_text", large.has_raw_text)  # which looks into some rows
     for run in large.runs(table, WHOLE, table.files):
         assert large.load(table, table.columns, run, WHOLE) == []
     for run in small.runs(table, WHOLE, table.files):
@@ -246,17 +246,17 @@ def test_tables_are_packed_the_same_with_little_memory(
     assert little.full
     (one,), (other,) = (each.runs(table, WHOLE, table.files) for each in (large, small))
     for column in table.columns:
-        kept = large.keeps_texts(table, column, WHOLE)
+        kept = large.has_raw_text(table, column, WHOLE)
         ours, theirs = (
-            each.column(table, column, run, WHOLE, each.form(table, column, texts=kept))
+            each.column(table, column, run, WHOLE, each.variant(table, column, texts=kept))
             for each, run in ((large, one), (small, other))
         )
-        assert (ours.form, ours.base, ours.low, ours.high) == (theirs.form, theirs.base, theirs.low, theirs.high)
+        assert (ours.encoding, ours.base, ours.low, ours.high) == (theirs.encoding, theirs.base, theirs.low, theirs.high)
         if kept:
             assert ours.texts is not None
             assert theirs.texts is not None
             assert bytes(ours.texts.data[: ours.texts.size]) == bytes(theirs.texts.data[: theirs.texts.size])
             continue
-        for mine, their in zip(ours.values(), theirs.values(), strict=True):
+        for mine, their in zip(ours.decode(), theirs.decode(), strict=True):
             assert (mine is None) == (their is None)
             assert mine is None or (mine == their).all()

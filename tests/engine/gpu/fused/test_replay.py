@@ -11,9 +11,9 @@ import pytest
 from gpudb.engine.gpu.fused.columns.packed_column import pack
 from gpudb.engine.gpu.fused.cuda import replay
 from gpudb.engine.gpu.fused.cuda.replay import Launch, Replay
-from gpudb.engine.gpu.fused.cuda.result_buffers import Target, room_of
-from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
-from gpudb.engine.gpu.fused.numpy_backend.executor import Segment, in_forms, run
+from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers, group_bytes
+from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, GroupSink, Key, Literal, Pipeline
+from gpudb.engine.gpu.fused.numpy_backend.executor import Segment, run, specialize
 
 
 class _Array(np.ndarray[Any, Any]):
@@ -53,7 +53,7 @@ class _Device:
         return lambda *given, **more: function(*given, **more).view(_Array)
 
 
-SINK = Groups(
+SINK = GroupSink(
     (Key(Field((0, 9), False, 0), 0, 10),),
     (Accumulator("add", Literal((1, 1), False, 1)), Accumulator("min", Field((0, 999), False, 1))),
     "dense",
@@ -69,10 +69,10 @@ def _columns() -> tuple[Any, Any]:
 @pytest.fixture
 def bound(monkeypatch: pytest.MonkeyPatch) -> tuple[Replay, Pipeline, list[Segment], list[Any]]:
     """A replay of one launch, which counts groups; its pipeline and segments; what the launch was given."""
-    monkeypatch.setattr(replay, "page_locked", lambda words: np.empty(words, np.int64))
+    monkeypatch.setattr(replay, "allocate_pinned", lambda words: np.empty(words, np.int64))
     segments = [Segment(5000, _columns())]
-    pipeline = in_forms(Pipeline((), (), SINK), segments[0])
-    target = Target(_Device(), SINK, 8)
+    pipeline = specialize(Pipeline((), (), SINK), segments[0])
+    target = ResultBuffers(_Device(), SINK, 8)
     asked: list[Any] = []
 
     def function(grid: Any, block: Any, given: Any, shared_mem: int) -> None:
@@ -95,7 +95,7 @@ def test_every_time_gives_the_same(bound: Any) -> None:
     wanted = run(pipeline, segments, (), ()).grouped
     assert wanted is not None
     for turn in range(1, 4):
-        found = made.outcome(keep=True).grouped
+        found = made.run(keep=True).grouped
         assert len(asked) == turn
         assert np.array_equal(found.groups, wanted.groups)
         assert all(map(np.array_equal, found.words, wanted.words))
@@ -110,7 +110,7 @@ def test_its_room_is_its_own_for_every_thread_that_runs_it(bound: Any) -> None:
 
 def test_a_launch_holds_addresses_alone(bound: Any) -> None:
     made, _, segments, asked = bound
-    made.outcome(keep=True)
+    made.run(keep=True)
     ((grid, block, (address, number), shared),) = asked
     assert (grid, block, shared) == ((7,), (128,), 64)
     assert address == np.uint64(segments[0].columns[0].data.ctypes.data)
@@ -119,11 +119,11 @@ def test_a_launch_holds_addresses_alone(bound: Any) -> None:
 
 def test_it_is_of_its_columns_alone_and_lets_them_go(bound: Any) -> None:
     made, pipeline, segments, _ = bound
-    assert made.fits(pipeline, segments)
-    assert not made.fits(in_forms(Pipeline((), (), SINK), segments[0]), segments)
-    assert not made.fits(pipeline, [*segments, *segments])
-    assert not made.fits(pipeline, [Segment(4999, segments[0].columns)])
-    assert not made.fits(pipeline, [Segment(5000, _columns())])
+    assert made.matches(pipeline, segments)
+    assert not made.matches(specialize(Pipeline((), (), SINK), segments[0]), segments)
+    assert not made.matches(pipeline, [*segments, *segments])
+    assert not made.matches(pipeline, [Segment(4999, segments[0].columns)])
+    assert not made.matches(pipeline, [Segment(5000, _columns())])
     segments.clear()
     gc.collect()
     assert [known() for known in made._columns] == [None, None]
@@ -131,7 +131,7 @@ def test_it_is_of_its_columns_alone_and_lets_them_go(bound: Any) -> None:
 
 @pytest.mark.parametrize(("form", "slots"), [("one", 1), ("dense", 10), ("hash", 64)])
 def test_its_room_is_known_before(form: Any, slots: int) -> None:
-    sink = Groups(SINK.keys if form != "one" else (), SINK.accumulators, form)
-    target = Target(_Device(), sink, 64)
+    sink = GroupSink(SINK.keys if form != "one" else (), SINK.accumulators, form)
+    target = ResultBuffers(_Device(), sink, 64)
     assert target.slots == slots
-    assert 0 < target.bytes <= room_of(sink, 64)
+    assert 0 < target.bytes <= group_bytes(sink, 64)

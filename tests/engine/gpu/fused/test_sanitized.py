@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudb.engine.gpu.fused.columns.packed_column import Form
-from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, Filter, Groups, Key, Literal, Matches, Pipeline, Rows
+from gpudb.engine.gpu.fused.columns.packed_column import Encoding
+from gpudb.engine.gpu.fused.ir.pipeline import (
+    Accumulator,
+    Field,
+    Filter,
+    GroupSink,
+    Key,
+    LikeMatch,
+    Literal,
+    Pipeline,
+    RowSink,
+)
 from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 from tests.engine.gpu.fused.sanitized import FOUND, judged, kinds, ordered
 
-_NUMBER, _TEXT = Form(2), Form(4, text=True)
+_NUMBER, _TEXT = Encoding(2), Encoding(4, is_text=True)
 _VALUE = Field((0, 60_000), False, 0)
 _ONE = Literal((1, 1), False, 1)
 
@@ -20,10 +30,10 @@ def kept(name: str, pipeline: Pipeline, rows: int = 5) -> Any:
 
 def test_each_kind_is_met_by_the_first() -> None:
     words = (Accumulator("add", _ONE), Accumulator("add", _VALUE))
-    groups = Pipeline((_NUMBER,), (), Groups((Key(_VALUE, 0, 9),), words, "dense"))
-    hashed = Pipeline((_NUMBER,), (), Groups((Key(_VALUE, 0, 2**40),), words, "hash"))
-    like = Matches((0, 1), False, Field((0, 0), False, 1), 0, 3)
-    texts = Pipeline((_NUMBER, _TEXT), (Filter(like),), Rows((_VALUE,)), ((1, False),))
+    groups = Pipeline((_NUMBER,), (), GroupSink((Key(_VALUE, 0, 9),), words, "dense"))
+    hashed = Pipeline((_NUMBER,), (), GroupSink((Key(_VALUE, 0, 2**40),), words, "hash"))
+    like = LikeMatch((0, 1), False, Field((0, 0), False, 1), 0, 3)
+    texts = Pipeline((_NUMBER, _TEXT), (Filter(like),), RowSink((_VALUE,)), ((1, False),))
     given = [kept("a", groups), kept("b", groups), kept("c", hashed), kept("d", texts), kept("e", texts, 0)]
     found = [each[0] for each in ordered(given)]
     assert sorted(found[:3]) == ["a", "c", "d"]

@@ -10,8 +10,8 @@ import pytest
 
 from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
 from gpudb.engine.gpu.explain.plan import render_plan
-from gpudb.engine.gpu.fused.codegen.building_blocks import headers
-from gpudb.engine.gpu.fused.codegen.kernel import generated
+from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
+from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import PlanNode
@@ -93,5 +93,7 @@ def test_every_shape_is_a_kernel(lab: Lab, sink: str, tmp_path: Path) -> None:
             assert sorted_rows(found) == wanted, f"{join}, {side} on {workers}: {sql}"
         assert kernels.prepared, f"{join}, {side}: {kernels.declined}"
         for prepared in kernels.prepared[:1] if side in {"once", "far"} else ():
-            made = nvrtc.compiled(generated(prepared.pipeline).source, headers(), "sm_90", folder=tmp_path)
+            made = nvrtc.compile_source(
+                generate_kernel(prepared.pipeline).source, load_headers(), "sm_90", folder=tmp_path
+            )
             assert made.spilled < 64

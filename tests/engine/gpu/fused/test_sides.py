@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from gpudb.engine.gpu.backend.base import Backend, DictionaryColumn, HostBackend, HostFrame
-from gpudb.engine.gpu.fused.packed_cache.column_chunks import piece_of
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import chunk_from_series
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.fused.translate import build_sides
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import EVERY, embedded, sorted_rows
@@ -42,7 +42,7 @@ QUERIES = {
 
 class _Coded(HostFrame):
     def dictionary_column(self, name: str) -> DictionaryColumn:
-        piece = piece_of(self.table[name], text=True)
+        piece = chunk_from_series(self.table[name], text=True)
         assert piece.keys is not None
         return piece.values, piece.valid, piece.keys
 
@@ -67,18 +67,18 @@ def lab() -> Iterator[Lab]:
 @pytest.mark.parametrize("name", QUERIES)
 def test_joins_by_texts(lab: Lab, name: str, frames: Backend, side: str) -> None:
     request = lab.request(QUERIES[name].format(side))
-    kernels = Twin(PackedTables(2**30))
+    kernels = NumpyRunner(PackedTables(2**30))
     given = local_stages.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
     assert sorted_rows(given) == sorted_rows(embedded(lab, request))
     assert kernels.ran == 1
 
 
 def test_many_texts_of_a_side_are_the_general_engine_s(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build_sides, "MANY", 200)
-    monkeypatch.setattr(build_sides, "_TEXTS", 3)
+    monkeypatch.setattr(build_sides, "MANY_ROWS", 200)
+    monkeypatch.setattr(build_sides, "_MANY_TEXTS", 3)
     request = lab.request(QUERIES["payload"].format("q"))
     for frames in (HostBackend(), _CodedFrames()):
-        kernels: Any = Twin(PackedTables(2**30))
+        kernels: Any = NumpyRunner(PackedTables(2**30))
         given = local_stages.rows(request, 1, lab.database.cpu, EVERY, frames, kernels=kernels)
         assert sorted_rows(given) == sorted_rows(embedded(lab, request))
         assert (kernels.ran, kernels.declined) == (0, "many texts of a build side")

@@ -18,8 +18,8 @@ from gpudb.engine.gpu.fastpath.single_kernel import match_single_kernel
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.finalize.merge import MANY, KernelStates, MergedGroups, NotMergeable, StateColumn, _numbered
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.runner import Twin
-from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.fused.runner import NumpyRunner
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
@@ -68,7 +68,7 @@ def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[
     """Whether a statement is finished without frames, its rows once it is bound, and those of the usual way."""
     request = lab.request(sql)
     stages = Planner(lab.database.cpu, Costs(workers=1), fuse=True).plan(request).stages
-    plain, kernels, key = match_single_kernel(stages), Twin(PackedTables(2**28)), "parameters"
+    plain, kernels, key = match_single_kernel(stages), NumpyRunner(PackedTables(2**28)), "parameters"
     assert plain is not None
     given: dict[int, list[ComputedFrame]] = {}
     for stage in stages:
@@ -76,7 +76,7 @@ def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[
         given[stage.number] = execute_stage(task, local_stages.TABLES, given, local_stages.FRAMES, kernels)
     kinds = stages[-1].root.types
     (usual,) = given[stages[-1].number]
-    ready = kernels.kept(plain.part, key)
+    ready = kernels.get(plain.part, key)
     assert ready is not None
     for _ in range(2):
         made = plain.run(kernels, ready, request.parameters)
@@ -86,7 +86,7 @@ def _ways(lab: Lab, sql: str) -> tuple[bool, list[tuple[str | None, ...]], list[
         last = StageTask(stages[-1], WHOLE, request.parameters)
         (rest,) = execute_stage(last, local_stages.TABLES, {plain.number: [made]}, local_stages.FRAMES)
         found = local_stages.as_text([to_batch(rest.to_polars(), kinds)], kinds)
-    assert kernels.launched()[1:] == (), "of what runs so nothing is told"
+    assert kernels.take_reports()[1:] == (), "of what runs so nothing is told"
     return isinstance(made, FinalResult), found, local_stages.as_text([to_batch(usual.to_polars(), kinds)], kinds)
 
 
@@ -118,7 +118,7 @@ def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: 
     """Each has texts of its own, and some lack groups that others have."""
     request = table.request(sql)
     stages = Planner(table.database.cpu, Costs(workers=1), fuse=True).plan(request).stages
-    plain, kernels = match_single_kernel(stages), Twin(PackedTables(2**28))
+    plain, kernels = match_single_kernel(stages), NumpyRunner(PackedTables(2**28))
     assert plain is not None
     given: dict[int, list[ComputedFrame]] = {}
     for stage in stages[: plain.number]:
@@ -135,9 +135,9 @@ def test_groups_of_several_workers_are_put_together_by_columns(table: Lab, sql: 
             local_stages.FRAMES,
             kernels,
         )
-        ready = kernels.kept(plain.part, share)
+        ready = kernels.get(plain.part, share)
         assert ready is not None
-        lanes = kernels.lanes(ready)
+        lanes = kernels.run_quietly(ready)
         assert isinstance(lanes, list)
         found.append(KernelStates(*decode_states(pickle.loads(pickle.dumps(encode_states(lanes))))))
     done = plain.final_stage.finalize(found, request.parameters)
@@ -170,24 +170,26 @@ def test_rows_have_a_number_in_common_that_have_the_same_keys(seed: int) -> None
 
 @pytest.mark.parametrize("few", [0, 1 << 16])
 def test_texts_are_ordered_and_taken_by_their_codes(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
-    monkeypatch.setattr("gpudb.engine.gpu.fused.translate.typed_values._FEW", few)
+    monkeypatch.setattr("gpudb.engine.gpu.fused.translate.typed_values._CACHED_TEXTS", few)
     texts = ["b", "", "é", "aa", "Z", "a", "zz", "𝄞"]
     dictionary = Dictionary(pl.Series(texts))
     codes = np.array([5, 0, 7, 1, 5, 2, 4, 3, 6])
     valid = codes != 1
     taken = [texts[code] for code in codes]
-    assert np.array_equal(np.argsort(dictionary.ranks(codes), kind="stable"), sorted(range(9), key=taken.__getitem__))
-    assert dictionary.arrow(codes).to_pylist() == taken
-    assert dictionary.arrow(codes, valid).to_pylist() == [text or None for text in taken]
+    assert np.array_equal(np.argsort(dictionary.rank(codes), kind="stable"), sorted(range(9), key=taken.__getitem__))
+    assert dictionary.decode_to_arrow(codes).to_pylist() == taken
+    assert dictionary.decode_to_arrow(codes, valid).to_pylist() == [text or None for text in taken]
     none = Dictionary(pl.Series([], dtype=pl.String))
-    assert none.arrow(np.zeros(2, np.int64), np.zeros(2, bool)).to_pylist() == [None, None]
-    assert len(none.ranks(np.zeros(2, np.int64))) == 2
+    assert none.decode_to_arrow(np.zeros(2, np.int64), np.zeros(2, bool)).to_pylist() == [None, None]
+    assert len(none.rank(np.zeros(2, np.int64))) == 2
 
 
 def _sent_texts(texts: list[str], codes: list[int], valid: list[bool] | None = None) -> KernelStates:
     """A key of texts as a worker sends it, and as it is read."""
     there = None if valid is None else np.array(valid)
-    lane = Lane("k0", pl.String(), (np.array(codes, np.int64),), there, Dictionary(pl.Series(texts, dtype=pl.String)))
+    lane = ResultColumn(
+        "k0", pl.String(), (np.array(codes, np.int64),), there, Dictionary(pl.Series(texts, dtype=pl.String))
+    )
     return KernelStates(*decode_states(pickle.loads(pickle.dumps(encode_states([lane])))))
 
 
@@ -256,9 +258,9 @@ def test_texts_are_kept_as_long_as_there_is_room() -> None:
 def test_few_texts_are_sent_whole_and_integers_are_joined_as_they_are() -> None:
     """Workers with the same texts have one dictionary, though the groups of one lack texts of the other's."""
     texts = [f"t{number}" for number in range(9)]
-    lanes = [Lane("k0", pl.String(), (np.array([8, 3]),), None, Dictionary(pl.Series(texts)))]
-    lanes.append(Lane("a0", pl.Int128(), (np.array([2**60, -5]),)))
-    lanes.append(Lane("a1", pl.Float64(), (np.array([0.5, 2.0]),)))
+    lanes = [ResultColumn("k0", pl.String(), (np.array([8, 3]),), None, Dictionary(pl.Series(texts)))]
+    lanes.append(ResultColumn("a0", pl.Int128(), (np.array([2**60, -5]),)))
+    lanes.append(ResultColumn("a1", pl.Float64(), (np.array([0.5, 2.0]),)))
     others = [replace(lanes[0], parts=(np.array([3, 0]),)), *lanes[1:]]
     taken_by = [
         KernelStates(*decode_states(pickle.loads(pickle.dumps(encode_states(each))))) for each in (lanes, others)
@@ -271,7 +273,9 @@ def test_few_texts_are_sent_whole_and_integers_are_joined_as_they_are() -> None:
     }  # fmt: skip
     assert sorted(states.values("a1", "sum").listed()) == [0.5, 2.0, 2.5]
     more = [
-        KernelStates(*decode_states(encode_states([lanes[0], Lane("a0", pl.Int128(), (np.array([2**62, 2**62]),))])))
+        KernelStates(
+            *decode_states(encode_states([lanes[0], ResultColumn("a0", pl.Int128(), (np.array([2**62, 2**62]),))]))
+        )
         for _ in range(2)
     ]
     assert MergedGroups(more, 1).values("a0", "sum").listed() == [2**63, 2**63]

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudb.engine.gpu.fused.codegen.building_blocks import headers
-from gpudb.engine.gpu.fused.codegen.kernel import generated
+from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
+from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
 from gpudb.engine.gpu.fused.columns import packed_column, text_columns, zones
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.engine.gpu.fused.numpy_backend import like
 from gpudb.engine.gpu.fused.packed_cache import packed_tables
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.packed_cache.zone_pruning import _rows
+from gpudb.engine.gpu.fused.packed_cache.zone_pruning import _slice_column
 from gpudb.engine.gpu.fused.planning import matching
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.fused import corpus
@@ -51,18 +51,18 @@ def _like(text: str, pattern: str) -> bool:
 @given(st.lists(SOME, max_size=8), SOME)
 @settings(max_examples=400, deadline=None, derandomize=True)
 def test_patterns_match_as_like_is_defined(some: list[str], pattern: str) -> None:
-    made = like.encoded(pattern)
+    made = like.encode_pattern(pattern)
     if re.search(r"(?<!\\)(\\\\)*\\$", pattern):
         assert made is None
         return
     assert made is not None
-    found = like.matched([each.encode() for each in some], made, fold=False)
+    found = like.match_texts([each.encode() for each in some], made, fold=False)
     assert found.tolist() == [_like(each, pattern) for each in some]
     plain = [each.encode() for each in some if each.isascii()]
-    folded = like.lowered(made)
+    folded = like.lowercase(made)
     assert (folded is None) == (not pattern.isascii())
     if folded is not None:
-        found = like.matched(plain, folded, fold=True)
+        found = like.match_texts(plain, folded, fold=True)
         assert found.tolist() == [_like(each.decode().lower(), pattern.lower()) for each in plain]
 
 
@@ -70,8 +70,8 @@ def test_patterns_match_as_like_is_defined(some: list[str], pattern: str) -> Non
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_texts_are_packed_and_cut(parts: list[list[str | None]], cut: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_columns, "GROUP", 32)
-        patch.setattr(text_columns, "_AT_ONCE", 64)
+        patch.setattr(text_columns, "GROUP_ROWS", 32)
+        patch.setattr(text_columns, "_CONVERTED_ROWS", 64)
         made = []
         for part in parts:
             held = [(each or "").encode() for each in part]
@@ -79,15 +79,17 @@ def test_texts_are_packed_and_cut(parts: list[list[str | None]], cut: int) -> No
             valid = np.array([each is not None for each in part])
             data = np.frombuffer(b"".join(held), np.uint8)
             made.append(
-                packed_column.packed_texts(text_columns.texts_of(ends, data), len(part), None if valid.all() else valid)
+                packed_column.pack_texts(
+                    text_columns.raw_text_from_offsets(ends, data), len(part), None if valid.all() else valid
+                )
             )
-        whole = packed_column.joined(made)
+        whole = packed_column.concatenate(made)
         wanted = [each for part in parts for each in part]
         first = min(64 * cut, len(wanted))
-        some = _rows(whole, first, len(wanted))
+        some = _slice_column(whole, first, len(wanted))
         assert some.texts is not None
-        found = some.texts.bytes(0, some.rows)
-        there = some.values()[1]
+        found = some.texts.to_list(0, some.rows)
+        there = some.decode()[1]
         assert found == [(each or "").encode() for each in wanted[first:]]
         nulls = [False] * len(found) if there is None else (~there).tolist()
         assert nulls == [each is None for each in wanted[first:]]
@@ -107,9 +109,9 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
 def test_queries_over_texts_answer_as_the_embedded_engine(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(matching, "MANY", -1)
-    monkeypatch.setattr(packed_tables, "DISTINCT", (-1.0, 100))
-    monkeypatch.setattr(zones, "ROWS", 128)
+    monkeypatch.setattr(matching, "MANY_ROWS", -1)
+    monkeypatch.setattr(packed_tables, "DISTINCT_SAMPLE", (-1.0, 100))
+    monkeypatch.setattr(zones, "ZONE_ROWS", 128)
     tables = PackedTables(2**28, texts=0)
     cut = False
     some = bool(embedded(lab, lab.request("SELECT 1 FROM x")))
@@ -126,39 +128,39 @@ def test_queries_over_texts_answer_as_the_embedded_engine(
         for prepared in (each for each in kernels.prepared if each.segments):
             columns = [column for segment in prepared.segments for column in segment.columns]
             cut |= any(column.texts is not None and column.texts.skip > 0 for column in columns)
-            assert bool(prepared.texts) == (some and query not in FALLS_BACK), query
-            kernel = generated(prepared.pipeline)
-            made = nvrtc.compiled(kernel.source, headers(), "sm_90", folder=tmp_path)
+            assert bool(prepared.raw_fields) == (some and query not in FALLS_BACK), query
+            kernel = generate_kernel(prepared.pipeline)
+            made = nvrtc.compile_source(kernel.source, load_headers(), "sm_90", folder=tmp_path)
             assert made.spilled < 64
         assert kernels.prepared or not some, query
     assert cut == (len(embedded(lab, lab.request("SELECT 1 FROM x"))) > 300)
 
 
 def test_columns_of_few_texts_keep_their_dictionary(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "MANY", -1)
+    monkeypatch.setattr(matching, "MANY_ROWS", -1)
     lab.run("CREATE TABLE IF NOT EXISTS few AS SELECT 'n' || i % 3 AS t, 'n' || i AS u FROM generate_series(1, 900) i")
     for column, texts_are in (("t", False), ("u", True)):
         kernels = Recording(PackedTables(2**28, texts=0))
         request = lab.request(f"SELECT count(*) FROM few WHERE {column} LIKE '%2'")
         assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
         (prepared,) = kernels.prepared
-        assert bool(prepared.texts) == texts_are
+        assert bool(prepared.raw_fields) == texts_are
     # Without leave no texts lie as they are.
     kernels = Recording(PackedTables(2**28))
     assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
-    assert not kernels.prepared[0].texts
+    assert not kernels.prepared[0].raw_fields
 
 
 def test_case_is_ignored_in_ascii_alone(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "MANY", -1)
-    monkeypatch.setattr(packed_tables, "DISTINCT", (-1.0, 100))
+    monkeypatch.setattr(matching, "MANY_ROWS", -1)
+    monkeypatch.setattr(packed_tables, "DISTINCT_SAMPLE", (-1.0, 100))
     lab.run("CREATE TABLE IF NOT EXISTS odd AS SELECT 'É' || i AS t FROM generate_series(1, 9) i")
     request = lab.request("SELECT count(*) FROM odd WHERE t ILIKE 'é_'")
     kernels = Recording(PackedTables(2**28, texts=0))
     assert local_stages.rows(request, 1, lab.database.cpu, ANY_SIZE, kernels=kernels) == embedded(lab, request)
-    assert not any(prepared.texts for prepared in kernels.prepared)
+    assert not any(prepared.raw_fields for prepared in kernels.prepared)
 
 
 def test_slices_keep_their_place() -> None:
-    held = text_columns.texts_of(np.arange(1, 200, dtype=np.int64), np.full(199, 97, np.uint8))
-    assert replace(held, skip=64).bytes(0, 2) == [b"a", b"a"]
+    held = text_columns.raw_text_from_offsets(np.arange(1, 200, dtype=np.int64), np.full(199, 97, np.uint8))
+    assert replace(held, skip=64).to_list(0, 2) == [b"a", b"a"]

@@ -13,12 +13,12 @@ from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
 from gpudb.engine.gpu.explain.plan import render_plan
 from gpudb.engine.gpu.fused import runner
-from gpudb.engine.gpu.fused.codegen.kernel import generated
-from gpudb.engine.gpu.fused.cuda.compile_pool import Compiling, Workshop
-from gpudb.engine.gpu.fused.cuda.nvrtc import Compiled
+from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
+from gpudb.engine.gpu.fused.cuda.compile_pool import CompilePool, Compiling
+from gpudb.engine.gpu.fused.cuda.nvrtc import CompiledKernel
 from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome
-from gpudb.engine.gpu.fused.planning.prepared_pipeline import Prepared
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import PreparedPipeline
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.fused.translate.typed_values import NotFused
 from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
@@ -32,7 +32,7 @@ from tests.support.gpu.comparison import embedded
 from tests.support.lab import Lab
 
 FIRST = "SELECT a, k FROM f WHERE a > 3 ORDER BY k DESC, a LIMIT 7"
-MADE = Compiled(b"", 1, 0, 1.0)
+MADE = CompiledKernel(b"", 1, 0, 1.0)
 
 
 class _Compiler:
@@ -41,24 +41,24 @@ class _Compiler:
     def __init__(self) -> None:
         self.go, self.asked, self.error = threading.Event(), [], None  # type: ignore[var-annotated]
 
-    def __call__(self, source: str) -> Compiled:
+    def __call__(self, source: str) -> CompiledKernel:
         self.asked.append(source)
         assert self.go.wait(60)
         if self.error is not None:
             raise self.error
         return MADE
 
-    def workshop(self, patience: float = 0.0) -> Workshop:
-        return Workshop(lambda source: None, self, patience)
+    def workshop(self, patience: float = 0.0) -> CompilePool:
+        return CompilePool(lambda source: None, self, patience)
 
 
-class _Ran(Twin):
+class _Ran(NumpyRunner):
     """A twin that remembers the sources of the kernels which it ran."""
 
     sources: list[str]
 
-    def _run(self, prepared: Prepared) -> Outcome:
-        self.sources.append(generated(prepared.pipeline).source)
+    def _run(self, prepared: PreparedPipeline) -> Outcome:
+        self.sources.append(generate_kernel(prepared.pipeline).source)
         return super()._run(prepared)
 
 
@@ -69,13 +69,13 @@ def compiler() -> Iterator[_Compiler]:
     made.go.set()
 
 
-def _twin(workshop: Workshop) -> _Ran:
+def _twin(workshop: CompilePool) -> _Ran:
     made = _Ran(local_stages.PACKED, workshop)
     made.sources = []
     return made
 
 
-def _done(workshop: Workshop) -> None:
+def _done(workshop: CompilePool) -> None:
     assert not wait(list(workshop._jobs.values()), 60).not_done
 
 
@@ -87,7 +87,7 @@ def test_the_general_engine_answers_until_kernels_are_made(lab: Lab, compiler: _
     for _ in range(2):
         assert local_stages.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels) == wanted
         assert kernels.ran == 0
-        (told,) = kernels.launched()
+        (told,) = kernels.take_reports()
         assert told.declined == "its kernel is being compiled"
     compiler.go.set()
     _done(workshop)
@@ -96,7 +96,7 @@ def test_the_general_engine_answers_until_kernels_are_made(lab: Lab, compiler: _
     assert local_stages.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels) == wanted
     assert kernels.ran == 1
     assert set(kernels.sources) == set(compiler.asked)
-    (told,) = kernels.launched()
+    (told,) = kernels.take_reports()
     assert not told.declined
 
 
@@ -106,7 +106,7 @@ def test_who_asks_first_waits_a_while(lab: Lab, compiler: _Compiler) -> None:
     assert local_stages.rows(request, 1, lab.database.cpu, kernels=kernels) == embedded(lab, request)
     assert kernels.ran == 1
     # What another process compiled is there at once.
-    Workshop(lambda source: MADE, compiler, 0.0).wait(["some"])
+    CompilePool(lambda source: MADE, compiler, 0.0).wait(["some"])
     assert "some" not in compiler.asked
 
 
@@ -126,7 +126,7 @@ def test_others_do_not_wait(compiler: _Compiler) -> None:
     many.join(60)
     first.join(60)
     workshop.wait(["a", "b"])
-    assert workshop.made("a") is MADE
+    assert workshop.get("a") is MADE
 
 
 def test_what_does_not_compile_is_the_general_engines(lab: Lab, compiler: _Compiler) -> None:
@@ -140,17 +140,17 @@ def test_what_does_not_compile_is_the_general_engines(lab: Lab, compiler: _Compi
     assert kernels.ran == 0
     assert len(compiler.asked) == 1
     with pytest.raises(InternalError):
-        workshop.made(compiler.asked[0])
+        workshop.get(compiler.asked[0])
 
 
 def test_what_the_data_keep_from_a_kernel_is_not_tried_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels, tables = Twin(local_stages.PACKED), ResidentTables(2**28)
+    kernels, tables = NumpyRunner(local_stages.PACKED), ResidentTables(2**28)
     planned = Planner(lab.database.cpu, Costs(workers=1), fuse=True).plan(lab.request(JOIN))
     ((number, node),) = [(each.number, each.root) for each in planned.stages if isinstance(each.root, Fused)]
     build = execute_stage(StageTask(planned.stages[0], WHOLE), tables, {}, local_stages.FRAMES)
     tried: list[object] = []
 
-    def refuse(*given: object) -> Prepared:
+    def refuse(*given: object) -> PreparedPipeline:
         tried.append(given)
         raise NotFused("numbers that are too large")
 
@@ -160,18 +160,18 @@ def test_what_the_data_keep_from_a_kernel_is_not_tried_again(lab: Lab, monkeypat
             StageTask(planned.stages[number], WHOLE, key=key), tables, {0: build}, local_stages.FRAMES, kernels
         )
         assert made.rows > 0
-        (told,) = kernels.launched()
+        (told,) = kernels.take_reports()
         assert told.declined == kernels.declined == "numbers that are too large"
     assert len(tried) == 4
-    assert kernels.kept(node, b"1") is None
+    assert kernels.get(node, b"1") is None
 
 
 def _operators(node: PlanNode) -> list[PlanNode]:
     return [node, *(each for below in node.inputs for each in _operators(below))]
 
 
-def _told(planned: PhysicalPlan, number: int, kernels: Twin) -> dict[str, str]:
-    measured = {number: StageMeasurements((0,), [1], [1], [0], [1.0], [()], list(kernels.launched()))}
+def _told(planned: PhysicalPlan, number: int, kernels: NumpyRunner) -> dict[str, str]:
+    measured = {number: StageMeasurements((0,), [1], [1], [0], [1.0], [()], list(kernels.take_reports()))}
     shown = _operators(render_plan(planned.stages, "Gpu", {}, measured))
     return dict(next(node for node in shown if node.operator == "GpuFused").details)
 
@@ -186,15 +186,15 @@ def test_a_part_is_bound_while_its_kernel_is_compiled(lab: Lab, compiler: _Compi
     (first,) = execute_stage(
         StageTask(stages[number], WHOLE, key=b""), tables, {0: build}, local_stages.FRAMES, kernels
     )
-    assert kernels.kept(node, b"") is None
+    assert kernels.get(node, b"") is None
     told = _told(planned, number, kernels)
     assert told["Answered By"] == "the general engine: its kernel is being compiled"
     assert "Kernel Time" not in told
     compiler.go.set()
     _done(workshop)
-    ready = kernels.kept(node, b"")
+    ready = kernels.get(node, b"")
     assert ready is not None
-    again = kernels.again(ready)
+    again = kernels.rerun(ready)
     assert kernels.ran == 1
     columns = [name for name in again.columns if name.startswith("k")]
     wanted = first.to_polars().select(again.columns).cast(dict(again.schema))

@@ -9,7 +9,7 @@ import pytest
 
 from gpudb.engine.gpu.backend.base import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.errors import SqlError
@@ -52,7 +52,7 @@ def test_sums_are_the_embedded_engine_s(lab: Lab, sql: str, fused: bool) -> None
     kinds = [column.type for column in request.query.columns]
     wanted = local_stages.as_text(lab.database.cpu.run(request), kinds)
     for workers, chunks in ((1, 1), (3, 1), (1, 3)):
-        kernels = Twin(local_stages.PACKED) if fused else None
+        kernels = NumpyRunner(local_stages.PACKED) if fused else None
         found = local_stages.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
         assert found == wanted, (workers, chunks)
 
@@ -74,7 +74,7 @@ def test_sums_that_might_wrap_are_the_embedded_engine_s_to_make(lab: Lab, sql: s
     """128 bits would overflow: the result of a larger sum would be wrong."""
     request = lab.request(sql)
     for workers, chunks in ((1, 1), (3, 1), (1, 3)):
-        kernels = Twin(local_stages.PACKED) if fused else None
+        kernels = NumpyRunner(local_stages.PACKED) if fused else None
         with pytest.raises((NotCarried, SqlError), match=r"sums that 128 bits may not hold|overflows numeric format"):
             local_stages.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
 
@@ -95,7 +95,7 @@ def _computed(lab: Lab, sql: str) -> int:
     stages = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True).plan(request).stages
     groups, last = stages
     assert any(isinstance(node, Final) and node.whole for node in walk_nodes(last.root))
-    frames, kernels = _Counted(), Twin(local_stages.PACKED)
+    frames, kernels = _Counted(), NumpyRunner(local_stages.PACKED)
     given = execute_stage(StageTask(groups, Partition(0, 1)), local_stages.TABLES, {}, local_stages.FRAMES, kernels)
     execute_stage(StageTask(last, Partition(0, 1)), local_stages.TABLES, {groups.number: given}, frames)
     return frames.count
@@ -110,7 +110,7 @@ def test_groups_are_finished_with_what_is_done_to_them(lab: Lab) -> None:
 
 @pytest.mark.parametrize("fused", [False, True])
 def test_sums_beyond_their_type_are_errors(lab: Lab, fused: bool) -> None:
-    kernels = Twin(local_stages.PACKED) if fused else None
+    kernels = NumpyRunner(local_stages.PACKED) if fused else None
     request = lab.request("SELECT k, sum(k::money * 0 + '46116860184273879'::money) FROM su GROUP BY k")
     with pytest.raises(SqlError) as raised:
         local_stages.rows(request, 1, lab.database.cpu, Costs(scan=0), kernels=kernels)

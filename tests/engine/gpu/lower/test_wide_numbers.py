@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.errors import GpudbError
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
@@ -34,7 +34,7 @@ REFUSED = (
     "w - d",
     "b::numeric(38, 20)",
 )
-FUSED = Twin(local_stages.PACKED)
+FUSED = NumpyRunner(local_stages.PACKED)
 
 
 def _rows(lab: Lab, sql: str, *, fused: bool) -> Sequence[tuple[str | None, ...]]:

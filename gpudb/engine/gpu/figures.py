@@ -1,0 +1,91 @@
+"""Figures of stages for EXPLAIN ANALYZE: workers measure them, the coordinator adds them up. Imports nothing.
+
+They are named tuples since every reply has some for each stage: frozen dataclasses take twice as long to build.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+Wire = tuple[Any, ...]
+"""The fields of an object, as messages carry them."""
+
+
+class KernelFigures(NamedTuple):
+    """A run of a fused part.
+
+    The table, the bytes read, launches, rows skipped by zones, milliseconds, registers; of the `rows` of the table on
+    this worker those that `passed` filters and joins (None: unknown); the bytes of its hash tables; or why it was
+    `declined`, so that the general engine answered.
+    """
+
+    table: str
+    bytes: int
+    segments: int
+    skipped: int
+    milliseconds: float
+    registers: int = 0
+    reused: bool = False
+    declined: str = ""
+    rows: int = 0
+    passed: int | None = None
+    hashed: int = 0
+
+
+class NarrowedScan(NamedTuple):
+    """What a scan, at an index among its stage's scans, was narrowed to.
+
+    The keys in words, the files that it reads and skips, the skipped rows of this partition, and whether rows are
+    compared too.
+    """
+
+    scan: int
+    keys: str
+    read: int
+    skipped: int
+    rows: int
+    compared: bool
+
+
+class OperatorFigures(NamedTuple):
+    """What an operator did, by its index in its stage.
+
+    Rows read (by operators that filter), rows returned, rows and bytes of its hash table, and its milliseconds.
+    """
+
+    place: int
+    read: int
+    rows: int
+    hashed: int
+    bytes: int
+    milliseconds: float
+
+
+class StageFigures(NamedTuple):
+    """What a stage did on a partition. Of its bytes, `spilled` were written to files or offloaded."""
+
+    stage: int
+    partition: int
+    rows: int
+    bytes: int
+    spilled: int
+    milliseconds: float
+    host: tuple[str, ...] = ()
+    """Steps on the host of a GPU worker."""
+    kernels: tuple[KernelFigures, ...] = ()
+    narrowed: tuple[NarrowedScan, ...] = ()
+    operators: tuple[OperatorFigures, ...] = ()
+
+    def to_wire(self) -> Wire:
+        """Returns the fields as plain tuples."""
+        return *self[:7], *(tuple([tuple(each) for each in figures]) for figures in self[7:])
+
+    @classmethod
+    def from_wire(cls, wire: Wire) -> StageFigures:
+        """Returns the figures of such fields."""
+        kernels, narrowed, operators = wire[7:]
+        return cls(*wire[:7])._replace(
+            kernels=tuple([KernelFigures(*each) for each in kernels]),
+            narrowed=tuple([NarrowedScan(*each) for each in narrowed]),
+            operators=tuple([OperatorFigures(*each) for each in operators]),
+        )

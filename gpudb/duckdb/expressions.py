@@ -87,20 +87,20 @@ class ExpressionRenderer:
     @_dispatch.register
     def _(self, expr: bound.Let) -> RenderedSql:
         fields = ", ".join(f"c{n} := {self.render_packed(value)}" for n, value in enumerate(expr.values, 1))
-        made = f"list_transform([struct_pack({fields})], lambda let{-expr.rel}: {self.render_packed(expr.body)})[1]"
-        return unpack(made, expr.type)
+        sql = f"list_transform([struct_pack({fields})], lambda let{-expr.rel}: {self.render_packed(expr.body)})[1]"
+        return unpack(sql, expr.type)
 
     @_dispatch.register
     def _(self, expr: bound.Fold) -> RenderedSql:
         state, array = expr.type.duckdb, expr.rows.type
         assert array.element is not None
         row = array.element.duckdb
-        made = f"list_transform(coalesce({self.render_value(expr.rows)}, []), lambda pg_row: "
+        sql = f"list_transform(coalesce({self.render_value(expr.rows)}, []), lambda pg_row: "
         # list_reduce needs one type for state and rows: a struct holds both
-        made += f"struct_pack(c1 := CAST(NULL AS {state}), c2 := CAST(pg_row AS {row})))"
+        sql += f"struct_pack(c1 := CAST(NULL AS {state}), c2 := CAST(pg_row AS {row})))"
         start = f"struct_pack(c1 := CAST({self.render_packed(expr.initial)} AS {state}), c2 := CAST(NULL AS {row}))"
         step = f"struct_pack(c1 := CAST({self.render_packed(expr.body)} AS {state}), c2 := CAST(NULL AS {row}))"
-        fold = f"list_reduce({made}, lambda let{-expr.rel}, let{-expr.item}: {step}, {start}).c1"
+        fold = f"list_reduce({sql}, lambda let{-expr.rel}, let{-expr.item}: {step}, {start}).c1"
         return unpack(fold, expr.type)
 
     @_dispatch.register
@@ -120,8 +120,8 @@ class ExpressionRenderer:
 
     def _constant(self, value: object, item: SqlType) -> RenderedSql:
         if item.name == "numrange":
-            made = render_range(value, item) if isinstance(value, Range) else f"CAST(NULL AS {item.duckdb_value})"
-            return RenderedSql(made, str(packed_scales(value)) if isinstance(value, Range) else "0")
+            sql = render_range(value, item) if isinstance(value, Range) else f"CAST(NULL AS {item.duckdb_value})"
+            return RenderedSql(sql, str(packed_scales(value)) if isinstance(value, Range) else "0")
         if item.name == "numeric" and item.carried:
             decimal = SqlType("numeric", -1, item.numeric_digits)
             return RenderedSql(render_literal(value, decimal), str(display_scale(value)))
@@ -189,11 +189,11 @@ class ExpressionRenderer:
         rendered = [(self.render_value(when), self.render(then)) for when, then in expr.branches]
         last = self.render(expr.default)
         value = "".join(f" WHEN {when} THEN {then.value}" for when, then in rendered)
-        made = f"(CASE{value} ELSE {last.value} END)"
+        sql = f"(CASE{value} ELSE {last.value} END)"
         if not expr.type.carried:
-            return unpack(made, expr.type)
+            return unpack(sql, expr.type)
         scale = "".join(f" WHEN {when} THEN {then.scale}" for when, then in rendered)
-        return RenderedSql(made, f"(CASE{scale} ELSE {last.scale} END)")
+        return RenderedSql(sql, f"(CASE{scale} ELSE {last.scale} END)")
 
     @_dispatch.register
     def _(self, expr: bound.Choice) -> RenderedSql:
@@ -204,19 +204,19 @@ class ExpressionRenderer:
             values = [each.value for each in rendered]
             return RenderedSql(_greatest_or_least(values, ">" if expr.op == "GREATEST" else "<", expr.type))
         values = [each.value for each in rendered]
-        made = f"{expr.op.lower()}({', '.join(values)})"
+        sql = f"{expr.op.lower()}({', '.join(values)})"
         if expr.op == "COALESCE" and _needs_case(expr.args, values):
-            made = _coalesce_by_case(values)
+            sql = _coalesce_by_case(values)
         elif expr.op == "COALESCE" and _starts_with_constant(expr):
             # DuckDB 2.0 fails to bind a comparison that it folds to a constant only after it has bound the coalesce
-            made = f"(CASE WHEN true THEN {rendered[0].value} ELSE {made} END)"
+            sql = f"(CASE WHEN true THEN {rendered[0].value} ELSE {sql} END)"
         if not expr.type.carried:
-            return unpack(made, expr.type)
+            return unpack(sql, expr.type)
         if expr.op == "COALESCE":
             whens = "".join(f" WHEN {each.value} IS NOT NULL THEN {each.scale}" for each in rendered)
         else:
-            whens = "".join(f" WHEN {each.value} = {made} THEN {each.scale}" for each in rendered)
-        return RenderedSql(made, f"(CASE{whens} END)")
+            whens = "".join(f" WHEN {each.value} = {sql} THEN {each.scale}" for each in rendered)
+        return RenderedSql(sql, f"(CASE{whens} END)")
 
     @_dispatch.register
     def _(self, expr: bound.InList) -> RenderedSql:
@@ -235,7 +235,7 @@ class ExpressionRenderer:
         """Renders arguments into the operands of a function's template."""
         parts = [self.render(arg) for arg in args]
         constants = tuple(arg.value if isinstance(arg, bound.Constant) else MISSING for arg in args)
-        made = Operands(
+        operands = Operands(
             tuple(each.value for each in parts),
             tuple(each.scale for each in parts),
             tuple(a.type for a in args),
@@ -243,8 +243,8 @@ class ExpressionRenderer:
             result,
         )
         if call is None:
-            return made
-        return Operands(made.sql, made.scales, made.types, made.constants, made.result, call)
+            return operands
+        return Operands(operands.sql, operands.scales, operands.types, operands.constants, operands.result, call)
 
     def apply_function(self, function: Function, operands: Operands) -> RenderedSql:
         """Applies a function to rendered operands."""
@@ -320,8 +320,8 @@ class ExpressionRenderer:
 
     @_dispatch.register
     def _(self, expr: bound.Array) -> RenderedSql:
-        made = f"CAST([{', '.join(self.render_packed(item) for item in expr.items)}] AS {expr.type.duckdb})"
-        return RenderedSql(made if _has_known_shape(expr) else stacked(made, expr.type))
+        sql = f"CAST([{', '.join(self.render_packed(item) for item in expr.items)}] AS {expr.type.duckdb})"
+        return RenderedSql(sql if _has_known_shape(expr) else stacked(sql, expr.type))
 
     @_dispatch.register
     def _(self, expr: bound.Subscript) -> RenderedSql:
@@ -333,8 +333,8 @@ class ExpressionRenderer:
             return RenderedSql(let(byte_of_name, array, str(high)))
         # PostgreSQL's arrays start at 1; vectors of the system catalog start at 0.
         index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
-        made = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
-        return unpack(made, expr.type)
+        sql = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"
+        return unpack(sql, expr.type)
 
     def _render_slice(self, array: str, expr: bound.Subscript) -> str:
         bounds = ((expr.low, expr.high), *expr.inner)
@@ -467,16 +467,16 @@ class ExpressionRenderer:
 
     @_dispatch.register
     def _(self, expr: bound.ArraySubquery) -> RenderedSql:
-        made = f"coalesce(ARRAY({self.render_query(expr.query)}), CAST([] AS {expr.type.duckdb}))"
-        return RenderedSql(gathered(made, expr.type) if expr.type.dims > 1 else made)
+        sql = f"coalesce(ARRAY({self.render_query(expr.query)}), CAST([] AS {expr.type.duckdb}))"
+        return RenderedSql(gathered(sql, expr.type) if expr.type.dims > 1 else sql)
 
     @_dispatch.register
     def _(self, expr: bound.Exists) -> RenderedSql:
-        made = self.render_query(expr.query)
+        sql = self.render_query(expr.query)
         if not outer_columns(expr.query):
             # DuckDB adds LIMIT 1, and drops it above a join with a side that it knows to be empty
-            made = f"SELECT 1 FROM ({made}) LIMIT 1 OFFSET 0"
-        return RenderedSql(f"EXISTS ({made})")
+            sql = f"SELECT 1 FROM ({sql}) LIMIT 1 OFFSET 0"
+        return RenderedSql(f"EXISTS ({sql})")
 
     @_dispatch.register
     def _(self, expr: bound.AnySubquery) -> RenderedSql:
@@ -581,11 +581,11 @@ def _coalesce_by_case(values: Sequence[str]) -> str:
 
 def _bool_op_by_case(parts: Sequence[str], op: str) -> str:
     """Renders AND or OR so that no operand is evaluated after one that decides."""
-    made = parts[-1]
+    sql = parts[-1]
     for part in reversed(parts[:-1]):
         decides = f"WHEN NOT {part} THEN false" if op == "AND" else f"WHEN {part} THEN true"
-        made = f"(CASE {decides} ELSE ({part} {op} {made}) END)"
-    return made
+        sql = f"(CASE {decides} ELSE ({part} {op} {sql}) END)"
+    return sql
 
 
 def _greatest_or_least(values: Sequence[str], sign: str, item: SqlType) -> str:
@@ -595,10 +595,10 @@ def _greatest_or_least(values: Sequence[str], sign: str, item: SqlType) -> str:
         test = f"{equality.order(b, item)} {sign} {equality.order(a, item)}"
         return f"(CASE WHEN {a} IS NULL OR {test} THEN coalesce({b}, {a}) ELSE {a} END)"
 
-    made = values[0]
+    sql = values[0]
     for value in values[1:]:
-        made = let(better, made, value)
-    return made
+        sql = let(better, sql, value)
+    return sql
 
 
 def sort_direction(descending: bool, nulls_first: bool) -> str:

@@ -62,8 +62,8 @@ def render_literal(value: object, item: SqlType) -> str:
         case bytes():
             return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
         case Range():
-            made = render_range(value, item)
-            return f"struct_pack(v := {made}, s := {packed_scales(value)}::SMALLINT)" if item.carried else made
+            result = render_range(value, item)
+            return f"struct_pack(v := {result}, s := {packed_scales(value)}::SMALLINT)" if item.carried else result
         case Interval(months=months, days=days, microseconds=microseconds):
             if abs(microseconds) > _MAX_MICROSECONDS:
                 raise SqlError.of("datetime_field_overflow", "interval out of range")
@@ -85,10 +85,10 @@ def render_range(value: Range, item: SqlType) -> str:
     plain = SqlType("numeric", -1, subtype.numeric_digits) if subtype.carried else subtype
     sides = []
     for kind, bound, side in held_bounds(value):
-        made = (
+        result = (
             f"CAST({render_literal(bound, plain)} AS {plain.duckdb})" if bound is None else render_literal(bound, plain)
         )
-        sides.append(f"struct_pack(k := {kind}::TINYINT, v := {made}, s := {side}::TINYINT)")
+        sides.append(f"struct_pack(k := {kind}::TINYINT, v := {result}, s := {side}::TINYINT)")
     return "struct_pack(l := {}, u := {})".format(*sides)
 
 

@@ -40,11 +40,11 @@ class OneRow:
 
 @dataclass(frozen=True, slots=True)
 class _RowRecipe:
-    """Recipe of a query's row: each column's constant or parameter; `made` is the row if it never varies."""
+    """Recipe of a query's row: each column's constant or parameter; `result` is the row if it never varies."""
 
     schema: pa.Schema
     sources: tuple[Constant | Parameter, ...]
-    made: OneRow | None = None
+    result: OneRow | None = None
 
 
 _RECIPE = Artifact[_RowRecipe]()
@@ -63,7 +63,7 @@ def constant_row(query: Query, parameters: Sequence[object]) -> OneRow | None:
             return None
         if sum(map(_memory_size, row.sources)) <= _MAX_BYTES:
             query.prepared.put(_RECIPE, row)
-    return row.made or _fill(row, parameters)
+    return row.result or _fill(row, parameters)
 
 
 def _memory_size(source: Constant | Parameter) -> int:
@@ -127,4 +127,4 @@ def _build_recipe(query: Query) -> _RowRecipe | None:
     schema = pa.schema([(f"c{number}", target.type.arrow) for number, target in enumerate(targets, 1)])
     row = _RowRecipe(schema, tuple(sources))
     varies = any(isinstance(source, Parameter) for source in sources)
-    return row if varies else replace(row, made=_fill(row, ()))
+    return row if varies else replace(row, result=_fill(row, ()))

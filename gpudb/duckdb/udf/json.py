@@ -297,16 +297,16 @@ def _delete_path(text: str, steps: list[str | None]) -> str:
 
 
 def _set(text: str, steps: list[str | None], new: str, create: bool) -> str:
-    value, made = _parse_container(text, "cannot set path in scalar"), parse_document(new)
+    value, result = _parse_container(text, "cannot set path in scalar"), parse_document(new)
 
     def put(where: Any, key: Any) -> None:
         if isinstance(where, dict):
             if create or key in where:
-                where[key] = made
+                where[key] = result
         elif -len(where) <= key < len(where):
-            where[key] = made
+            where[key] = result
         elif create:
-            where.insert(0 if key < 0 else len(where), made)
+            where.insert(0 if key < 0 else len(where), result)
 
     if steps and (value or create):
         _change_at(value, steps, 1, put)
@@ -314,17 +314,17 @@ def _set(text: str, steps: list[str | None], new: str, create: bool) -> str:
 
 
 def _insert(text: str, steps: list[str | None], new: str, after: bool) -> str:
-    value, made = _parse_container(text, "cannot set path in scalar"), parse_document(new)
+    value, result = _parse_container(text, "cannot set path in scalar"), parse_document(new)
 
     def put(where: Any, key: Any) -> None:
         if isinstance(where, dict):
             if key in where:
                 raise SqlError.of("invalid_parameter_value", "cannot replace existing key")
-            where[key] = made
+            where[key] = result
         else:
             at = key + len(where) if key < 0 else key
             at = at + 1 if after and at < len(where) else at
-            where.insert(max(0, min(at, len(where))), made)
+            where.insert(max(0, min(at, len(where))), result)
 
     if steps:
         _change_at(value, steps, 1, put)
@@ -383,5 +383,5 @@ def _to_iso_timestamp(text: str) -> str:
     """Converts a timestamptz's text to ISO 8601."""
     if text.endswith("infinity"):
         return text
-    made = text.replace(" ", "T", 1)
-    return made if re.search(r"[+-]\d\d:\d\d", made) else re.sub(r"([+-]\d\d)( BC)?$", r"\1:00\2", made)
+    result = text.replace(" ", "T", 1)
+    return result if re.search(r"[+-]\d\d:\d\d", result) else re.sub(r"([+-]\d\d)( BC)?$", r"\1:00\2", result)

@@ -58,8 +58,8 @@ def _round(value: Decimal, scale: int) -> str:
     scale = max(0, min(scale, MAX_SCALE))
     if value and value.adjusted() >= _MAX_DIGITS:
         raise NumericOutOfRange("value overflows numeric format")
-    made = value.quantize(Decimal(1).scaleb(-scale), context=_context(120))
-    return format(made if made else abs(made), "f")
+    result = value.quantize(Decimal(1).scaleb(-scale), context=_context(120))
+    return format(result if result else abs(result), "f")
 
 
 def _sqrt(text: str) -> str:
@@ -126,8 +126,8 @@ def _log(base_text: str, text: str) -> str:
     context = _context(120)
     if base == 1:
         raise SqlError.of("division_by_zero", "division by zero")
-    made = context.divide(context.ln(value), context.ln(base))
-    return _round(made, max(scale, _decimals(base), _decimals(value), 0))
+    result = context.divide(context.ln(value), context.ln(base))
+    return _round(result, max(scale, _decimals(base), _decimals(value), 0))
 
 
 def _power(base_text: str, text: str) -> str:

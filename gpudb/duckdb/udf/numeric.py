@@ -27,24 +27,24 @@ def register(registry: FunctionRegistry) -> None:
 
 
 def _variance_column(*columns: pa.Array) -> pa.Array:
-    made: list[str | None] = []
+    result: list[str | None] = []
     for count, total, squares, scale, sample, root in zip(*(column.to_pylist() for column in columns)):
         if total is None:
-            made.append(None)
+            result.append(None)
         else:
-            made.append(variance(count, int(total), int(squares), scale, sample, root))
-    return pa.array(made, pa.string())
+            result.append(variance(count, int(total), int(squares), scale, sample, root))
+    return pa.array(result, pa.string())
 
 
 def _variance_of_lists(*columns: pa.Array) -> pa.Array:
-    made: list[str | None] = []
+    result: list[str | None] = []
     for texts, sample, root in zip(*(column.to_pylist() for column in columns)):
         values = [Decimal(text) for text in texts or () if text is not None]
         scale = max((max(0, -int(value.as_tuple().exponent)) for value in values), default=0)
         units = [int(value.scaleb(scale, _EXACT)) for value in values]
         squares = sum(unit * unit for unit in units)
-        made.append(variance(len(units), sum(units), squares, scale, sample, root) if units else None)
-    return pa.array(made, pa.string())
+        result.append(variance(len(units), sum(units), squares, scale, sample, root) if units else None)
+    return pa.array(result, pa.string())
 
 
 def variance(count: int, total: int, squares: int, scale: int, sample: bool, root: bool) -> str | None:
@@ -82,10 +82,10 @@ def _multiply(a: str, b: str, scale: int) -> str:
 
 def format_at_scale(value: Decimal, scale: int) -> str:
     """Formats a value at `scale` decimals; 22003 beyond 38 digits."""
-    made = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
-    if made and made.adjusted() >= DIGITS - scale:
+    result = value.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    if result and result.adjusted() >= DIGITS - scale:
         raise NumericOutOfRange("value overflows numeric format")
-    return format(made, "f")
+    return format(result, "f")
 
 
 def _whole_quotient(a: str, b: str, scale: int) -> str:
@@ -109,5 +109,5 @@ def _round(text: str, places: int, rounding: str) -> str:
     value = Decimal(text)
     if -places > DIGITS:
         return "0"
-    made = value.quantize(Decimal(1).scaleb(-places), rounding=rounding, context=_EXACT)
-    return format_at_scale(made, max(places, 0))
+    result = value.quantize(Decimal(1).scaleb(-places), rounding=rounding, context=_EXACT)
+    return format_at_scale(result, max(places, 0))

@@ -42,16 +42,16 @@ def register(registry: FunctionRegistry) -> None:
 
 @lru_cache(maxsize=1024)
 def compile_regex(pattern: str, flags: str) -> Any:
-    made = translate(pattern, flags)
-    mode = (regex.MULTILINE if made.lines else 0) | (0 if made.stops else regex.DOTALL)
-    if made.ignore_case:
+    result = translate(pattern, flags)
+    mode = (regex.MULTILINE if result.lines else 0) | (0 if result.stops else regex.DOTALL)
+    if result.ignore_case:
         mode |= regex.IGNORECASE
-    if not made.lazy:
+    if not result.lazy:
         mode |= regex.POSIX
-    if made.mixed:
-        return MixedPattern([token.replace(r"\z", r"\Z") for token in made.mixed], made.groups, mode)
+    if result.mixed:
+        return MixedPattern([token.replace(r"\z", r"\Z") for token in result.mixed], result.groups, mode)
     try:
-        return regex.compile(made.text.replace(r"\z", r"\Z"), mode)
+        return regex.compile(result.text.replace(r"\z", r"\Z"), mode)
     except regex.error as error:
         raise bad(str(error)) from None
 
@@ -71,10 +71,10 @@ def _like_text(text: str, pattern: str, fold: bool) -> bool:
 @lru_cache(maxsize=1024)
 def _compile_like(pattern: str, dangling: bool) -> re.Pattern[str]:
     """Compiles LIKE for the whole text; with a dangling escape, for a prefix before at least one character."""
-    made = [
+    result = [
         ".*" if part == "%" else "." if part == "_" else re.escape(part[-1]) for part in _LIKE_PARTS.findall(pattern)
     ]
-    return re.compile("".join(made) + (".+" if dangling else "") + r"\Z", re.S)
+    return re.compile("".join(result) + (".+" if dangling else "") + r"\Z", re.S)
 
 
 _LIKE_PARTS = re.compile(r"\\.|.", re.S)
@@ -126,19 +126,19 @@ def _each_match(text: str, pattern: str, flags: str, start: int) -> Iterator[Any
 
 
 def _expand_replacement(replacement: str, match: Any) -> str:
-    made, at = [], 0
+    result, at = [], 0
     while at < len(replacement):
         follows = replacement[at + 1 : at + 2]
         if replacement[at] != "\\" or not follows:
-            made.append(replacement[at])
+            result.append(replacement[at])
             at += 1
             continue
         if follows in "123456789":
-            made.append((match.group(int(follows)) or "") if int(follows) <= match.re.groups else "")
+            result.append((match.group(int(follows)) or "") if int(follows) <= match.re.groups else "")
         else:
-            made.append(match.group() if follows == "&" else "\\" if follows == "\\" else "\\" + follows)
+            result.append(match.group() if follows == "&" else "\\" if follows == "\\" else "\\" + follows)
         at += 2
-    return "".join(made)
+    return "".join(result)
 
 
 def _replace(text: str, pattern: str, replacement: str, start: int, nth: int, flags: str) -> str:
@@ -147,14 +147,14 @@ def _replace(text: str, pattern: str, replacement: str, start: int, nth: int, fl
     if NOT_GIVEN < nth < 0:
         raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "n": {nth}')
     every = options(flags).every if nth == NOT_GIVEN else nth == 0
-    made, last = [], 0
+    result, last = [], 0
     for number, match in enumerate(_each_match(text, pattern, flags, start), 1):
         if every or number == max(nth, 1):
-            made += [text[last : match.start()], _expand_replacement(replacement, match)]
+            result += [text[last : match.start()], _expand_replacement(replacement, match)]
             last = match.end()
         if not every and number >= nth:
             break
-    return "".join([*made, text[last:]])
+    return "".join([*result, text[last:]])
 
 
 def _substring(text: str, pattern: str) -> str | None:
@@ -216,10 +216,10 @@ def _matches(text: str, pattern: str, flags: str) -> list[list[str | None]]:
 def _split(text: str, pattern: str, flags: str) -> list[str]:
     """Splits a text. Empty matches at the start, at the end, or right after another match are ignored."""
     _reject_global("regexp_split_to_array", flags)
-    made, last = [], 0
+    result, last = [], 0
     for match in _find_all(text, pattern, flags):
         if match.end() == match.start() and (match.start() in (0, len(text)) or match.start() == last):
             continue
-        made.append(text[last : match.start()])
+        result.append(text[last : match.start()])
         last = match.end()
-    return [*made, text[last:]]
+    return [*result, text[last:]]

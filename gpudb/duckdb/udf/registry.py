@@ -84,10 +84,12 @@ class FunctionRegistry:
         def by_row(arrays: Sequence[pa.ChunkedArray]) -> pa.Array:
             rows = zip(*(_combine(each).to_pylist() for each in arrays), strict=True)
             try:
-                made = _call_distinct(function, rows) if deduplicate else [_call_strict(function, row) for row in rows]
+                values = (
+                    _call_distinct(function, rows) if deduplicate else [_call_strict(function, row) for row in rows]
+                )
             except GpudbError as error:
                 raise ValueError(f"[{error.sqlstate}] {error.message}") from None
-            return pa.array(made, integer_type).view(arrow) if integer_type is not None else pa.array(made, arrow)
+            return pa.array(values, integer_type).view(arrow) if integer_type is not None else pa.array(values, arrow)
 
         self._add(name, parameters.split(), result, by_row, volatile=volatile)
 
@@ -103,11 +105,16 @@ class FunctionRegistry:
         # DuckDB inspects the signature: one parameter for each operand
         names = "*operands" if parameters is None else ", ".join(f"a{n}" for n in range(len(parameters)))
         listed = "operands" if parameters is None else f"[{names}]"
-        made: Callable[..., pa.Array] = eval(f"lambda {names}: function({listed})", {"function": function})
+        wrapper: Callable[..., pa.Array] = eval(f"lambda {names}: function({listed})", {"function": function})
         self._database.create_function(
-            name, made, None if parameters is None else list(parameters), result, type=duckdb.func.PythonUDFType.ARROW,
-            null_handling=duckdb.func.FunctionNullHandling.SPECIAL, side_effects=volatile,
-        )  # fmt: skip
+            name,
+            wrapper,
+            None if parameters is None else list(parameters),
+            result,
+            type=duckdb.func.PythonUDFType.ARROW,
+            null_handling=duckdb.func.FunctionNullHandling.SPECIAL,
+            side_effects=volatile,
+        )
 
 
 def _call_strict(function: Callable[..., Value], row: tuple[Value, ...]) -> Value:
@@ -117,12 +124,12 @@ def _call_strict(function: Callable[..., Value], row: tuple[Value, ...]) -> Valu
 def _call_distinct(function: Callable[..., Value], rows: Iterable[tuple[Value, ...]]) -> list[Value]:
     """Evaluates each distinct row once: grouped and joined inputs repeat themselves."""
     known: dict[tuple[Value, ...], Value] = {}
-    made = []
+    values = []
     for row in rows:
         if row not in known:
             known[row] = _call_strict(function, row)
-        made.append(known[row])
-    return made
+        values.append(known[row])
+    return values
 
 
 def _combine(column: pa.ChunkedArray | pa.Array) -> pa.Array:

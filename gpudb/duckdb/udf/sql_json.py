@@ -22,10 +22,10 @@ class _DuplicateKey(Exception):
 
 
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise _DuplicateKey
-    return made
+    return result
 
 
 def _is_json(text: str, expected: str, unique: bool) -> bool:

@@ -71,11 +71,11 @@ def _join(items: list[str | None], separator: str) -> str:
 
 def initcap(text: str) -> str:
     """Capitalizes the first letter of each word; a word is a run of letters and digits."""
-    made, inside = [], False
+    result, inside = [], False
     for char in text:
-        made.append(char.lower()[:1] if inside else capital(char))
+        result.append(char.lower()[:1] if inside else capital(char))
         inside = char.isalnum()
-    return "".join(made)
+    return "".join(result)
 
 
 def quote_ident(name: str) -> str:
@@ -137,15 +137,15 @@ def format_text(text: str, arguments: list[str | None]) -> str:
         if size > _MAX_CHARACTERS:
             raise SqlError.of("program_limit_exceeded", "requested length too large")
         if kind == "s":
-            made = value or ""
+            result = value or ""
         elif kind == "L":
-            made = "NULL" if value is None else quote_literal(value)
+            result = "NULL" if value is None else quote_literal(value)
         elif value is None:
             message = "null values cannot be formatted as an SQL identifier"
             raise SqlError.of("null_value_not_allowed", message)
         else:
-            made = quote_ident(value)
-        return made.ljust(size) if left else made.rjust(size)
+            result = quote_ident(value)
+        return result.ljust(size) if left else result.rjust(size)
 
     return _FORMAT.sub(specifier, text)
 
@@ -311,10 +311,10 @@ def _unistr(text: str) -> str:
             raise _invalid(f"invalid Unicode code point: {int(digits, 16):04X}")
         return chr(int(digits, 16))
 
-    made = _ESCAPES.sub(character, text)
+    result = _ESCAPES.sub(character, text)
     # a pair of surrogates is one character
     try:
-        return made.encode("utf-16", "surrogatepass").decode("utf-16")
+        return result.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         raise SqlError.of("syntax_error", "invalid Unicode surrogate pair") from None
 
@@ -326,21 +326,21 @@ _IDENTIFIER = re.compile(
 
 
 def _parse_ident(text: str, strict: bool) -> list[str]:
-    made: list[str] = []
+    result: list[str] = []
     at = 0
     while True:
         found = _IDENTIFIER.match(text, at)
         if found is None:
             raise _invalid(f'string is not a valid identifier: "{text}"')
         quoted, plain = found.groups()
-        made.append(quoted.replace('""', '"') if quoted is not None else plain.encode().lower().decode())
+        result.append(quoted.replace('""', '"') if quoted is not None else plain.encode().lower().decode())
         at = found.end()
         if text[at : at + 1] != ".":
             break
         at += 1
     if strict and at < len(text):
         raise _invalid(f'string is not a valid identifier: "{text}"')
-    return made
+    return result
 
 
 _SIZE = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z]*)\s*")

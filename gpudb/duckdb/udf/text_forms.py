@@ -107,10 +107,10 @@ def to_arrow_interval(months: int, days: int, microseconds: int) -> tuple[int, i
 
 
 def _array_in(text: str) -> list[object]:
-    made = parse_array(text, lambda item: item)
-    if any(isinstance(item, list) for item in made):
+    result = parse_array(text, lambda item: item)
+    if any(isinstance(item, list) for item in result):
         raise SqlError.of("feature_not_supported", "arrays of more than one dimension are not supported")
-    return made
+    return result
 
 
 def _output_function(item: SqlType) -> Callable[[pa.Array], pa.Array]:

@@ -49,7 +49,7 @@ class Token:
 @lru_cache(maxsize=256)
 def parse_template(template: str) -> tuple[Token, ...]:
     """Parses a template. Month and day names are the C locale's, without padding after TM. 0A000 for SP."""
-    made: list[Token] = []
+    result: list[Token] = []
     at = 0
     while at < len(template):
         start, fill, local = at, True, False
@@ -65,7 +65,7 @@ def parse_template(template: str) -> tuple[Token, ...]:
             at += len(ordinal)
             if template[at : at + 2].upper() == "SP":
                 raise FeatureNotSupported('the template modifier "SP" is not supported')
-            made.append(Token(key, found.group(), fill, ordinal))
+            result.append(Token(key, found.group(), fill, ordinal))
             continue
         if at > start:
             continue
@@ -76,15 +76,15 @@ def parse_template(template: str) -> tuple[Token, ...]:
                 end += template[end] == "\\" and end + 1 < len(template)
                 text += template[end]
                 end += 1
-            made.append(Token("", text, quoted=True))
+            result.append(Token("", text, quoted=True))
             at = end + 1
         elif template[at] == "\\" and template[at + 1 : at + 2] == '"':
-            made.append(Token("", '"'))
+            result.append(Token("", '"'))
             at += 2
         else:
-            made.append(Token("", template[at]))
+            result.append(Token("", template[at]))
             at += 1
-    return tuple(made)
+    return tuple(result)
 
 
 def register(registry: FunctionRegistry) -> None:
@@ -137,16 +137,16 @@ def _format_timestamp(value: int | None, template: str | None, zone: zones.Zone 
 
 def _format_intervals(column: pa.Array, templates: pa.Array) -> pa.Array:
     valid = column.is_valid().to_pylist()
-    made: list[str | None] = []
+    result: list[str | None] = []
     parts = interval_parts(column).tolist() if len(column) else []
     for (months, days, nanoseconds), template, ok in zip(parts, templates.to_pylist(), valid):
         if not ok or not template:
-            made.append(None)
+            result.append(None)
             continue
         sign = -1 if months < 0 else 1
         years, months = sign * (abs(months) // 12), sign * (abs(months) % 12)
-        made.append(format_fields(Fields(years, months, days, nanoseconds // 1000), template))
-    return pa.array(made, pa.string())
+        result.append(format_fields(Fields(years, months, days, nanoseconds // 1000), template))
+    return pa.array(result, pa.string())
 
 
 def format_fields(fields: Fields, template: str) -> str:
@@ -177,8 +177,8 @@ def _zero_padded(number: int, width: int, token: Token) -> str:
 
 
 def _apply_case(name: str, key: str, width: int, fill: bool) -> str:
-    made = name.upper() if key.isupper() else name.lower() if key.islower() else name
-    return made.ljust(width) if fill else made
+    result = name.upper() if key.isupper() else name.lower() if key.islower() else name
+    return result.ljust(width) if fill else result
 
 
 def _display_year(fields: Fields) -> int:
@@ -209,11 +209,11 @@ def _print_token(fields: Fields, token: Token) -> str:
         case "SSSS" | "SSSSS":
             return _padded(hour * 3600 + minute * 60 + second, 1, token)
         case "AM" | "PM" | "am" | "pm":
-            made = "PM" if math.fmod(hour, 24) >= 12 else "AM"
-            return made if key.isupper() else made.lower()
+            result = "PM" if math.fmod(hour, 24) >= 12 else "AM"
+            return result if key.isupper() else result.lower()
         case "A.M." | "P.M." | "a.m." | "p.m.":
-            made = "P.M." if math.fmod(hour, 24) >= 12 else "A.M."
-            return made if key.isupper() else made.lower()
+            result = "P.M." if math.fmod(hour, 24) >= 12 else "A.M."
+            return result if key.isupper() else result.lower()
         case "IYYY" if fields.days is None:
             text = f"{_iso_year(fields):0{4 if fields.year >= 0 else 5}d}" if token.fill else str(_iso_year(fields))
             return text + (_ordinal(_iso_year(fields), token.ordinal) if token.ordinal else "")
@@ -225,8 +225,8 @@ def _print_token(fields: Fields, token: Token) -> str:
             return _zero_padded(int(math.fmod(year, 10 ** len(key))), width if token.fill else 0, token)
         case "Y,YYY":
             year = _display_year(fields)
-            made = f"{int(year / 1000)},{int(math.fmod(year, 1000)):03d}"
-            return made + (_ordinal(year, token.ordinal) if token.ordinal else "")
+            result = f"{int(year / 1000)},{int(math.fmod(year, 1000)):03d}"
+            return result + (_ordinal(year, token.ordinal) if token.ordinal else "")
         case "CC":
             year = _display_year(fields)
             century = (year + 99) // 100 if fields.days is not None else int(year / 100)
@@ -247,14 +247,14 @@ def _print_token(fields: Fields, token: Token) -> str:
                 return ""
             # for whole years the last month, for negative years the first
             month = fields.month or (12 if fields.year > 0 else -12)
-            made = ROMAN[12 - month if month > 0 else -month - 1]
-            made = made if key == "RM" else made.lower()
-            return made.ljust(4) if token.fill else made
+            result = ROMAN[12 - month if month > 0 else -month - 1]
+            result = result if key == "RM" else result.lower()
+            return result.ljust(4) if token.fill else result
         case "BC" | "AD" | "bc" | "ad" | "B.C." | "A.D." | "b.c." | "a.d.":
             _require_calendar(fields)
-            made = "AD" if fields.year > 0 else "BC"
-            made = ".".join(made) + "." if "." in key else made
-            return made if key.isupper() else made.lower()
+            result = "AD" if fields.year > 0 else "BC"
+            result = ".".join(result) + "." if "." in key else result
+            return result if key.isupper() else result.lower()
         case "TZ" | "tz":
             _require_calendar(fields)
             return fields.zone if key == "TZ" else fields.zone.lower()

@@ -56,74 +56,74 @@ def _syntax_error(message: str) -> SqlError:
 @lru_cache(maxsize=256)
 def parse_template(text: str) -> Template:
     """Parses a template; 42601 if it contradicts itself, 0A000 for C."""
-    made = Template()
+    result = Template()
     for found in _TOKEN.finditer(text):
         word = found.group()
         key = word.upper()
         if found.group(1) is not None:
-            made.parts.append(("text", re.sub(r"\\(.)", r"\1", found.group(1))))
+            result.parts.append(("text", re.sub(r"\\(.)", r"\1", found.group(1))))
             continue
-        if made.exponent and key in _PATTERNS:
+        if result.exponent and key in _PATTERNS:
             twice = key == "EEEE"
             raise _syntax_error('cannot use "EEEE" twice' if twice else '"EEEE" must be the last pattern used')
         match key:
             case "FM":
-                made.fill = False
+                result.fill = False
             case "9" | "0":
-                if made.sign == "PR":
+                if result.sign == "PR":
                     raise _syntax_error('"9" must be ahead of "PR"' if key == "9" else '"0" must be ahead of "PR"')
-                if made.decimal:
-                    made.after += 1
+                if result.decimal:
+                    result.after += 1
                     if key == "0":
-                        made.last_zero = made.after
-                elif made.shift and key == "9":
-                    made.shift += 1
+                        result.last_zero = result.after
+                elif result.shift and key == "9":
+                    result.shift += 1
                 else:
-                    if key == "0" and made.first_zero is None:
-                        made.first_zero = made.before
-                    made.before += 1
-                made.parts.append(("digit", key))
+                    if key == "0" and result.first_zero is None:
+                        result.first_zero = result.before
+                    result.before += 1
+                result.parts.append(("digit", key))
             case "." | "D":
-                if made.decimal:
+                if result.decimal:
                     raise _syntax_error("multiple decimal points")
-                if made.shift:
+                if result.shift:
                     raise _syntax_error('cannot use "V" and decimal point together')
-                made.decimal = True
-                made.parts.append(("point", "."))
+                result.decimal = True
+                result.parts.append(("point", "."))
             case "," | "G":
-                made.parts.append(("group", ","))
+                result.parts.append(("group", ","))
             case "V":
-                if made.decimal:
+                if result.decimal:
                     raise _syntax_error('cannot use "V" and decimal point together')
-                made.shift = 1
+                result.shift = 1
             case "S" | "MI" | "PL" | "SG" | "PR":
-                _check_sign(made.sign, key)
-                made.sign = made.sign or key
-                made.parts.append(("sign", key))
+                _check_sign(result.sign, key)
+                result.sign = result.sign or key
+                result.parts.append(("sign", key))
             case "EEEE":
-                if made.sign or not made.fill or made.roman or made.shift:
+                if result.sign or not result.fill or result.roman or result.shift:
                     raise _syntax_error('"EEEE" is incompatible with other formats')
-                made.exponent = True
+                result.exponent = True
             case "RN":
-                made.roman = word
-                made.parts.append(("roman", word))
+                result.roman = word
+                result.parts.append(("roman", word))
             case "TH":
-                made.parts.append(("ordinal", word))
+                result.parts.append(("ordinal", word))
             case "L":
                 # the C locale has no currency symbol: a blank replaces it
-                made.parts.append(("currency", " "))
+                result.parts.append(("currency", " "))
             case "B":
-                made.blank = True
+                result.blank = True
             case "C":
                 raise FeatureNotSupported(f'the template pattern "{key}" is not supported')
             case '\\"':
-                made.parts.append(("text", '"'))
+                result.parts.append(("text", '"'))
             case _:
-                made.parts.append(("text", word))
-    if made.shift:
-        made.shift -= 1
-        made.before += made.shift
-    return made
+                result.parts.append(("text", word))
+    if result.shift:
+        result.shift -= 1
+        result.before += result.shift
+    return result
 
 
 def _check_sign(first: str, key: str) -> None:

@@ -355,10 +355,10 @@ def _zone(found: _ParsedFields, text: str) -> int | None:
 
 
 def _read_timestamptz(text: str, template: str, zone: str) -> int:
-    made = _parse(text, template)
-    local = made.days * calendar.DAY + made.microseconds
+    result = _parse(text, template)
+    local = result.days * calendar.DAY + result.microseconds
     if not calendar.FIRST_DAY * calendar.DAY <= local <= calendar.MAX_TIMESTAMP:
         raise SqlError.of("datetime_field_overflow", "timestamp out of range")
-    if made.offset is not None:
-        return local - made.offset * 1_000_000
+    if result.offset is not None:
+        return local - result.offset * 1_000_000
     return local - zones.offset_of_local(zones.session_zone(zone), local) * 1_000_000

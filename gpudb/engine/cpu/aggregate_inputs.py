@@ -51,12 +51,12 @@ def compute_inputs_first(query: bound.Select, rel: int) -> bound.Select:
             args = tuple(map(to_column, guard_arguments(args, node.filter)))
         keys = (*node.order_by, *node.within_group)
         sorts = guard_arguments([key.expr for key in keys], node.filter)
-        made = tuple(replace(key, expr=to_column(each)) for key, each in zip(keys, sorts, strict=True))
+        result = tuple(replace(key, expr=to_column(each)) for key, each in zip(keys, sorts, strict=True))
         return replace(
             node,
             args=tuple(replace_nodes(each, change) for each in args) if node.within_group else args,
-            order_by=made[: len(node.order_by)],
-            within_group=made[len(node.order_by) :],
+            order_by=result[: len(node.order_by)],
+            within_group=result[len(node.order_by) :],
             filter=to_column(node.filter) if node.filter is not None else None,
         )
 

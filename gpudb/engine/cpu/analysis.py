@@ -37,8 +37,8 @@ def statistics_schema(columns: Sequence[Column]) -> pa.Schema:
 def statistics(columns: Sequence[Column], found: pa.Table) -> tuple[ColumnStatistics, ...]:
     """Extracts the statistics from the query's row; none for an empty table."""
     rows, *figures = (column[0].as_py() for column in found.columns)
-    made = []
+    result = []
     for place, column in enumerate(columns):
         known, distinct, width = figures[3 * place : 3 * place + 3]
-        made.append(ColumnStatistics(column.field_id, rows, rows - known, min(distinct, known), round(width or 0)))
-    return tuple(made) if rows else ()
+        result.append(ColumnStatistics(column.field_id, rows, rows - known, min(distinct, known), round(width or 0)))
+    return tuple(result) if rows else ()

@@ -92,11 +92,11 @@ class LoadedTables:
                     found, rest = self._find_segments(table.oid, signature, paths)
                     return self._pin(found), sorted(rest)
             with self._lock:
-                made = Segment(name, table.oid, signature, frozenset(rest), size, table.name)
-                if made.files == frozenset(paths):
+                result = Segment(name, table.oid, signature, frozenset(rest), size, table.name)
+                if result.files == frozenset(paths):
                     for old in [s for s in self._segments if s.oid == table.oid]:
                         self._drop(old)
-                self._segments.append(made)
+                self._segments.append(result)
                 found, rest = self._find_segments(table.oid, signature, paths)
                 return self._pin(found), sorted(rest)
 

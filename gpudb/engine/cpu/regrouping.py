@@ -42,8 +42,8 @@ def regroup(query: bound.Select, rel: int) -> bound.Select:
             return column(node) if id(node) in direct or (inside and inside <= own) else None
         return column(node) if node in query.group_by else None
 
-    made = map_clauses_over_groups(query, change)
-    outer = replace(made, where=made.having, grouped=False, group_by=(), grouping_sets=None, having=None)
+    result = map_clauses_over_groups(query, change)
+    outer = replace(result, where=result.having, grouped=False, group_by=(), grouping_sets=None, having=None)
     inner = bound.Select(
         tuple(bound.OutputColumn(f"c{number}", value.type) for number, value in enumerate(values, 1)),
         tuple(values),

@@ -73,10 +73,10 @@ class SystemCatalog:
         if name.endswith("()") or (schema == "pg_catalog" and name in RELATIONS):
             found = function_columns(name.removesuffix("()"))
             return None if found is None else tuple(OutputColumn(each, item) for each, item in found)
-        made = relation(schema, name)
-        if made is None:
+        result = relation(schema, name)
+        if result is None:
             return None
-        return tuple(OutputColumn(each, item) for each, item in made.stored_columns)
+        return tuple(OutputColumn(each, item) for each, item in result.stored_columns)
 
     def relation(self, qualified: str, render: Callable[[Query], str]) -> str:
         """Returns a relation for FROM, with its columns by name; `render` renders a view's query."""
@@ -133,8 +133,8 @@ class SystemCatalog:
         )
         for function, columns in _function_tables(text):
             maker = settings.system.get(function)
-            made = maker() if maker is not None else ()
-            cursor.register(FUNCTION_PREFIX + function, _arrow(columns, made))
+            result = maker() if maker is not None else ()
+            cursor.register(FUNCTION_PREFIX + function, _arrow(columns, result))
 
     def _version(self, catalog: Catalog) -> str:
         """Returns the schema of a catalog's objects; creates it if necessary."""
@@ -144,10 +144,10 @@ class SystemCatalog:
             return known
         self._made += 1
         schema = f"catalog_{self._made}"
-        made = {**rows(catalog), "updatable_columns": _updatable(catalog)}
+        result = {**rows(catalog), "updatable_columns": _updatable(catalog)}
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
-            for name, own in made.items():
+            for name, own in result.items():
                 casts = ", ".join(f"CAST({quote_identifier(c)} AS {item.duckdb})" for c, item in columns_of(name))
                 cursor.register("pg_new_rows", own)
                 cursor.execute(
@@ -156,7 +156,7 @@ class SystemCatalog:
                     f" UNION ALL SELECT {casts} FROM pg_new_rows"
                 )
             cursor.execute("COMMIT")
-        self._indexes[catalog.version] = made.get("index_definitions")
+        self._indexes[catalog.version] = result.get("index_definitions")
         self._indexes = {version: self._indexes[version] for version in list(self._indexes)[-KEPT_VERSIONS:]}
         self._versions.put(key, schema)
         self._drop_stale()
@@ -173,12 +173,12 @@ class SystemCatalog:
         own = self._indexes.get(catalog.version)
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
-            for name, made in (
+            for name, result in (
                 ("relation_names", relation_names(catalog, path)),
                 ("type_names", type_names(catalog, path)),
                 ("pretty_index_definitions", pretty_index_definitions(catalog, path, own)),
             ):
-                cursor.register("pg_new_rows", made)
+                cursor.register("pg_new_rows", result)
                 cursor.execute(f"CREATE TABLE {schema}.{name} AS FROM pg_new_rows")
             cursor.execute("COMMIT")
         self._paths.put(key, schema)
@@ -193,13 +193,13 @@ class SystemCatalog:
             return known
         self._made += 1
         schema = f"sizes_{self._made}"
-        made = sizes(catalog)
+        result = sizes(catalog)
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
-            if made is None:
+            if result is None:
                 cursor.execute(f"CREATE TABLE {schema}.relation_sizes AS FROM system_rows.relation_sizes")
             else:
-                cursor.register("pg_new_rows", made)
+                cursor.register("pg_new_rows", result)
                 cursor.execute(
                     f"CREATE TABLE {schema}.relation_sizes AS FROM pg_new_rows; CREATE TABLE {schema}.pg_class AS"
                     " SELECT c.* REPLACE (CAST(coalesce(nullif(s.row_count, 0), c.reltuples) AS FLOAT) AS reltuples,"
@@ -244,8 +244,10 @@ class SystemCatalog:
                 "SET VARIABLE pg_path = [11::BIGINT]; SET VARIABLE pg_temp = 0::BIGINT;"
                 "SET VARIABLE pg_version = 0::BIGINT; SET VARIABLE pg_superuser = false"
             )
-            made = text.replace("{reserved}", f"[{reserved}]").replace("CREATE MACRO ", "CREATE OR REPLACE MACRO main.")
-            cursor.execute(made)
+            result = text.replace("{reserved}", f"[{reserved}]").replace(
+                "CREATE MACRO ", "CREATE OR REPLACE MACRO main."
+            )
+            cursor.execute(result)
         self._ready = True
 
 
@@ -312,8 +314,8 @@ def _converted(column: str, item: SqlType) -> str:
 
 
 def _definitions() -> tuple[list[str], list[list[str | None]]]:
-    made = [[str(each.oid), each.definition] for each in relations().values() if each.definition is not None]
-    return ["oid", "definition"], made  # type: ignore[return-value]
+    result = [[str(each.oid), each.definition] for each in relations().values() if each.definition is not None]
+    return ["oid", "definition"], result  # type: ignore[return-value]
 
 
 def _function_tables(text: str) -> list[tuple[str, Columns]]:
@@ -329,24 +331,24 @@ def _function_tables(text: str) -> list[tuple[str, Columns]]:
 
 def _updatable(catalog: Catalog) -> pa.Table:
     """Returns the columns that can be changed through views; 0 marks an updatable view without any."""
-    made = []
+    result = []
     for each in catalog.relations.values():
         numbers = updatable_columns(catalog, each) if isinstance(each, View) else None
         if numbers is not None:
-            made += [{"oid": each.oid, "number": number} for number in (numbers or {0})]
-    return _arrow(columns_of("updatable_columns"), made)
+            result += [{"oid": each.oid, "number": number} for number in (numbers or {0})]
+    return _arrow(columns_of("updatable_columns"), result)
 
 
-def _arrow(columns: Columns, made: Sequence[Mapping[str, object]]) -> pa.Table:
-    arrays = [pa.array([row.get(column) for row in made], type=held_arrow(item)) for column, item in columns]
+def _arrow(columns: Columns, result: Sequence[Mapping[str, object]]) -> pa.Table:
+    arrays = [pa.array([row.get(column) for row in result], type=held_arrow(item)) for column, item in columns]
     return pa.Table.from_arrays(arrays, names=[column for column, _ in columns])
 
 
 def _adapted(definition: str) -> str:
     """Replaces the two functions that take whole rows as arguments in a view's definition."""
     text = definition
-    for (function, short), made in _ROWFUNCTION_PREFIXS.items():
-        text = text.replace(f"information_schema.{function}({short}.*, t.*)", made.format(a=short))
+    for (function, short), result in _ROWFUNCTION_PREFIXS.items():
+        text = text.replace(f"information_schema.{function}({short}.*, t.*)", result.format(a=short))
     return text
 
 

@@ -19,10 +19,10 @@ def values_table(query: Values, parameters: Sequence[object]) -> pa.Table | None
         return None
     arrays = []
     for cells, column in zip(zip(*query.rows, strict=True), query.columns, strict=True):
-        made = _array(cells, column.type.arrow, parameters)
-        if made is None:
+        result = _array(cells, column.type.arrow, parameters)
+        if result is None:
             return None
-        arrays.append(made)
+        arrays.append(result)
     return pa.table(arrays, names=[f"c{number}" for number in range(1, len(arrays) + 1)]) if arrays else None
 
 

@@ -85,8 +85,8 @@ def _state(call: bound.Aggregate) -> State:
 
 def _count_state(call: bound.Aggregate) -> State:
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
-        made = args[0].expr.count() if args else pl.len()
-        return [made.cast(pl.Int64).alias(name)]
+        result = args[0].expr.count() if args else pl.len()
+        return [result.cast(pl.Int64).alias(name)]
 
     return State(
         partial,
@@ -129,16 +129,16 @@ def _sum_bound(value: Value) -> int | None:
 
 def _partial_sum(value: Value, name: str) -> list[pl.Expr]:
     widened = value.expr.cast(pl.Int64) if is_narrow(value) else value.expr.cast(pl.Int128)
-    made = [widened.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
+    result = [widened.sum().cast(pl.Int128).alias(name), value.expr.count().cast(pl.Int64).alias(name + "n")]
     if value.type.carried:
         # A NULL has no display scale, whatever its expression has.
-        made.append(pl.when(value.expr.is_not_null()).then(value.display_scale).max().alias(name + "s"))
-    return made
+        result.append(pl.when(value.expr.is_not_null()).then(value.display_scale).max().alias(name + "s"))
+    return result
 
 
 def _merge_sums(kind: SqlType, name: str) -> list[pl.Expr]:
-    made = [pl.col(name).sum(), pl.col(name + "n").sum()]
-    return [*made, pl.col(name + "s").max()] if kind.carried else made
+    result = [pl.col(name).sum(), pl.col(name + "n").sum()]
+    return [*result, pl.col(name + "s").max()] if kind.carried else result
 
 
 def _total(name: str) -> pl.Expr:
@@ -201,10 +201,10 @@ def _float_state(call: bound.Aggregate, *, average: bool) -> State:
 
     def final(name: str, deferred: DeferredSteps) -> Value:
         total = pl.when(pl.col(name + "n") > 0).then(pl.col(name)).otherwise(None)
-        made = total / pl.col(name + "n") if average else total
+        result = total / pl.col(name + "n") if average else total
         if call.type.name == "float4":
-            made = made.cast(pl.Float32)
-        return Value(call.type, made, error_if(made.is_infinite() & (pl.col(name + "i") == 0), OVERFLOW))
+            result = result.cast(pl.Float32)
+        return Value(call.type, result, error_if(result.is_infinite() & (pl.col(name + "i") == 0), OVERFLOW))
 
     return State(partial, lambda name: [pl.col(name).sum(), pl.col(name + "n").sum(), pl.col(name + "i").max()], final)
 
@@ -225,9 +225,9 @@ def _extreme_state(call: bound.Aggregate) -> State:
         return value.max() if largest else value.min()
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
-        made = [(suffix, at_end(expr, args[0].expr)) for suffix, expr in args[0].others]
+        result = [(suffix, at_end(expr, args[0].expr)) for suffix, expr in args[0].others]
         first = pick(args[0].expr).cast(physical_columns(call.type)[""]).alias(name)
-        return [first, *(expr.alias(name + suffix) for suffix, expr in made)]
+        return [first, *(expr.alias(name + suffix) for suffix, expr in result)]
 
     def at_end(column: pl.Expr, key: pl.Expr) -> pl.Expr:
         # Of equal values the first row's, as in the embedded engine.

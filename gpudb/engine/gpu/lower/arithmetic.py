@@ -70,10 +70,14 @@ def _divide(args: tuple[Value, ...], kind: SqlType) -> Value:
     known = right.constant and right.bounds is not None and right.bounds[0] not in {0, -1}
     limits = left.bounds or type_bounds(left.type)
     a, b = widen_operands(None if not known and kind.name == "int8" else (0, 0), left, right)
-    made = integer_result(
+    result = integer_result(
         truncating_divide(a, b), kind, (min(limits[0], 0), max(limits[1], 0)) if known and limits else None
     )
-    return made if known else made.with_error(first_error(made.error, error_if((b == 0) & a.is_not_null(), DIVISION)))
+    return (
+        result
+        if known
+        else result.with_error(first_error(result.error, error_if((b == 0) & a.is_not_null(), DIVISION)))
+    )
 
 
 @lowers("int2mod int4mod int8mod mod(int2,int2) mod(int4,int4) mod(int8,int8)")
@@ -128,11 +132,11 @@ def _complement(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 def _float_result(expr: pl.Expr, kind: SqlType, *operands: pl.Expr) -> Value:
     """Returns a float result: 22003 if finite operands give infinity."""
-    made = expr.cast(pl.Float32) if kind.name == "float4" else expr
+    result = expr.cast(pl.Float32) if kind.name == "float4" else expr
     finite = operands[0].is_finite()
     for each in operands[1:]:
         finite = finite & each.is_finite()
-    return Value(kind, made, error_if(made.is_infinite() & finite, OVERFLOW))
+    return Value(kind, result, error_if(result.is_infinite() & finite, OVERFLOW))
 
 
 def _doubles(args: tuple[Value, ...]) -> list[pl.Expr]:
@@ -154,19 +158,19 @@ def _float_subtract(args: tuple[Value, ...], kind: SqlType) -> Value:
 @lowers(_FLOATS.format("mul"))
 def _float_multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
     a, b = _doubles(args)
-    made = _float_result(a * b, kind, a, b)
-    return made.with_error(first_error(made.error, error_if((made.expr == 0) & (a != 0) & (b != 0), UNDERFLOW)))
+    result = _float_result(a * b, kind, a, b)
+    return result.with_error(first_error(result.error, error_if((result.expr == 0) & (a != 0) & (b != 0), UNDERFLOW)))
 
 
 @lowers(_FLOATS.format("div"))
 def _float_divide(args: tuple[Value, ...], kind: SqlType) -> Value:
     a, b = _doubles(args)
-    made = _float_result(divide(a, b), kind, a)
+    result = _float_result(divide(a, b), kind, a)
     zero = error_if((b == 0) & ~a.is_nan(), DIVISION)
-    under = error_if((made.expr == 0) & (a != 0) & b.is_finite(), UNDERFLOW)
-    over = error_if(made.expr.is_infinite() & a.is_finite() & (b != 0), OVERFLOW)
+    under = error_if((result.expr == 0) & (a != 0) & b.is_finite(), UNDERFLOW)
+    over = error_if(result.expr.is_infinite() & a.is_finite() & (b != 0), OVERFLOW)
     # Division by 0 has only its own error.
-    return made.with_error(pl.when(b == 0).then(zero).otherwise(first_error(under, over)))
+    return result.with_error(pl.when(b == 0).then(zero).otherwise(first_error(under, over)))
 
 
 @lowers("float4um float8um")

@@ -46,12 +46,12 @@ def series(array: pa.Array | pa.ChunkedArray, dtype: pl.DataType) -> pl.Series:
     """Converts a column that is stored unchanged: decimals as unscaled integers, timestamptz without time zone."""
     if pa.types.is_time(array.type):
         array = array.cast(pa.int64())
-    made = pl.Series(pl.from_arrow(array))
-    if made.dtype == pl.Decimal:
-        made = made.to_physical()
-    if isinstance(made.dtype, pl.Datetime) and made.dtype.time_zone:
-        made = made.dt.replace_time_zone(None)
-    return made.cast(dtype).rename("")
+    result = pl.Series(pl.from_arrow(array))
+    if result.dtype == pl.Decimal:
+        result = result.to_physical()
+    if isinstance(result.dtype, pl.Datetime) and result.dtype.time_zone:
+        result = result.dt.replace_time_zone(None)
+    return result.cast(dtype).rename("")
 
 
 def to_arrow(frame: pl.DataFrame, name: str, kind: SqlType) -> pa.Array:

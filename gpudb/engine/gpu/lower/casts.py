@@ -55,23 +55,23 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
     if target.modifier == -1 and (target.name, source.name) in _PARTS:
         if source.name == "timestamptz" and not utc:
             raise NotCarried("the time of day in a time zone")
-        made = time_of(value) if target.name == "time" else value.expr
-        return of_microseconds(kind, made) if target.name == "interval" else Value(kind, made)
+        result = time_of(value) if target.name == "time" else value.expr
+        return of_microseconds(kind, result) if target.name == "interval" else Value(kind, result)
     if source.name == "money" and target.name == "numeric":
         return to_numeric(Value(exact(19, 2), value.expr, None, type_bounds(SqlType("int8"))), kind)
     moments = {"timestamp", "timestamptz", "date"} if utc else {"timestamp", "date"}
     if target.name in moments and source.name in moments and target.modifier == -1:
-        made = to_date(value.expr, source) if target.name == "date" else to_timestamp(value.expr, source)
-        return Value(kind, made)
+        result = to_date(value.expr, source) if target.name == "date" else to_timestamp(value.expr, source)
+        return Value(kind, result)
     raise NotCarried(f"cast from {source.plain} to {target.plain}")
 
 
 def _float_to_integer(value: Value, kind: SqlType) -> Value:
     low, high = INTEGER_RANGES[kind.name]
-    made = _half_even(value.expr.cast(pl.Float64))
-    fits = (made >= float(low)) & (made < float(high) + 1)
+    result = _half_even(value.expr.cast(pl.Float64))
+    fits = (result >= float(low)) & (result < float(high) + 1)
     dtype = {"int2": pl.Int16, "int4": pl.Int32, "int8": pl.Int64}[kind.name]
-    safe = pl.when(fits).then(made).otherwise(None)
+    safe = pl.when(fits).then(result).otherwise(None)
     return Value(kind, safe.cast(dtype), error_if(value.expr.is_not_null() & ~fits, RANGES[kind.name]), (low, high))
 
 
@@ -90,8 +90,8 @@ def _to_float(value: Value, kind: SqlType) -> Value:
         limits = value.bounds or type_bounds(value.type)
         if limits is not None and max(-limits[0], limits[1]) < 2**53 and value.scale <= 22:
             return Value(kind, divide(value.expr.cast(pl.Float64), pl.lit(float(10**value.scale))).cast(dtype))
-        made = pl.concat_str(value.expr.cast(pl.String), pl.lit(f"e-{value.scale}")).cast(pl.Float64)
-        return Value(kind, made.cast(dtype))
+        result = pl.concat_str(value.expr.cast(pl.String), pl.lit(f"e-{value.scale}")).cast(pl.Float64)
+        return Value(kind, result.cast(dtype))
     raise NotCarried(f"cast from {value.type.plain} to {kind.plain}")
 
 

@@ -21,7 +21,7 @@ def constant_value(expr: bound.Constant | bound.Parameter, host: HostFallback) -
     if any(dtype.is_nested() for dtype in physical_columns(expr.type).values()):
         raise NotCarried(f"a constant of type {expr.type.plain}")
     first, *rest = _evaluate(host.expression_step("v", expr))
-    others = tuple((made.name, _literal(made)) for made in rest)
+    others = tuple((result.name, _literal(result)) for result in rest)
     return Value(expr.type, _literal(first), None, None, others, True)
 
 
@@ -36,8 +36,8 @@ def _evaluate(step: HostStep) -> list[pl.Series]:
     return step.evaluate(pl.DataFrame({"c": [None]})).get_columns()
 
 
-def _literal(made: pl.Series) -> pl.Expr:
-    if made.dtype == pl.Int128 or made.dtype.is_temporal():
+def _literal(result: pl.Series) -> pl.Expr:
+    if result.dtype == pl.Int128 or result.dtype.is_temporal():
         # Polars cannot extract a value of 128 bits, or a timestamp beyond Python's calendar.
         raise NotCarried("a constant of 128 bits, or beyond the calendar")
-    return pl.lit(made.item(), made.dtype)
+    return pl.lit(result.item(), result.dtype)

@@ -79,8 +79,8 @@ def _from_epoch(args: tuple[Value, ...], kind: SqlType) -> Value:
     seconds = args[0].expr.cast(pl.Float64)
     inside = seconds.abs() <= _CALENDAR_DAYS * 86_400
     since = (pl.when(inside).then(seconds).otherwise(None) - _YEAR_2000) * 1e6
-    made = since.round(0, mode="half_to_even").cast(pl.Int64) + _YEAR_2000 * 1_000_000
-    return Value(kind, made.cast(pl.Datetime("us")), error_if(~inside, CALENDAR))
+    result = since.round(0, mode="half_to_even").cast(pl.Int64) + _YEAR_2000 * 1_000_000
+    return Value(kind, result.cast(pl.Datetime("us")), error_if(~inside, CALENDAR))
 
 
 def field_name(value: Value) -> str:
@@ -119,18 +119,18 @@ def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
         most = 10**19 if name == "epoch" else 60_000_000
         return Value(kind, _microseconds(name, args[1].expr), calendar_error(args[1]), (-most, most))
     digits = 10 ** kind.numeric_digits[1]
-    made = _field(args).cast(pl.Int64) * digits
+    result = _field(args).cast(pl.Int64) * digits
     shown = ((("s", pl.lit(0, pl.Int8)),)) if kind.carried else ()
     most = 2**31 * 86_400 if name in _OF_DAYS else 300_000
-    return Value(kind, made, calendar_error(args[1]), (-most * digits, most * digits), shown)
+    return Value(kind, result, calendar_error(args[1]), (-most * digits, most * digits), shown)
 
 
 @lowers("date_part(text,date) date_part(text,timestamp)")
 def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
     name = field_name(args[0])
     if name in _SUBSECOND_SCALES and args[1].type.name != "date":
-        made = _microseconds(name, args[1].expr).cast(pl.Float64)
-        return Value(kind, divide(made, pl.lit(float(10 ** _SUBSECOND_SCALES[name]))), calendar_error(args[1]))
+        result = _microseconds(name, args[1].expr).cast(pl.Float64)
+        return Value(kind, divide(result, pl.lit(float(10 ** _SUBSECOND_SCALES[name]))), calendar_error(args[1]))
     return Value(kind, _field(args).cast(pl.Float64), calendar_error(args[1]))
 
 
@@ -170,18 +170,18 @@ _PATTERN = re.compile("(YYYY|DDD|MM|DD|HH24|MI|SS)|[-/:., ]", re.IGNORECASE)
 def _to_char(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Lowers patterns of numeric fields and separators."""
     pattern = constant_text(args[1])
-    made, place = "", 0
+    result, place = "", 0
     while place < len(pattern):
         found = _PATTERN.match(pattern, place)
         if found is None or pattern[place : place + 4].upper() == "SSSS":
             raise NotCarried(f"to_char as {pattern}")
-        made += _FORMATS[found[1].upper()] if found[1] else found[0]
+        result += _FORMATS[found[1].upper()] if found[1] else found[0]
         place = found.end()
     value = args[0].expr
     micros = value.cast(pl.Int64)
     in_range = (micros >= YEAR_1 * DAY) & (micros < YEAR_10000 * DAY)
     safe = pl.when(in_range).then(value).otherwise(None)
-    text = safe.dt.to_string(made) if "%" in made else pl.when(value.is_null()).then(None).otherwise(pl.lit(made))
+    text = safe.dt.to_string(result) if "%" in result else pl.when(value.is_null()).then(None).otherwise(pl.lit(result))
     return Value(kind, text, error_if(~in_range, CALENDAR))
 
 
@@ -220,9 +220,9 @@ def _add_days_checked(args: tuple[Value, ...], sign: int, kind: SqlType) -> Valu
     days = args[0].expr.cast(pl.Int32).cast(pl.Int64) + sign * args[1].expr.cast(pl.Int64)
     in_range = (days >= _FIRST) & (days <= _LAST)
     stays = is_infinite(args[0]) & days.is_not_null()
-    made = pl.when(in_range).then(days).otherwise(None).cast(pl.Int32).cast(pl.Date)
-    made, in_range = pl.when(stays).then(args[0].expr).otherwise(made), in_range | stays
-    return Value(kind, made, error_if(~in_range, DATE))
+    result = pl.when(in_range).then(days).otherwise(None).cast(pl.Int32).cast(pl.Date)
+    result, in_range = pl.when(stays).then(args[0].expr).otherwise(result), in_range | stays
+    return Value(kind, result, error_if(~in_range, DATE))
 
 
 @lowers("date_pli")
@@ -237,8 +237,8 @@ def _subtract_days(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("date_mi")
 def _days_between(args: tuple[Value, ...], kind: SqlType) -> Value:
-    made = args[0].expr.cast(pl.Int32) - args[1].expr.cast(pl.Int32)
-    return Value(kind, made, error_if(is_infinite(args[0]) | is_infinite(args[1]), CALENDAR))
+    result = args[0].expr.cast(pl.Int32) - args[1].expr.cast(pl.Int32)
+    return Value(kind, result, error_if(is_infinite(args[0]) | is_infinite(args[1]), CALENDAR))
 
 
 @lowers("timestamp_mi timestamptz_mi")
@@ -265,9 +265,9 @@ def _move_by_interval(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value
                 return Value(kind, pl.lit(None, pl.Datetime("us")))
             infinity = start.cast(pl.Int64).abs() == _INFINITY["timestamp"]
             finite = pl.when(infinity).then(None).otherwise(start)
-            made = finite.dt.offset_by(f"{sign * months}mo") if months else finite
-            made = made + pl.lit(sign * (days * DAY + micros), pl.Int64).cast(pl.Duration("us"))
-            return Value(kind, pl.when(infinity).then(start).otherwise(made))
+            result = finite.dt.offset_by(f"{sign * months}mo") if months else finite
+            result = result + pl.lit(sign * (days * DAY + micros), pl.Int64).cast(pl.Duration("us"))
+            return Value(kind, pl.when(infinity).then(start).otherwise(result))
         raise NotCarried("moving a timestamp by an interval that is no constant")
 
     return move

@@ -57,10 +57,10 @@ class DeferredSteps:
 
     def run(self, lazy: pl.LazyFrame, frames: Backend) -> ComputedFrame:
         """Collects the frame and adds every step's columns."""
-        made = frames.compute(lazy)
+        result = frames.compute(lazy)
         for each in self.steps:
-            made = each.add_to(made, frames)
-        return made
+            result = each.add_to(result, frames)
+        return result
 
     @property
     def columns(self) -> list[str]:

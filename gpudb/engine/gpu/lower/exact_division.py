@@ -84,8 +84,8 @@ def _leading(value: pl.Expr, scale: int) -> tuple[pl.Expr, pl.Expr]:
 
 def _power_of_ten(power: pl.Expr) -> pl.Expr:
     """Returns 10 to a power from 0 to 31, in 128 bits."""
-    made = pl.lit(1, pl.Int64).cast(pl.Int128)
+    result = pl.lit(1, pl.Int64).cast(pl.Int128)
     for bit in range(5):
         factor = pl.when((power // 2**bit) % 2 == 1).then(pl.lit(10 ** (2**bit), pl.Int64)).otherwise(1)
-        made = made * factor.cast(pl.Int128)
-    return made
+        result = result * factor.cast(pl.Int128)
+    return result

@@ -54,9 +54,9 @@ class ExpressionLowering:
             return self._value(expr)
         except NotCarried as error:
             self.deferred.roll_back(savepoint)
-            made = self.deferred.defer_to_host(self._host, _as_case(expr))
+            result = self.deferred.defer_to_host(self._host, _as_case(expr))
             self._host.used.append(error.construct)
-            return made
+            return result
 
     def _conditional_values(self, exprs: Sequence[Any]) -> list[Value]:
         """Lowers values of which all but the first may not be reached; host steps do not know such conditions."""
@@ -73,8 +73,8 @@ class ExpressionLowering:
 
     def condition(self, expr: Any) -> tuple[pl.Expr, Error]:
         """Lowers a condition; returns a boolean and its error."""
-        made = self.value(expr)
-        return made.expr, made.error
+        result = self.value(expr)
+        return result.expr, result.error
 
     @_value.register
     def _(self, expr: bound.Column) -> Value:
@@ -104,27 +104,29 @@ class ExpressionLowering:
     def _(self, expr: bound.Let) -> Value:
         values = tuple(self.value(each) for each in expr.values)
         self._lets[expr.rel] = tuple(each.with_error(None) for each in values)
-        made = self.value(expr.body)
-        return made.with_error(first_error(made.error, *(each.error for each in values)))
+        result = self.value(expr.body)
+        return result.with_error(first_error(result.error, *(each.error for each in values)))
 
     @_value.register
     def _(self, expr: bound.Call) -> Value:
         args = tuple(map(self._lower_comparable if expr.function.name in KEYED else self.value, expr.args))
         if expr.function.name == "numeric_div":
             shown = maximum(args[0].display_scale, args[1].display_scale)
-            made = self.deferred.defer_quotient(args[0], args[1], shown, expr.type)
+            result = self.deferred.defer_quotient(args[0], args[1], shown, expr.type)
         else:
-            made = find_lowering(expr.function, utc=self._host.utc)(args, expr.type)
+            result = find_lowering(expr.function, utc=self._host.utc)(args, expr.type)
         errors = [each.error for each in args]
         return (
-            made if not any(each is not None for each in errors) else made.with_error(first_error(made.error, *errors))
+            result
+            if not any(each is not None for each in errors)
+            else result.with_error(first_error(result.error, *errors))
         )
 
     @_value.register
     def _(self, expr: bound.Cast) -> Value:
         arg = self.value(expr.arg)
-        made = cast(arg, expr.type, explicit=expr.explicit, utc=self._host.utc)
-        return made if arg.error is None else made.with_error(first_error(made.error, arg.error))
+        result = cast(arg, expr.type, explicit=expr.explicit, utc=self._host.utc)
+        return result if arg.error is None else result.with_error(first_error(result.error, arg.error))
 
     @_value.register
     def _(self, expr: bound.BoolOp) -> Value:
@@ -132,24 +134,24 @@ class ExpressionLowering:
         if expr.op == "NOT":
             return Value(BOOL, ~parts[0].expr, parts[0].error)
         # PostgreSQL stops at the first false (true) operand: later errors count only if they are reached.
-        made, error = parts[0].expr, parts[0].error
+        result, error = parts[0].expr, parts[0].error
         for part in parts[1:]:
-            stopped = made.eq_missing(expr.op == "OR")
+            stopped = result.eq_missing(expr.op == "OR")
             error = first_error(error, mask_error(part.error, ~stopped))
-            made = made & part.expr if expr.op == "AND" else made | part.expr
-        return Value(BOOL, made, error)
+            result = result & part.expr if expr.op == "AND" else result | part.expr
+        return Value(BOOL, result, error)
 
     @_value.register
     def _(self, expr: bound.Test) -> Value:
         arg = self.value(expr.arg)
         match expr.what:
             case "TRUE":
-                made = arg.expr.eq_missing(True)
+                result = arg.expr.eq_missing(True)
             case "FALSE":
-                made = arg.expr.eq_missing(False)
+                result = arg.expr.eq_missing(False)
             case _:
-                made = arg.expr.is_null()
-        return Value(BOOL, ~made if expr.negated else made, arg.error)
+                result = arg.expr.is_null()
+        return Value(BOOL, ~result if expr.negated else result, arg.error)
 
     @_value.register
     def _(self, expr: bound.DistinctFrom) -> Value:
@@ -169,12 +171,12 @@ class ExpressionLowering:
             # One lookup in a list; a comparison for each item is slower.
             values = pl.select(each.expr.alias(f"{number}") for number, each in enumerate(items)).get_columns()
             known = pl.concat([each.cast(values[0].dtype) for each in values]).drop_nulls()
-            made = arg.expr.is_in(known.implode())
+            result = arg.expr.is_in(known.implode())
             if len(known) < len(values):
-                made = pl.when(made).then(True).otherwise(None)
+                result = pl.when(result).then(True).otherwise(None)
         else:
-            made = reduce(lambda a, b: a | b, [equals(arg, each) for each in items])
-        return Value(BOOL, ~made if expr.negated else made, error)
+            result = reduce(lambda a, b: a | b, [equals(arg, each) for each in items])
+        return Value(BOOL, ~result if expr.negated else result, error)
 
     @_value.register
     def _(self, expr: bound.Case) -> Value:
@@ -233,16 +235,16 @@ def _unify(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]
         return list(values), (
             (min(b[0] for b in limits), max(b[1] for b in limits)) if len(limits) == len(known) else None
         )
-    made = [rescale_checked(each, kind) for each in values]
-    limits = [bounds for _, bounds, _ in made if bounds is not None]
+    result = [rescale_checked(each, kind) for each in values]
+    limits = [bounds for _, bounds, _ in result if bounds is not None]
     bounds: Bounds = None
-    if len(limits) == len(made):
+    if len(limits) == len(result):
         bounds = min(low for low, _ in limits), max(high for _, high in limits)
     wide = bounds is None or max(-bounds[0], bounds[1]) >= 2**63
     dtype = pl.Int128 if wide else pl.Int64
     return [
         replace(value, expr=expr.cast(dtype), error=first_error(value.error, error))
-        for value, (expr, _, error) in zip(values, made, strict=True)
+        for value, (expr, _, error) in zip(values, result, strict=True)
     ], bounds
 
 
@@ -260,10 +262,10 @@ def _choose(kind: SqlType, conditions: list[Value], values: list[Value]) -> Valu
     errors.append(values[-1].error if reached is None else mask_error(values[-1].error, reached))
 
     def chain(part: Callable[[Value], pl.Expr]) -> pl.Expr:
-        made = part(values[-1])
+        result = part(values[-1])
         for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
-            made = pl.when(condition.expr).then(part(value)).otherwise(made)
-        return made
+            result = pl.when(condition.expr).then(part(value)).otherwise(result)
+        return result
 
     others: tuple[tuple[str, pl.Expr], ...] = ()
     if kind.name == "numeric" and kind.carried:

@@ -58,10 +58,10 @@ class Aggregation:
                 continue
             row = _counted_row(call)
             if row is not None and (found := self._row_columns(expressions, call, row, number)) is not None:
-                made, error = found
-                columns += made
+                result, error = found
+                columns += result
                 errors.append(error)
-                rows += [(number, [each.meta.output_name() for each in made[1:]])] if call.distinct else []
+                rows += [(number, [each.meta.output_name() for each in result[1:]])] if call.distinct else []
                 name = f"u{number}" if call.distinct else f"y{number}"
                 calls.append(pl.col(name).count().cast(pl.Int64).alias(f"a{number}"))
                 continue
@@ -72,8 +72,8 @@ class Aggregation:
                 continue
             args, error = self._arguments(expressions, call, number)
             errors.append(error)
-            made, named = self._argument_columns(args, call, expressions, number)
-            columns += made
+            result, named = self._argument_columns(args, call, expressions, number)
+            columns += result
             calls += aggregate_state(call).partial(named, f"a{number}")
             large += [f"x{number}_0"] if named and may_overflow(call, named[0]) else []
         lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred)
@@ -116,10 +116,10 @@ class Aggregation:
         else:
             groups, places = table.select(calls or [pl.len().alias(NO_COLUMNS)]), None
         if self._context.host.dry or (places is not None and not groups.height):
-            made = step.nulls(groups.height)
+            result = step.nulls(groups.height)
         else:
-            made = step.evaluate(table, places)
-        for (number, _), columns in zip(hosted, made, strict=True):
+            result = step.evaluate(table, places)
+        for (number, _), columns in zip(hosted, result, strict=True):
             groups = groups.with_columns(columns[suffix].alias(f"a{number}{suffix}") for suffix in columns.columns)
         return self._context.frames.from_host(groups.drop("g", strict=False)).lazy
 
@@ -139,11 +139,11 @@ class Aggregation:
             condition, other = expressions.condition(call.filter)
             counts = pl.when(condition).then(True).otherwise(None)
             error = first_error(other, mask_error(error, condition.eq_missing(True)))
-        made = [counts.alias(f"y{number}")]
+        result = [counts.alias(f"y{number}")]
         if call.distinct:
             casts = (each.expr.cast(physical_columns(each.type)[""]) for each in fields)
-            made += [expr.alias(f"d{number}_{place}") for place, expr in enumerate(casts)]
-        return made, error
+            result += [expr.alias(f"d{number}_{place}") for place, expr in enumerate(casts)]
+        return result, error
 
     @staticmethod
     def _percentile_value(expressions: ExpressionLowering, call: bound.Aggregate) -> tuple[pl.Expr, Error]:
@@ -187,14 +187,14 @@ class Aggregation:
         self, args: Sequence[Value], call: bound.Aggregate, expressions: ExpressionLowering, number: int
     ) -> tuple[list[pl.Expr], list[Value]]:
         """Returns the arguments as columns of the frame, and as values over those without FILTER's excluded rows."""
-        made: list[pl.Expr] = []
+        result: list[pl.Expr] = []
         named: list[Value] = []
         kept = left = None
         if call.filter is not None and skips_nulls(call):
             left = expressions.value(call.filter).expr
         elif call.filter is not None:
             kept = pl.col(f"f{number}").eq_missing(True)
-            made.append(expressions.value(call.filter).expr.alias(f"f{number}"))
+            result.append(expressions.value(call.filter).expr.alias(f"f{number}"))
         for place, arg in enumerate(args):
             name = f"x{number}_{place}"
             if arg.constant and place:
@@ -203,7 +203,7 @@ class Aggregation:
             parts = [(name, arg.expr), *((name + suffix, expr) for suffix, expr in arg.others)]
             if left is not None:
                 parts = [(at, pl.when(left).then(expr).otherwise(None)) for at, expr in parts]
-            made += [expr.alias(at) for at, expr in parts]
+            result += [expr.alias(at) for at, expr in parts]
             value = pl.col(name) if kept is None else pl.col(name).filter(kept)
             others = tuple(
                 (suffix, pl.col(name + suffix) if kept is None else pl.col(name + suffix).filter(kept))
@@ -212,9 +212,9 @@ class Aggregation:
             named.append(Value(arg.type, value, None, arg.bounds, others))
         if not args and left is not None:
             # count(*) FILTER (…) counts the rows that pass.
-            made.append(pl.when(left).then(True).otherwise(None).alias(f"f{number}"))
+            result.append(pl.when(left).then(True).otherwise(None).alias(f"f{number}"))
             named.append(Value(BOOL, pl.col(f"f{number}")))
-        return made, named
+        return result, named
 
     @staticmethod
     def merge(lazy: pl.LazyFrame, node: nodes.Aggregate) -> pl.LazyFrame:
@@ -261,12 +261,12 @@ def _counted_row(call: bound.Aggregate) -> bound.Row | None:
 
 
 def _mark_first_rows(
-    lazy: pl.LazyFrame, keys: Sequence[str], fields: Sequence[str], counted: str, made: str, frames: Backend
+    lazy: pl.LazyFrame, keys: Sequence[str], fields: Sequence[str], counted: str, result: str, frames: Backend
 ) -> pl.LazyFrame:
-    """Adds a column `made` that is true in the first of each group's rows with equal `fields`, and NULL elsewhere.
+    """Adds a column `result` that is true in the first of each group's rows with equal `fields`, and NULL elsewhere.
 
     Only rows whose column `counted` is true count.
     """
     computed = frames.compute(lazy.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))).lazy
     first = computed.filter(pl.col(counted)).group_by([*keys, *fields]).agg(pl.col("row").min())
-    return computed.join(first.select("row", pl.lit(True).alias(made)), on="row", how="left").drop("row")
+    return computed.join(first.select("row", pl.lit(True).alias(result)), on="row", how="left").drop("row")

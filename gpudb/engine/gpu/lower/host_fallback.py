@@ -141,14 +141,14 @@ class HostStep:
         """The columns that it adds to a frame."""
         return tuple(self.name + suffix for suffix in physical_columns(self.kind))
 
-    def add_to(self, made: ComputedFrame, frames: Backend) -> ComputedFrame:
+    def add_to(self, result: ComputedFrame, frames: Backend) -> ComputedFrame:
         """Adds the expression's physical columns to the frame; raises the errors of its rows."""
         read = [f"c{index}{suffix}" for index, kind in self.columns for suffix in physical_columns(kind)]
         # A table needs a column to have a row count.
-        frame = frames.compute_on_host(made.lazy.select(read or pl.first()), "functions")
+        frame = frames.compute_on_host(result.lazy.select(read or pl.first()), "functions")
         parts = [self.evaluate(frame.slice(start, SLICE_ROWS)) for start in range(0, frame.height, SLICE_ROWS)]
         columns = pl.concat(parts) if parts else pl.DataFrame(schema=physical_columns(self.kind))
-        return made.add_columns(columns.rename({suffix: self.name + suffix for suffix in columns.columns}))
+        return result.add_columns(columns.rename({suffix: self.name + suffix for suffix in columns.columns}))
 
     def evaluate(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Evaluates the expression over a few rows."""
@@ -246,7 +246,7 @@ def _evaluate(
     cursor = instance.cursors.acquire(timezone)
     try:
         cursor.register("input_rows", table)
-        made = cursor.sql(f"SELECT {', '.join(outputs)} FROM ({values}) AS q{order}").to_arrow_table()
+        result = cursor.sql(f"SELECT {', '.join(outputs)} FROM ({values}) AS q{order}").to_arrow_table()
     except ENGINE_ERRORS as error:
         raise translate_error(error) from error
     finally:
@@ -254,7 +254,7 @@ def _evaluate(
         instance.cursors.release(timezone, cursor)
 
     def whole(name: str) -> pa.Array:
-        return made.column(name).combine_chunks()
+        return result.column(name).combine_chunks()
 
     results: list[pl.DataFrame] = []
     for number, kind in enumerate(kinds):

@@ -107,18 +107,18 @@ def _field(args: tuple[Value, ...]) -> tuple[pl.Expr, int]:
 
 @lowers("extract(text,interval) extract(text,time) extract(text,timetz)")
 def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
-    made, scale = _field(args)
+    result, scale = _field(args)
     if kind.carried or kind.numeric_digits[1] != scale:
         raise NotCarried(f"extract as {kind.plain}")
     return Value(
-        kind, made, None, (-_MAX_INTERVAL, _MAX_INTERVAL) if args[1].type.name == "interval" else (-(10**13), 10**13)
+        kind, result, None, (-_MAX_INTERVAL, _MAX_INTERVAL) if args[1].type.name == "interval" else (-(10**13), 10**13)
     )
 
 
 @lowers("date_part(text,interval) date_part(text,time) date_part(text,timetz)")
 def _date_part(args: tuple[Value, ...], kind: SqlType) -> Value:
-    made, scale = _field(args)
-    double = made.cast(pl.Float64)
+    result, scale = _field(args)
+    double = result.cast(pl.Float64)
     return Value(kind, divide(double, pl.lit(float(10**scale))) if scale else double)
 
 
@@ -135,13 +135,13 @@ def _made(kind: SqlType, months: pl.Expr, days: pl.Expr, micros: pl.Expr) -> Val
     fits = (months >= -(2**31)) & (months < 2**31) & (days >= -(2**31)) & (days < 2**31)
     fits = fits & (micros >= -MOST_MICROSECONDS) & (micros <= MOST_MICROSECONDS)
     safe = pl.when(fits)
-    made = interval_value(
+    result = interval_value(
         kind,
         safe.then(months).otherwise(None).cast(pl.Int32),
         safe.then(days).otherwise(None).cast(pl.Int32),
         safe.then(micros).otherwise(None),
     )
-    return made.with_error(error_if(~fits, INTERVAL))
+    return result.with_error(error_if(~fits, INTERVAL))
 
 
 @lowers("interval_pl")

@@ -19,10 +19,10 @@ def key_columns(keys: Sequence[pl.Expr], kinds: Sequence[pl.DataType], prefix: s
     A single float key gets a second column: with one key Polars merges sides that it knows to be sorted, and does not
     match NaN.
     """
-    made = [key.cast(kind) for key, kind in zip(keys, kinds, strict=True)]
-    if len(made) == 1 and kinds[0].is_float():
-        made.append(made[0].is_nan())
-    return [key.alias(f"{prefix}{number}") for number, key in enumerate(made)]
+    result = [key.cast(kind) for key, kind in zip(keys, kinds, strict=True)]
+    if len(result) == 1 and kinds[0].is_float():
+        result.append(result[0].is_nan())
+    return [key.alias(f"{prefix}{number}") for number, key in enumerate(result)]
 
 
 def join(
@@ -60,14 +60,14 @@ def _pairs(
     frames: Backend,
 ) -> pl.LazyFrame:
     if names[0]:
-        made = left.join(right, left_on=names[0], right_on=names[1], how="inner", coalesce=False)
-        return made if condition is None else condition(made)
+        result = left.join(right, left_on=names[0], right_on=names[1], how="inner", coalesce=False)
+        return result if condition is None else condition(result)
     if condition is None:
         return left.join(right, how="cross")
     computed = frames.compute(right)
-    made = left.join(computed.lazy, how="cross")
+    result = left.join(computed.lazy, how="cross")
     # Beside at most one row every row occurs once: a filter can evaluate what a GPU join's condition cannot.
-    return condition(frames.compute(made).lazy if computed.rows <= 1 else made)
+    return condition(frames.compute(result).lazy if computed.rows <= 1 else result)
 
 
 def anti_join_not_in(left: pl.LazyFrame, right: pl.LazyFrame, frames: Backend) -> pl.LazyFrame:

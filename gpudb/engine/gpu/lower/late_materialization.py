@@ -20,8 +20,8 @@ def defer_strings(frame: Frame, node: Defer) -> Frame:
     """Replaces the strings of numbered rows by their positions."""
     first, *others = (f"c{place}" for place in node.strings)
     stand_ins = [pl.lit(None, pl.Boolean).alias(name) for name in others]
-    made = frame.lazy.with_columns(pl.col(_POSITION).cast(pl.Int64).alias(first), *stand_ins).drop(_POSITION)
-    return Frame(made, tuple(None if n in node.strings else each for n, each in enumerate(frame.bounds)))
+    result = frame.lazy.with_columns(pl.col(_POSITION).cast(pl.Int64).alias(first), *stand_ins).drop(_POSITION)
+    return Frame(result, tuple(None if n in node.strings else each for n, each in enumerate(frame.bounds)))
 
 
 def gather_strings(frame: Frame, node: Fetch, scanned: pl.LazyFrame, frames: Backend) -> Frame:

@@ -36,7 +36,7 @@ RADIANS_PER_DEGREE = 0.0174532925199432957692
 Made = Callable[[pl.Expr], pl.Expr]
 
 
-def _declare(names: str, made: Made, *domain: tuple[Made, int]) -> None:
+def _declare(names: str, result: Made, *domain: tuple[Made, int]) -> None:
     """Declares a function of one float; each `domain` entry is a predicate of invalid values, and the error code."""
 
     @lowers(names)
@@ -45,7 +45,7 @@ def _declare(names: str, made: Made, *domain: tuple[Made, int]) -> None:
         error: Error = first_error(*(error_if(outside(value), code) for outside, code in domain))
         for outside, _code in domain:
             value = pl.when(outside(value)).then(None).otherwise(value)
-        return Value(kind, made(value), error)
+        return Value(kind, result(value), error)
 
 
 def _beyond_one(value: pl.Expr) -> pl.Expr:
@@ -71,10 +71,10 @@ _declare("acosh", methodcaller("arccosh"), (lambda value: value < 1, INPUT))
 _declare("atanh", methodcaller("arctanh"), (_beyond_one, INPUT))
 
 
-def _bounded(made: pl.Expr, kind: SqlType, finite: pl.Expr, nonzero: pl.Expr) -> Value:
+def _bounded(result: pl.Expr, kind: SqlType, finite: pl.Expr, nonzero: pl.Expr) -> Value:
     """Returns a result with overflow for finite operands, and underflow for `nonzero` ones, as errors."""
-    over, under = error_if(made.is_infinite() & finite, OVERFLOW), error_if((made == 0) & nonzero, UNDERFLOW)
-    return Value(kind, made, first_error(over, under))
+    over, under = error_if(result.is_infinite() & finite, OVERFLOW), error_if((result == 0) & nonzero, UNDERFLOW)
+    return Value(kind, result, first_error(over, under))
 
 
 @lowers("exp(float8) dexp")
@@ -103,8 +103,8 @@ def _power(args: tuple[Value, ...], kind: SqlType) -> Value:
     errors = first_error(error_if(undefined, ZERO_POWER), error_if(unreal, COMPLEX_POWER))
     kept = pl.when(undefined | unreal).then(None).otherwise(base)
     finite = base.is_finite() & exponent.is_finite()
-    made = _bounded(kept.pow(exponent), kind, finite, finite & (base != 0))
-    return made.with_error(first_error(errors, made.error))
+    result = _bounded(kept.pow(exponent), kind, finite, finite & (base != 0))
+    return result.with_error(first_error(errors, result.error))
 
 
 @lowers("width_bucket(float8,float8,float8,int4)")
@@ -119,5 +119,5 @@ def _bucket(args: tuple[Value, ...], kind: SqlType) -> Value:
     before, beyond = (value < low, value >= high) if low < high else (value > low, value <= high)
     inside = pl.when(before | beyond | value.is_nan()).then(None).otherwise((value - low) / (high - low) * count)
     place = minimum(inside.cast(pl.Int32), pl.lit(count - 1, pl.Int32)) + 1
-    made = pl.when(before).then(0).when(beyond).then(count + 1).when(inside.is_null()).then(None).otherwise(place)
-    return Value(kind, made.cast(pl.Int32), error_if(value.is_nan(), BUCKET), (0, count + 1))
+    result = pl.when(before).then(0).when(beyond).then(count + 1).when(inside.is_null()).then(None).otherwise(place)
+    return Value(kind, result.cast(pl.Int32), error_if(value.is_nan(), BUCKET), (0, count + 1))

@@ -30,7 +30,7 @@ from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Built, Fused
 from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Kept, Partial, Receive, Sample
-from gpudb.plan.tree.traversal import conjuncts, walk_nodes
+from gpudb.plan.tree.traversal import split_conjuncts, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
 
@@ -70,8 +70,8 @@ class StageLowering:
 
     def frame(self, node: nodes.Node) -> Frame:
         """Returns the frame of a node."""
-        made: Frame = self._frame(node)
-        return made if self._on_frame is None else self._on_frame(node, made)
+        result: Frame = self._frame(node)
+        return result if self._on_frame is None else self._on_frame(node, result)
 
     @singledispatchmethod
     def _frame(self, node: Any) -> Frame:
@@ -119,7 +119,7 @@ class StageLowering:
 
     def _filter(self, frame: Frame, condition: Any) -> Frame:
         expressions = self._context.expressions(frame)
-        parts = conjuncts(condition)
+        parts = split_conjuncts(condition)
         expr, error = expressions.condition(condition)
         if expressions.deferred.steps and len(parts) > 1:
             # A deferred step evaluates every row of its frame: filters without one run first.
@@ -143,8 +143,8 @@ class StageLowering:
         values = [expressions.value(expr) for expr in exprs]
         if not values:
             return Frame(frame.lazy.select(pl.first().is_null().alias(NO_COLUMNS)), ())
-        made = self._context.select_values(frame.lazy, values, expressions.deferred)
-        return Frame(made, tuple(value.bounds for value in values))
+        result = self._context.select_values(frame.lazy, values, expressions.deferred)
+        return Frame(result, tuple(value.bounds for value in values))
 
     # -------------------------------------------------------------------------------------------- joins
 
@@ -162,7 +162,7 @@ class StageLowering:
         other = other.rename(names, strict=False)
         bounds = left.bounds + right.bounds
         if node.null_aware:
-            made = anti_join_not_in(one, other, self._frames)
+            result = anti_join_not_in(one, other, self._frames)
         else:
             condition = None
             if node.condition is not None:
@@ -172,11 +172,11 @@ class StageLowering:
                 def condition(pairs: pl.LazyFrame) -> pl.LazyFrame:
                     return self._context.check_errors(pairs, error, both.deferred).filter(expr)
 
-            made = join(node.kind, one, other, count, condition, self._frames)
+            result = join(node.kind, one, other, count, condition, self._frames)
         kept = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in physical_columns(kind)]
         if not kept:
-            return Frame(made.select(pl.first().is_null().alias(NO_COLUMNS)), ())
-        return Frame(made.select(kept), bounds if node.kind not in {"SEMI", "ANTI"} else left.bounds)
+            return Frame(result.select(pl.first().is_null().alias(NO_COLUMNS)), ())
+        return Frame(result.select(kept), bounds if node.kind not in {"SEMI", "ANTI"} else left.bounds)
 
     def _with_join_columns(
         self, lazy: pl.LazyFrame, keys: Sequence[Value], prefix: str, expressions: ExpressionLowering
@@ -184,9 +184,9 @@ class StageLowering:
         """Adds a side's join columns; returns the frame and their number."""
         if not keys:
             return lazy, 0
-        made = key_columns([key.expr for key in keys], [physical_columns(key.type)[""] for key in keys], prefix)
+        result = key_columns([key.expr for key in keys], [physical_columns(key.type)[""] for key in keys], prefix)
         checked = self._context.check_errors(lazy, first_error(*(key.error for key in keys)), expressions.deferred)
-        return drop_deferred(checked.with_columns(made), expressions.deferred), len(made)
+        return drop_deferred(checked.with_columns(result), expressions.deferred), len(result)
 
     # -------------------------------------------------------------------------------------------- groups
 
@@ -237,13 +237,13 @@ class StageLowering:
             lazy = self._frames.prefilter_top(
                 lazy, expr, SortOrder(key.descending, key.nulls_first), first, again=again
             )
-        made = lazy.sort(
+        result = lazy.sort(
             [expr for expr, _ in sort_keys],
             descending=[key.descending for _, key in sort_keys],
             nulls_last=[not key.nulls_first for _, key in sort_keys],
             maintain_order=True,
         )
-        return drop_deferred(made, expressions.deferred)
+        return drop_deferred(result, expressions.deferred)
 
     def _row_count(self, expr: bound.Expr | None, clause: str) -> int | None:
         count = self._evaluate_count(expr, clause) if expr is not None else None
@@ -277,9 +277,9 @@ class StageLowering:
         computed = self._frames.compute(frame.lazy)
         table = self._frames.compute_on_host(computed.lazy, "window functions")
         numbers = pl.Series(np.arange(table.height))
-        made = step.evaluate(table, numbers) if table.height else step.nulls(0)
+        result = step.evaluate(table, numbers) if table.height else step.nulls(0)
         first = len(node.input.types)
-        for number, each in enumerate(made, first):
+        for number, each in enumerate(result, first):
             computed = computed.add_columns(each.rename({suffix: f"c{number}{suffix}" for suffix in each.columns}))
         return Frame(computed.lazy, (*frame.bounds, *(type_bounds(call.type) for call in node.calls)))
 
@@ -287,12 +287,12 @@ class StageLowering:
         expressions = self._context.expressions(frame)
         rows, errors = windows.prepare(node.calls, expressions)
         lazy = self._context.check_errors(frame.lazy, first_error(*errors), expressions.deferred).with_columns(rows)
-        made, deferred = windows.compute(lazy, node.calls, self._context)
+        result, deferred = windows.compute(lazy, node.calls, self._context)
         width = len(node.input.types)
         inputs = [column_value(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         values = [*inputs, *(windows.final_value(number, call, deferred) for number, call in enumerate(node.calls))]
         assert len(values) == width + len(node.calls)
-        return Frame(self._context.select_values(made, values, deferred), tuple(each.bounds for each in values))
+        return Frame(self._context.select_values(result, values, deferred), tuple(each.bounds for each in values))
 
     @_frame.register
     def _(self, node: nodes.Numbered) -> Frame:
@@ -313,10 +313,10 @@ class StageLowering:
             set_functions.count_columns(found)
         )
         if all(isinstance(each, set_functions.Set) for each in found):
-            made = set_functions.expand_on_device(lazy, len(found), self._frames, "i")
+            result = set_functions.expand_on_device(lazy, len(found), self._frames, "i")
         else:
             fetched = self._frames.compute_on_host(lazy, "set-returning functions")
-            made = self._frames.from_host(set_functions.expand_on_host(fetched, found, "i"))
+            result = self._frames.from_host(set_functions.expand_on_host(fetched, found, "i"))
         place = pl.col("i")
         values = [column_value(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         for n, each in enumerate(found):
@@ -328,18 +328,20 @@ class StageLowering:
         if node.numbered:
             values.append(Value(INT8, place + 1, None, (1, 2**62)))
         return Frame(
-            self._context.select_values(made.lazy, values, DeferredSteps()), tuple(each.bounds for each in values)
+            self._context.select_values(result.lazy, values, DeferredSteps()), tuple(each.bounds for each in values)
         )
 
     def _unnest(self, frame: Frame, node: nodes.ProjectSet, items: set_functions.Items) -> Frame:
         """Unnests a column's arrays, each element beside its row."""
         empty = comparison_key(bound.Constant([], items.column.type), self._host).expr
-        made = set_functions.explode(frame.lazy, items, empty, self._frames, numbered=node.numbered)
+        result = set_functions.explode(frame.lazy, items, empty, self._frames, numbered=node.numbered)
         values = [column_value(n, kind, bounds) for n, (kind, bounds) in enumerate(zip(node.input.types, frame.bounds))]
         values.append(Value(items.kind, pl.col("item"), None, type_bounds(items.kind)))
         if node.numbered:
             values.append(Value(INT8, pl.col("i") + 1, None, (1, 2**62)))
-        return Frame(self._context.select_values(made, values, DeferredSteps()), tuple(each.bounds for each in values))
+        return Frame(
+            self._context.select_values(result, values, DeferredSteps()), tuple(each.bounds for each in values)
+        )
 
     def _lower_sets(
         self, node: nodes.ProjectSet, expressions: ExpressionLowering
@@ -355,14 +357,14 @@ class StageLowering:
             savepoint = expressions.deferred.savepoint()
             try:
                 args = [expressions.value(arg) for arg in call.args]
-                made = set_functions.lower_set(call, args)
+                result = set_functions.lower_set(call, args)
             except NotCarried as reason:
                 expressions.deferred.roll_back(savepoint)
                 found.append(set_functions.HostSet(number, self._host.rows_step(call)))
                 self._host.used.append(reason.construct)
                 continue
-            found.append(made)
-            errors += [*(arg.error for arg in args), made.error]
+            found.append(result)
+            errors += [*(arg.error for arg in args), result.error]
         return found, errors
 
     @_frame.register
@@ -372,9 +374,9 @@ class StageLowering:
         keys = [expressions.value(key) for key in node.keys]
         lazy = self._sort(frame, node.order) if node.order else frame.lazy
         names = [f"k{n}" for n in range(len(keys))]
-        made = self._context.check_errors(lazy, first_error(*(key.error for key in keys)), expressions.deferred)
-        made = made.with_columns(key.expr.alias(name) for key, name in zip(keys, names, strict=True))
-        return Frame(made.unique(names, keep="first", maintain_order=True).drop(names), frame.bounds)
+        result = self._context.check_errors(lazy, first_error(*(key.error for key in keys)), expressions.deferred)
+        result = result.with_columns(key.expr.alias(name) for key, name in zip(keys, names, strict=True))
+        return Frame(result.unique(names, keep="first", maintain_order=True).drop(names), frame.bounds)
 
     @_frame.register
     def _(self, node: nodes.SetOperation) -> Frame:

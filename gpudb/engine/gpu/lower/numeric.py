@@ -71,8 +71,8 @@ def numeric_result(
     return Value(kind, safe, error_if(overflows, FORMAT), (1 - _LIMIT, _LIMIT - 1), others)
 
 
-def _shown(kind: SqlType, made: Callable[[], pl.Expr]) -> tuple[tuple[str, pl.Expr], ...]:
-    return (("s", made()),) if kind.carried else ()
+def _shown(kind: SqlType, result: Callable[[], pl.Expr]) -> tuple[tuple[str, pl.Expr], ...]:
+    return (("s", result()),) if kind.carried else ()
 
 
 def _declare_sum(name: str, op: Callable[[Any, Any], Any]) -> None:

@@ -54,9 +54,9 @@ def group_with_percentiles(
         ordered = lazy.sort([*keys, f"y{number}"], descending=[*[False] * len(keys), key.descending], nulls_last=True)
         lazy = frames.compute(ordered.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(f"r{number}"))).lazy
     runs = [
-        made
+        result
         for number, _ in percentiles
-        for made in (
+        for result in (
             pl.col(f"r{number}").min().alias(f"first{number}"),
             pl.col(f"y{number}").count().cast(pl.Int64).alias(f"count{number}"),
         )

@@ -33,19 +33,19 @@ class QuotientStep:
         """The columns that it adds to a frame."""
         return self.name, self.name + "s"
 
-    def add_to(self, made: ComputedFrame, frames: Backend) -> ComputedFrame:
+    def add_to(self, result: ComputedFrame, frames: Backend) -> ComputedFrame:
         """Adds the quotient's columns to the frame."""
-        parts = made.lazy.with_columns(
+        parts = result.lazy.with_columns(
             self.dividend.expr.alias("a"), self.divisor.expr.alias("b"), self.display_scale.cast(pl.Int32).alias("s")
         ).select("a", "b", "s")
-        if made.rows <= FEW_ROWS:
-            return made.add_columns(_columns(frames.compute_on_host(parts, "few quotients"), self))
+        if result.rows <= FEW_ROWS:
+            return result.add_columns(_columns(frames.compute_on_host(parts, "few quotients"), self))
         quick = exact_quotients(parts, self.dividend.scale, self.divisor.scale)
         value, shown = self.output_names
         found = frames.compute(quick.select(pl.col("v").alias(value), pl.col("t").alias(shown)))
         if found.max_integer(shown) != NOT_COMPUTED:
-            return made.add_columns(found)
-        return made.add_columns(_columns(frames.compute_on_host(parts, "exact quotients"), self))
+            return result.add_columns(found)
+        return result.add_columns(_columns(frames.compute_on_host(parts, "exact quotients"), self))
 
 
 def _columns(operands: pl.DataFrame, each: QuotientStep) -> pl.DataFrame:

@@ -36,11 +36,11 @@ def run_recursion(
     count = _SCANNED_FRAMES if distinct else _UNSCANNED_FRAMES
     rows = working.rows
     for _ in range(MAX_ROUNDS):
-        made = step(working)
+        result = step(working)
         if distinct:
             before = pl.concat([each.lazy.select(keys) for each in found])
-            made = frames.compute(unique_rows(made.lazy).join(before, on=keys, how="anti", nulls_equal=True))
-        working = made
+            result = frames.compute(unique_rows(result.lazy).join(before, on=keys, how="anti", nulls_equal=True))
+        working = result
         rows += working.rows
         if not working.rows:
             return pl.concat([each.lazy for each in found])

@@ -23,12 +23,12 @@ TOPICS = ("arithmetic", "numeric", "rounding", "mathematics", "comparison", "tex
 def lowers(names: str) -> Callable[[FunctionLowering], FunctionLowering]:
     """Registers a lowering of the functions named in `names` (separated by blanks)."""
 
-    def add(made: FunctionLowering) -> FunctionLowering:
+    def add(result: FunctionLowering) -> FunctionLowering:
         for name in names.split():
             if name in _LOWERED:
                 raise ValueError(f"{name} is lowered twice")
-            _LOWERED[name] = made
-        return made
+            _LOWERED[name] = result
+        return result
 
     return add
 

@@ -51,15 +51,15 @@ def _round(value: Value, places: int, kind: SqlType, rounding: Rounding) -> Valu
         raise NotCarried("rounding to decimals that vary")
     scale = kind.numeric_digits[1]
     # A value with no more decimals is unchanged.
-    made, bounds = rounding(value, places) if places < value.scale else rescale(value, value.scale)
+    result, bounds = rounding(value, places) if places < value.scale else rescale(value, value.scale)
     if scale < min(places, value.scale):
         raise NotCarried("rounding to more decimals than its type has")
     factor = 10 ** (scale - min(places, value.scale))
     if bounds is not None and max(-bounds[0], bounds[1]) * factor <= MAX_INT64:
-        return Value(kind, made * factor if factor > 1 else made, None, (bounds[0] * factor, bounds[1] * factor))
+        return Value(kind, result * factor if factor > 1 else result, None, (bounds[0] * factor, bounds[1] * factor))
     whole = None if bounds is None else (bounds[0] * factor, bounds[1] * factor)
-    wide = made.cast(pl.Int128) * factor if factor > 1 else made.cast(pl.Int128)
-    return numeric_result(wide, made.cast(pl.Float64) * float(factor), kind, whole)
+    wide = result.cast(pl.Int128) * factor if factor > 1 else result.cast(pl.Int128)
+    return numeric_result(wide, result.cast(pl.Float64) * float(factor), kind, whole)
 
 
 def _declare_rounding(names: str, rounding: Rounding) -> None:
@@ -82,8 +82,8 @@ _declare_rounding("floor(numeric)", _down)
 @lowers("sign(numeric)")
 def _sign(args: tuple[Value, ...], kind: SqlType) -> Value:
     value = args[0].expr
-    made = pl.when(value > 0).then(1).when(value < 0).then(-1).when(value == 0).then(0).otherwise(None)
-    return Value(kind, made.cast(pl.Int64), None, (-1, 1))
+    result = pl.when(value > 0).then(1).when(value < 0).then(-1).when(value == 0).then(0).otherwise(None)
+    return Value(kind, result.cast(pl.Int64), None, (-1, 1))
 
 
 @lowers("numeric_mod mod(numeric,numeric)")
@@ -103,10 +103,10 @@ def _remainder(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, pl.when(a < 0).then(0 - rest).otherwise(rest), error, (-most, most))
 
 
-def _declare_float(names: str, made: Callable[[pl.Expr], pl.Expr]) -> None:
+def _declare_float(names: str, result: Callable[[pl.Expr], pl.Expr]) -> None:
     @lowers(names)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        return Value(kind, made(args[0].expr.cast(pl.Float64)))
+        return Value(kind, result(args[0].expr.cast(pl.Float64)))
 
 
 _declare_float("ceil(float8) ceiling(float8)", lambda value: value.ceil())

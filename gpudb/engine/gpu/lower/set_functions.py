@@ -85,8 +85,8 @@ def explode(lazy: pl.LazyFrame, items: Items, empty: pl.Expr, frames: Backend, *
     rows = frames.compute(lazy.with_columns(number.alias("r"))).lazy.explode("item", empty_as_null=True)
     computed = frames.compute(rows.with_columns(number.alias("at"))).lazy
     first = computed.group_by("r").agg(pl.col("at").min().alias("first"))
-    made = computed.join(first, on="r", how="left").with_columns((pl.col("at") - pl.col("first")).alias("i"))
-    return made.drop("r", "at", "first")
+    result = computed.join(first, on="r", how="left").with_columns((pl.col("at") - pl.col("first")).alias("i"))
+    return result.drop("r", "at", "first")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +152,10 @@ def expand_on_host(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: s
     rows = pl.DataFrame({"r": pl.int_range(frame.height, dtype=pl.Int64, eager=True), "t": times.cast(pl.Int64)})
     many = rows.filter(pl.col("t") > 0).select("r", pl.int_ranges(pl.lit(0, pl.Int64), "t").alias(place))
     places = many.explode(place, empty_as_null=True)
-    made = frame[places["r"]].with_columns(places[place])
+    result = frame[places["r"]].with_columns(places[place])
     for each, items in host_rows:
-        made = each.gather_rows(made, items, place)
-    return made
+        result = each.gather_rows(result, items, place)
+    return result
 
 
 def _series(kind: SqlType, args: Sequence[Value]) -> Set:

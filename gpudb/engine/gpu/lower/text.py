@@ -47,8 +47,8 @@ def like(value: pl.Expr, pattern: str) -> pl.Expr:
             if starts:
                 return value.str.ends_with(body)
             return value.str.starts_with(body) if ends else value == body
-    made = "".join(_piece(part) for part in literal)
-    return value.str.contains(f"(?s)^{made}$")
+    result = "".join(_piece(part) for part in literal)
+    return value.str.contains(f"(?s)^{result}$")
 
 
 def _piece(part: str) -> str:
@@ -66,8 +66,8 @@ _EXPANDING = {each: chr(0x100000 + each) for each in range(0x80, 0xFFFF) if len(
 def _upper(value: pl.Expr) -> pl.Expr:
     """Upper case, one character to one, as in PostgreSQL."""
     several, substitutes = list(map(chr, _EXPANDING)), list(_EXPANDING.values())
-    made = value.str.replace_many(several, substitutes).str.to_uppercase()
-    return made.str.replace_many(substitutes, list(map(capital, several)))
+    result = value.str.replace_many(several, substitutes).str.to_uppercase()
+    return result.str.replace_many(substitutes, list(map(capital, several)))
 
 
 def _lower(value: pl.Expr) -> pl.Expr:
@@ -87,8 +87,8 @@ def _declare_like(names: str, *, negated: bool, ignore_case: bool) -> None:
     @lowers(names)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
         value, pattern = _subject(args[0]), constant_text(args[1])
-        made = like(_lower(value), pl.select(_lower(pl.lit(pattern))).item()) if ignore_case else like(value, pattern)
-        return Value(BOOL, ~made if negated else made)
+        result = like(_lower(value), pl.select(_lower(pl.lit(pattern))).item()) if ignore_case else like(value, pattern)
+        return Value(BOOL, ~result if negated else result)
 
 
 _declare_like("textlike bpcharlike like(text,text)", negated=False, ignore_case=False)
@@ -107,20 +107,20 @@ def _declare_regular(name: str, *, negated: bool) -> None:
             raise NotCarried("a regular expression")
         value, (start, text, end) = args[0].expr, found.groups()
         if start:
-            made = value == text if end else value.str.starts_with(text)
+            result = value == text if end else value.str.starts_with(text)
         else:
-            made = value.str.ends_with(text) if end else value.str.contains(text, literal=True)
-        return Value(BOOL, ~made if negated else made)
+            result = value.str.ends_with(text) if end else value.str.contains(text, literal=True)
+        return Value(BOOL, ~result if negated else result)
 
 
 _declare_regular("textregexeq", negated=False)
 _declare_regular("textregexne", negated=True)
 
 
-def _declare_plain(names: str, made: Callable[[pl.Expr], pl.Expr]) -> None:
+def _declare_plain(names: str, result: Callable[[pl.Expr], pl.Expr]) -> None:
     @lowers(names)
     def _(args: tuple[Value, ...], kind: SqlType) -> Value:
-        return Value(kind, made(args[0].expr))
+        return Value(kind, result(args[0].expr))
 
 
 _declare_plain("upper(text)", _upper)
@@ -174,11 +174,11 @@ def _substring(args: tuple[Value, ...], kind: SqlType) -> Value:
     first = maximum(start - 1, pl.lit(0, pl.Int64))
     count = maximum(end - 1 - first, pl.lit(0, pl.Int64))
     known = args[2].constant and args[2].bounds is not None and args[2].bounds[0] >= 0
-    made = text.str.slice(first, count)
+    result = text.str.slice(first, count)
     nothing = start.is_null() | length.is_null()
     if not (args[1].constant and args[2].constant):
-        made = pl.when(nothing).then(None).otherwise(made)
-    return Value(kind, made, None if known else error_if((length < 0) & ~nothing & text.is_not_null(), SUBSTRING))
+        result = pl.when(nothing).then(None).otherwise(result)
+    return Value(kind, result, None if known else error_if((length < 0) & ~nothing & text.is_not_null(), SUBSTRING))
 
 
 @lowers("substring(text,int4) substr(text,int4)")
@@ -187,8 +187,8 @@ def _substring_from(args: tuple[Value, ...], kind: SqlType) -> Value:
     if begin is not None:
         return Value(kind, args[0].expr.str.slice(max(begin - 1, 0)))
     start = maximum(args[1].expr.cast(pl.Int64) - 1, pl.lit(0, pl.Int64))
-    made = args[0].expr.str.slice(start)
-    return Value(kind, made if args[1].constant else pl.when(args[1].expr.is_null()).then(None).otherwise(made))
+    result = args[0].expr.str.slice(start)
+    return Value(kind, result if args[1].constant else pl.when(args[1].expr.is_null()).then(None).otherwise(result))
 
 
 @lowers("overlay(text,text,int4) overlay(text,text,int4,int4)")
@@ -216,8 +216,8 @@ def _right(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _replace(args: tuple[Value, ...], kind: SqlType) -> Value:
     searched, value, by = constant_text(args[1]), args[0].expr, args[2].expr
     if args[2].constant:
-        made = value.str.replace_all(searched, constant_text(args[2]), literal=True) if searched else value
-        return Value(kind, made)
+        result = value.str.replace_all(searched, constant_text(args[2]), literal=True) if searched else value
+        return Value(kind, result)
     # As long as the column, even if the text is constant. For a single row replace_all takes no NULL, which Polars
     # inserts for a branch of CASE that is not reached.
     value = pl.when(by.is_null()).then(None).otherwise(value)
@@ -248,22 +248,22 @@ def _concatenate_any(args: tuple[Value, ...], kind: SqlType) -> Value:
 
 @lowers("concat(any)")
 def _concatenate_all(args: tuple[Value, ...], kind: SqlType) -> Value:
-    made = [to_text(each, output=True) for each in args]
-    whole = reduce(lambda left, right: left + right, [each.expr.fill_null("") for each in made])
-    return Value(kind, whole, first_error(*(each.error for each in made)))
+    result = [to_text(each, output=True) for each in args]
+    whole = reduce(lambda left, right: left + right, [each.expr.fill_null("") for each in result])
+    return Value(kind, whole, first_error(*(each.error for each in result)))
 
 
 @lowers("concat_ws(text,any)")
 def _concatenate_between(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Joins the non-NULL values with a constant separator."""
     separator = pl.lit(constant_text(args[0]))
-    made = [to_text(each, output=True) for each in args[1:]]
+    result = [to_text(each, output=True) for each in args[1:]]
     whole, begun = pl.lit(""), pl.lit(False)
-    for each in made:
+    for each in result:
         is_present = each.expr.is_not_null()
         whole = whole + pl.when(is_present & begun).then(separator + each.expr).otherwise(each.expr.fill_null(""))
         begun = begun | is_present
-    return Value(kind, whole, first_error(*(each.error for each in made)))
+    return Value(kind, whole, first_error(*(each.error for each in result)))
 
 
 @lowers("split_part(text,text,int4)")

@@ -33,8 +33,8 @@ def to_text(value: Value, *, output: bool = False) -> Value:
         return _dated(value, days < YEAR_1, days >= YEAR_10000, "%Y-%m-%d")
     if name == "timestamp":
         micros = expr.cast(pl.Int64)
-        made = _dated(value, micros < YEAR_1 * DAY, micros >= YEAR_10000 * DAY, "%Y-%m-%d %H:%M:%S")
-        return Value(TEXT, made.expr + _fraction(micros - micros // _SECOND * _SECOND), made.error)
+        result = _dated(value, micros < YEAR_1 * DAY, micros >= YEAR_10000 * DAY, "%Y-%m-%d %H:%M:%S")
+        return Value(TEXT, result.expr + _fraction(micros - micros // _SECOND * _SECOND), result.error)
     if name == "time":
         parts = (expr // _HOUR, expr // _MINUTE % 60, expr // _SECOND % 60)
         hours, minutes, seconds = (_padded(each, 2) for each in parts)
@@ -59,8 +59,8 @@ def _decimal(digits: pl.Expr, scale: int) -> pl.Expr:
         return digits.cast(pl.String)
     size = digits.abs()
     whole = size // 10**scale
-    made = whole.cast(pl.String) + "." + _padded(size - whole * 10**scale, scale)
-    return pl.when(digits < 0).then(pl.lit("-") + made).otherwise(made)
+    result = whole.cast(pl.String) + "." + _padded(size - whole * 10**scale, scale)
+    return pl.when(digits < 0).then(pl.lit("-") + result).otherwise(result)
 
 
 def _dated(value: Value, below: pl.Expr, above: pl.Expr, pattern: str) -> Value:

@@ -115,8 +115,8 @@ def _value_polars_type(kind: SqlType) -> pl.DataType:
     if any(name.startswith("reg") for name in _leaf_types(kind)):
         # Results hold names, values numbers: only the system catalog maps them.
         raise NotCarried(f"type {kind}")
-    made: Any = pl.from_arrow(pa.array([], value_arrow_type(kind)))
-    dtype: pl.DataType = made.dtype
+    result: Any = pl.from_arrow(pa.array([], value_arrow_type(kind)))
+    dtype: pl.DataType = result.dtype
     return dtype
 
 
@@ -177,8 +177,8 @@ class Value:
     def as_columns(self, name: str) -> list[pl.Expr]:
         """Returns the physical columns under a name, cast to the types of `physical_columns`."""
         dtypes = physical_columns(self.type)
-        made = [_cast(self.expr, dtypes[""]).alias(name)]
-        return made + [_cast(expr, dtypes[suffix]).alias(name + suffix) for suffix, expr in self.others]
+        result = [_cast(self.expr, dtypes[""]).alias(name)]
+        return result + [_cast(expr, dtypes[suffix]).alias(name + suffix) for suffix, expr in self.others]
 
 
 def _cast(expr: pl.Expr, kind: pl.DataType) -> pl.Expr:

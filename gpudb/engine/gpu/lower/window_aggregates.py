@@ -47,9 +47,9 @@ def add(rows: SortedRows, number: int, call: bound.Window, runs: Sequence[Run]) 
 
 def final_value(number: int, call: bound.Window, deferred: DeferredSteps) -> Value:
     """Returns the aggregate's value from its state's columns."""
-    made = aggregate_state(as_aggregate(call)).final(f"w{number}", deferred)
+    result = aggregate_state(as_aggregate(call)).final(f"w{number}", deferred)
     # A frame without rows counts 0.
-    return replace(made, expr=made.expr.fill_null(0)) if call.function.name in {"count", "regr_count"} else made
+    return replace(result, expr=result.expr.fill_null(0)) if call.function.name in {"count", "regr_count"} else result
 
 
 def _filtered_argument(number: int, call: bound.Window) -> pl.Expr:
@@ -86,8 +86,8 @@ def _sum_over_runs(running: str, runs: Sequence[Run], dtype: pl.DataType) -> pl.
     for run in runs:
         upper = pl.col(running).gather(clamp_position(run.last))
         lower = pl.when(run.first > 0).then(pl.col(running).gather(clamp_position(run.first - 1))).otherwise(zero)
-        made = pl.when(run.last >= run.first).then(upper - lower).otherwise(zero)
-        total = made if total is None else total + made
+        result = pl.when(run.last >= run.first).then(upper - lower).otherwise(zero)
+        total = result if total is None else total + result
     assert total is not None
     return total
 
@@ -161,10 +161,10 @@ def _aggregate_each_frame(rows: SortedRows, number: int, call: bound.Window, run
         Value(arg.type, pl.col(f"x{number}_{place}"), None, None, _others(arg.type, f"x{number}_{place}"))
         for place, arg in enumerate(call.args)
     ]
-    made = arguments.group_by("r", maintain_order=True).agg(
+    result = arguments.group_by("r", maintain_order=True).agg(
         aggregate_state(as_aggregate(call)).partial(args, f"w{number}")
     )
-    whole = computed.select(POSITION.alias("r")).join(made, on="r", how="left").sort("r")
+    whole = computed.select(POSITION.alias("r")).join(result, on="r", how="left").sort("r")
     rows.append(whole.select(pl.exclude("r")))
 
 

@@ -25,7 +25,7 @@ from gpudb.engine.gpu.lower.window_rows import (
     clamp_position,
 )
 from gpudb.plan.errors import NotCarried
-from gpudb.plan.tree.functions import function
+from gpudb.plan.tree.functions import find_function
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
 
@@ -58,7 +58,7 @@ def frame_offsets(call: bound.Window, number: int, expressions: ExpressionLoweri
     frame = call.frame
     if frame is None:
         return [], None
-    made: list[pl.Expr] = []
+    columns: list[pl.Expr] = []
     errors: list[Error] = []
     for name, kind, offset in (("s", frame.start, frame.start_offset), ("e", frame.end, frame.end_offset)):
         if offset is None:
@@ -71,7 +71,7 @@ def frame_offsets(call: bound.Window, number: int, expressions: ExpressionLoweri
             error_if(negative, FRAME_SIZE),
         ]
         if frame.unit != "RANGE":
-            made.append(offset_value.expr.cast(pl.Int64).alias(f"{name}{number}"))
+            columns.append(offset_value.expr.cast(pl.Int64).alias(f"{name}{number}"))
             continue
         order = call.order_by[0]
         down = (kind == "PRECEDING") != order.descending
@@ -79,10 +79,10 @@ def frame_offsets(call: bound.Window, number: int, expressions: ExpressionLoweri
             expressions.value(order.expr), offset_value, offset, order.expr, expressions, down=down
         )
         errors.append(error)
-        made.append(target.alias(f"{name}{number}"))
-        if not any(each.meta.output_name() == f"m{number}" for each in made):
-            made.append(key.alias(f"m{number}"))
-    return made, first_error(*errors)
+        columns.append(target.alias(f"{name}{number}"))
+        if not any(each.meta.output_name() == f"m{number}" for each in columns):
+            columns.append(key.alias(f"m{number}"))
+    return columns, first_error(*errors)
 
 
 def _target_key(
@@ -115,7 +115,7 @@ def _target_key(
     if kind in {"date", "timestamp", "timestamptz"}:
         name = f"{kind}_{'mi' if down else 'pl'}_interval"
         result = SqlType("timestamptz" if kind == "timestamptz" else "timestamp")
-        target = expressions.value(bound.Call(function(name, key.type, offset.type), (expr, offset_expr), result))
+        target = expressions.value(bound.Call(find_function(name, key.type, offset.type), (expr, offset_expr), result))
         return key.expr.cast(pl.Datetime("us")), target.expr.cast(pl.Datetime("us")), target.error
     raise NotCarried(f"a RANGE frame over {key.type.plain}")
 

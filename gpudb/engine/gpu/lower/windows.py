@@ -32,12 +32,12 @@ def prepare(calls: Sequence[bound.Window], expressions: ExpressionLowering) -> t
     columns: list[pl.Expr] = []
     errors: list[Error] = []
 
-    def add(name: str, made: Value, *, whole: bool = True, where: pl.Expr | None = None) -> None:
+    def add(name: str, result: Value, *, whole: bool = True, where: pl.Expr | None = None) -> None:
         # A key's first physical column alone determines how it compares.
         columns.extend(
-            made.as_columns(name) if whole else [made.expr.cast(physical_columns(made.type)[""]).alias(name)]
+            result.as_columns(name) if whole else [result.expr.cast(physical_columns(result.type)[""]).alias(name)]
         )
-        errors.append(made.error if where is None else mask_error(made.error, where))
+        errors.append(result.error if where is None else mask_error(result.error, where))
 
     for number, key in enumerate(calls[0].partition_by):
         add(f"p{number}", expressions.value(key), whole=False)
@@ -159,8 +159,8 @@ def _ntile(rows: SortedRows, number: int) -> Error:
     small, large = pl.col("small"), pl.col("large")
     in_large = place < large * (small + 1)
     later = large + (place - large * (small + 1)) // maximum(small, pl.lit(1, pl.Int64))
-    made = pl.when(in_large).then(place // (small + 1)).otherwise(later) + 1
-    rows.add(pl.when(place >= 0).then(made).alias(f"w{number}"))
+    result = pl.when(in_large).then(place // (small + 1)).otherwise(later) + 1
+    rows.add(pl.when(place >= 0).then(result).alias(f"w{number}"))
     return error_if(pl.col("tiles") <= 0, NTILE)
 
 

@@ -67,18 +67,18 @@ class _PartitionScan:
     files: Sequence[_FileScan]
 
 
-def _plan_scan(scan: Scan, share: Partition, parameters: Sequence[object]) -> _PartitionScan:
-    share = scan_partition(scan, share)
-    cached = cached_partition(scan.table, share)
+def _plan_scan(scan: Scan, partition: Partition, parameters: Sequence[object]) -> _PartitionScan:
+    partition = scan_partition(scan, partition)
+    cached = cached_partition(scan.table, partition)
     columns = [scan.table.columns[index] for index in scan.columns]
-    wanted, held = share.row_ranges(scan.table), cached.row_ranges(scan.table)
+    wanted, held = partition.row_ranges(scan.table), cached.row_ranges(scan.table)
     files = [
         _FileScan(file, wanted[file.path], held[file.path])
         for file in pruned_files(scan, parameters)
         if len(range(*wanted[file.path]))
     ]
     bounds = tuple(column_bounds(scan.table, column) for column in columns)
-    return _PartitionScan(columns, bounds, share, cached, files)
+    return _PartitionScan(columns, bounds, partition, cached, files)
 
 
 class ResidentTables:
@@ -90,12 +90,12 @@ class ResidentTables:
         # A repeated statement has the same nodes. With parameters the excluded files may differ.
         self._scans: LruCache[tuple[ByIdentity[Scan], Partition], _PartitionScan] = LruCache(64)
 
-    def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
+    def frame(self, scan: Scan, partition: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped."""
-        key = ByIdentity(scan), share
+        key = ByIdentity(scan), partition
         planned = None if parameters else self._scans.get(key)
         if planned is None:
-            planned = _plan_scan(scan, share, parameters)
+            planned = _plan_scan(scan, partition, parameters)
             if not parameters:
                 self._scans.put(key, planned)
         parts = [self._file(scan.table, planned, each) for each in planned.files]
@@ -108,7 +108,7 @@ class ResidentTables:
     def _file(self, table: Table, planned: _PartitionScan, part: _FileScan) -> pl.DataFrame:
         """Returns the wanted rows of a file, and caches its rows `held`."""
         file, wanted, held = part.file, part.wanted, part.held
-        columns, share = planned.columns, planned.partition
+        columns, partition = planned.columns, planned.partition
         first, last = wanted
         if not columns:
             return pl.DataFrame({NO_COLUMNS: pl.repeat(True, last - first, eager=True)})
@@ -121,11 +121,11 @@ class ResidentTables:
         }
         missing = [(column, key) for column, key in zip(columns, keys, strict=True) if key not in found]
         if missing:
-            read = wanted if share.chunks > 1 else held
+            read = wanted if partition.chunks > 1 else held
             lanes_of = read_lanes(file, [column for column, _ in missing], *read)
             for (column, key), made in zip(missing, lanes_of, strict=True):
                 found[key] = made if read == wanted else made.slice(first - held[0], last - first)
-                if share.chunks == 1:
+                if partition.chunks == 1:
                     self.columns.put(key, made, int(made.estimated_size()), table.oid, column.name)
             self.columns.shrink(self._budget)
         parts = [
@@ -227,7 +227,7 @@ def pruned_files(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ..
 
 
 def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
-    """Reads rows of a file's columns, each as the lanes of its type, named by their suffixes."""
+    """Reads rows of a file's columns, each as the physical columns of its type, named by suffix."""
     if first == last:
         return [pl.DataFrame(schema=physical_columns(column.type)) for column in columns]
     arrays = _read_arrays(file, columns, first, last)
@@ -260,7 +260,7 @@ def _read_arrays(file: DataFile, columns: Sequence[Column], first: int, last: in
 
 
 def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
-    """Converts a stored column to the lanes of its type, each under its suffix."""
+    """Converts a stored column to the physical columns of its type, each named by its suffix."""
     held = physical_columns(kind)
     if pa.types.is_null(array.type):
         return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})

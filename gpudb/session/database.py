@@ -15,7 +15,7 @@ from gpudb.engine.cpu.engine import CpuEngine
 from gpudb.engine.protocol import Engine
 from gpudb.engine.startup_log import log_step
 from gpudb.errors import SqlError
-from gpudb.plan.cost.sampling import sample_by
+from gpudb.plan.cost.sampling import set_sampler
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
@@ -51,7 +51,7 @@ class Database:
         gpu_memory_limit: int | None = None,
     ) -> None:
         self.store = Store(data_dir)
-        sample_by(sample)
+        set_sampler(sample)
         try:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
             self.engine: Engine = self.cpu

@@ -12,41 +12,41 @@ from typing import Any
 from gpudb.plan.cost.profile import ColumnProfile
 from gpudb.sql import bound
 
-_DAYS = {
+_UNIT_DAYS = {
     "minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 28.0, "quarter": 90.0, "year": 365.0,
     "isoyear": 364.0, "decade": 3652.0, "century": 36524.0, "millennium": 365_242.0,
 }  # fmt: skip
 """Minimum length of a unit in days."""
-_CYCLES = {
+_CYCLE_LENGTHS = {
     "minute": 60, "hour": 24, "day": 31, "week": 53, "month": 12, "quarter": 4, "dow": 7, "isodow": 7, "doy": 366,
 }  # fmt: skip
 """Number of values of a field that repeats."""
-_PER_DAY = {"date": 1.0, "timestamp": 86_400e6, "timestamptz": 86_400e6}
+_DAY_LENGTHS = {"date": 1.0, "timestamp": 86_400e6, "timestamptz": 86_400e6}
 """Length of a day in the units of a column's range."""
 _INTEGERS = {"int2", "int4", "int8"}
 _NUMBERS = _INTEGERS | {"numeric", "float4", "float8"}
 
 
-def most_values(expr: Any, columns: Sequence[ColumnProfile]) -> float:
+def max_values(expr: Any, columns: Sequence[ColumnProfile]) -> float:
     """Returns the maximum number of distinct non-NULL values of an expression over columns; infinite if unknown."""
     match expr:
         case bound.Column(index=index):
             return columns[index].distinct
         case bound.Cast(arg=arg, type=kind):
-            found = most_values(arg, columns)
+            found = max_values(arg, columns)
             between = _range(arg, columns) if kind.name in _INTEGERS and arg.type.name in _NUMBERS else None
             # Rounding may reach the next integer at both ends.
             return found if between is None else min(found, math.floor(between[1]) - math.floor(between[0]) + 2)
         case bound.Call(args=(bound.Constant(value=str(unit)), arg)) if expr.function.name in {"extract", "date_part"}:
-            return min(_CYCLES.get(unit.lower(), math.inf), _units(unit.lower(), arg, columns))
+            return min(_CYCLE_LENGTHS.get(unit.lower(), math.inf), _count_units(unit.lower(), arg, columns))
         case bound.Call(args=(bound.Constant(value=str(unit)), arg, *_)) if expr.function.name == "date_trunc":
-            return _units(unit.lower(), arg, columns)
+            return _count_units(unit.lower(), arg, columns)
     return math.inf
 
 
-def _units(unit: str, arg: Any, columns: Sequence[ColumnProfile]) -> float:
+def _count_units(unit: str, arg: Any, columns: Sequence[ColumnProfile]) -> float:
     """Returns how many of a unit of time the values of a column span."""
-    between, a_day, days = _range(arg, columns), _PER_DAY.get(arg.type.name), _DAYS.get(unit)
+    between, a_day, days = _range(arg, columns), _DAY_LENGTHS.get(arg.type.name), _UNIT_DAYS.get(unit)
     if between is None or a_day is None or days is None:
         return math.inf
     return math.floor((between[1] - between[0]) / a_day / days) + 2

@@ -10,24 +10,24 @@ from functools import singledispatch
 from math import prod
 from typing import Any, TypeVar
 
-from gpudb.plan.cost.derived import most_values
-from gpudb.plan.cost.profile import DISTINCT, ColumnProfile, Profile, table_profile, unknown, width
-from gpudb.plan.cost.selectivity import kept, share_of
+from gpudb.plan.cost.derived import max_values
+from gpudb.plan.cost.profile import DEFAULT_DISTINCT, ColumnProfile, Profile, profile_table, row_width, unknown_column
+from gpudb.plan.cost.selectivity import filter_profile, selectivity
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Built, Fused
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Final, Partial, Receive
-from gpudb.plan.tree.traversal import used
+from gpudb.plan.tree.traversal import columns_read
 from gpudb.sql import bound
 from gpudb.sql.widening import bare
 
 _cached: Callable[[Node], Profile] = vars(Node)["profile"].__get__
-_KEYLIKE = 0.9
+_KEY_FRACTION = 0.9
 """A column with at least this many distinct values per row is taken for a key."""
 Leaf = TypeVar("Leaf", Receive, Built)
-_SET = 10.0
+_SET_ROWS = 10.0
 """Assumed number of rows of a set-returning function."""
-_ROUNDS = 100.0
+_ITERATIONS = 100.0
 """Assumed number of iterations of a recursion."""
 
 
@@ -38,9 +38,9 @@ def estimate(node: Node) -> int:
     return max(int(profile(node).rows), 1)
 
 
-def size(node: Node) -> int:
+def estimate_bytes(node: Node) -> int:
     """Returns the estimated size in bytes."""
-    return estimate(node) * width(node.types)
+    return estimate(node) * row_width(node.types)
 
 
 def profile(node: Node) -> Profile:
@@ -59,21 +59,21 @@ def copy_profile(leaf: Leaf, given: Node) -> Leaf:
     return leaf
 
 
-def groups(keys: tuple[Any, ...], over: Profile) -> float:
+def estimate_groups(keys: tuple[Any, ...], over: Profile) -> float:
     """Estimates the number of groups of rows by some keys."""
-    return min(prod(distinct(key, over) for key in keys), over.rows) if keys else 1.0
+    return min(prod(estimate_distinct(key, over) for key in keys), over.rows) if keys else 1.0
 
 
-def distinct(expr: Any, over: Profile) -> float:
+def estimate_distinct(expr: Any, over: Profile) -> float:
     """Estimates the number of distinct values of an expression."""
     inner = bare(expr)
     if isinstance(inner, bound.Column):
         return over.columns[inner.index].distinct
-    found = min(prod(over.columns[index].distinct for index in used(expr)), most_values(inner, over.columns) + 1)
-    return max(min(found, DISTINCT if _narrows(inner) else over.rows, over.rows), 1.0)
+    found = min(prod(over.columns[index].distinct for index in columns_read(expr)), max_values(inner, over.columns) + 1)
+    return max(min(found, DEFAULT_DISTINCT if _reduces_values(inner) else over.rows, over.rows), 1.0)
 
 
-def _narrows(expr: Any) -> bool:
+def _reduces_values(expr: Any) -> bool:
     """Returns whether an expression usually has fewer values than its arguments: a year of a date, a part of a text."""
     return isinstance(expr, bound.Call) and expr.function.name in {
         "extract",
@@ -91,31 +91,31 @@ def _profile(node: Any) -> Profile:
 
 @_profile.register
 def _(node: nodes.Scan) -> Profile:
-    return kept(table_profile(node.table, node.columns), node.filter)
+    return filter_profile(profile_table(node.table, node.columns), node.filter)
 
 
 @_profile.register
 def _(node: nodes.Values) -> Profile:
     rows = float(max(len(node.rows), 1))
-    return Profile(rows, tuple(unknown(rows) for _ in node.columns), rows)
+    return Profile(rows, tuple(unknown_column(rows) for _ in node.columns), rows)
 
 
 @_profile.register
 def _(node: nodes.Filter) -> Profile:
-    return kept(profile(node.input), node.condition)
+    return filter_profile(profile(node.input), node.condition)
 
 
 @_profile.register
 def _(node: nodes.Project) -> Profile:
     below = profile(node.input)
-    return Profile(below.rows, tuple(_expr(expr, below) for expr in node.exprs), below.base)
+    return Profile(below.rows, tuple(_profile_column(expr, below) for expr in node.exprs), below.base)
 
 
-def _expr(expr: Any, below: Profile) -> ColumnProfile:
+def _profile_column(expr: Any, below: Profile) -> ColumnProfile:
     inner = bare(expr)
     if isinstance(inner, bound.Column):
         return below.columns[inner.index]
-    values = distinct(expr, below)
+    values = estimate_distinct(expr, below)
     return ColumnProfile(values, domain=values)
 
 
@@ -132,14 +132,14 @@ def join_profile(
     share = 1.0
     matched = 1.0
     for a, b in keys:
-        domain = _domain(a, b, left, right)
+        domain = _key_domain(a, b, left, right)
         share /= domain
-        matched *= min(distinct(b, right) / domain, 1.0)
+        matched *= min(estimate_distinct(b, right) / domain, 1.0)
     if len(keys) > 1:
         # Keys of several columns have no more values than the smaller table has rows.
         share = max(share, 1 / max(min(left.base, right.base), 1.0))
     both = left.columns + right.columns
-    share *= share_of(condition, both)
+    share *= selectivity(condition, both)
     pairs = left.rows * right.rows * share
     if kind in {"SEMI", "ANTI"}:
         matched = matched if keys else 0.5
@@ -152,38 +152,34 @@ def join_profile(
     columns = list(both)
     if kind == "INNER":
         for a, b in keys:
-            _narrowed(columns, bare(a), bare(b), len(left.columns))
+            _equate_columns(columns, bare(a), bare(b), len(left.columns))
     made = Profile(pairs, tuple(columns), max(left.base, right.base, pairs))
     return made.among(pairs)
 
 
-def _narrowed(columns: list[ColumnProfile], a: Any, b: Any, width: int) -> None:
+def _equate_columns(columns: list[ColumnProfile], a: Any, b: Any, width: int) -> None:
     if isinstance(a, bound.Column) and isinstance(b, bound.Column):
         one, other = columns[a.index], columns[b.index + width]
         least = one if one.distinct <= other.distinct else other
         columns[a.index] = columns[b.index + width] = least
 
 
-def _domain(a: Any, b: Any, left: Profile, right: Profile) -> float:
+def _key_domain(a: Any, b: Any, left: Profile, right: Profile) -> float:
     """Estimates the size of the value domain that the two sides of a key share."""
-    one, other = _column(a, left), _column(b, right)
-    keyed = [each.domain for each, over in ((one, left), (other, right)) if each.domain >= _KEYLIKE * over.base]
+    one, other = _profile_column(a, left), _profile_column(b, right)
+    keyed = [each.domain for each, over in ((one, left), (other, right)) if each.domain >= _KEY_FRACTION * over.base]
     # A foreign key has no other values than the key that it references.
     return max(min(keyed) if keyed else max(one.domain, other.domain), 1.0)
 
 
-def _column(expr: Any, over: Profile) -> ColumnProfile:
-    return _expr(expr, over)
-
-
 @_profile.register
 def _(node: nodes.Aggregate) -> Profile:
-    return _grouped(node, profile(node.input))
+    return _profile_groups(node, profile(node.input))
 
 
-def _grouped(node: nodes.Aggregate, below: Profile) -> Profile:
-    rows = groups(node.keys, below)
-    columns = [_expr(key, below) for key in node.keys] + [unknown(rows) for _ in node.calls]
+def _profile_groups(node: nodes.Aggregate, below: Profile) -> Profile:
+    rows = estimate_groups(node.keys, below)
+    columns = [_profile_column(key, below) for key in node.keys] + [unknown_column(rows) for _ in node.calls]
     if len(node.keys) == 1:
         # A single grouping key is unique among the groups.
         columns[0] = ColumnProfile(rows, columns[0].low, columns[0].high, 0.0, columns[0].domain)
@@ -192,7 +188,7 @@ def _grouped(node: nodes.Aggregate, below: Profile) -> Profile:
 
 @_profile.register
 def _(node: Partial) -> Profile:
-    return _grouped(node.aggregate, profile(node.input))
+    return _profile_groups(node.aggregate, profile(node.input))
 
 
 @_profile.register
@@ -210,24 +206,24 @@ def _(node: Fused) -> Profile:
 @_profile.register(Receive)
 def _(node: Receive | Built) -> Profile:
     rows = float(max(node.rows, 1))
-    return Profile(rows, tuple(unknown(rows) for _ in node.columns), rows)
+    return Profile(rows, tuple(unknown_column(rows) for _ in node.columns), rows)
 
 
 @_profile.register
 def _(node: nodes.Window) -> Profile:
     below = profile(node.input)
-    return Profile(below.rows, below.columns + tuple(unknown(below.rows) for _ in node.calls), below.base)
+    return Profile(below.rows, below.columns + tuple(unknown_column(below.rows) for _ in node.calls), below.base)
 
 
 @_profile.register
 def _(node: nodes.Recursive) -> Profile:
-    rows = profile(node.left).rows * _ROUNDS
-    return Profile(rows, tuple(unknown(rows) for _ in node.types), rows)
+    rows = profile(node.left).rows * _ITERATIONS
+    return Profile(rows, tuple(unknown_column(rows) for _ in node.types), rows)
 
 
 @_profile.register
 def _(node: nodes.Working) -> Profile:
-    return Profile(_ROUNDS, tuple(unknown(_ROUNDS) for _ in node.columns), _ROUNDS)
+    return Profile(_ITERATIONS, tuple(unknown_column(_ITERATIONS) for _ in node.columns), _ITERATIONS)
 
 
 @_profile.register
@@ -239,9 +235,9 @@ def _(node: nodes.Numbered) -> Profile:
 @_profile.register
 def _(node: nodes.ProjectSet) -> Profile:
     below = profile(node.input)
-    rows = below.rows * _SET
+    rows = below.rows * _SET_ROWS
     more = len(node.types) - len(below.columns)
-    return Profile(rows, below.columns + tuple(unknown(rows) for _ in range(more)), rows)
+    return Profile(rows, below.columns + tuple(unknown_column(rows) for _ in range(more)), rows)
 
 
 @_profile.register
@@ -255,7 +251,7 @@ def _(node: nodes.Sort) -> Profile:
 @_profile.register
 def _(node: nodes.DistinctOn) -> Profile:
     below = profile(node.input)
-    return below.among(groups(node.keys, below))
+    return below.among(estimate_groups(node.keys, below))
 
 
 @_profile.register

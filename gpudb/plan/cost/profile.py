@@ -14,11 +14,11 @@ from decimal import Decimal
 
 from gpudb.catalog.model import Column, Table
 from gpudb.lru import ByIdentity, LruCache
-from gpudb.plan.cost.sampling import sampled
+from gpudb.plan.cost.sampling import sample_column
 from gpudb.types import SqlType
 from gpudb.values.calendar import days_of, microseconds_of
 
-DISTINCT = 200.0
+DEFAULT_DISTINCT = 200.0
 """Default number of distinct values of a column about which nothing is known, as in PostgreSQL."""
 _WIDTHS = {"bool": 1, "int2": 2, "int4": 4, "float4": 4, "date": 4, "numeric": 16, "interval": 16, "uuid": 36}
 _WIDTH, _TEXT_WIDTH = 8, 24
@@ -36,7 +36,7 @@ class ColumnProfile:
     low: float | None = None
     high: float | None = None
     nulls: float = 0.0
-    domain: float = DISTINCT
+    domain: float = DEFAULT_DISTINCT
 
     def among(self, rows: float) -> ColumnProfile:
         """Returns the column's profile where only `rows` rows remain."""
@@ -60,22 +60,22 @@ class Profile:
         return Profile(rows, tuple(columns), self.base)
 
 
-UNKNOWN = ColumnProfile(DISTINCT)
+UNKNOWN = ColumnProfile(DEFAULT_DISTINCT)
 
 
-def unknown(rows: float) -> ColumnProfile:
+def unknown_column(rows: float) -> ColumnProfile:
     """Returns the profile of a column of `rows` rows about which nothing else is known."""
-    distinct = min(DISTINCT, max(rows, 1.0))
+    distinct = min(DEFAULT_DISTINCT, max(rows, 1.0))
     return ColumnProfile(distinct, domain=distinct)
 
 
-_SAMPLED = 100
+_MIN_SAMPLED_ROWS = 100
 """Tables of fewer rows are not sampled: there a default does no harm."""
 # Column profiles by position, per table. Keyed by identity, since hashing a table hashes all its files.
 _known: LruCache[ByIdentity[Table], dict[int, ColumnProfile]] = LruCache(512)
 
 
-def table_profile(table: Table, columns: Sequence[int]) -> Profile:
+def profile_table(table: Table, columns: Sequence[int]) -> Profile:
     """Returns the profile of some columns of a table, by their positions."""
     rows = float(max(table.rows, 1))
     key = ByIdentity(table)
@@ -87,11 +87,13 @@ def table_profile(table: Table, columns: Sequence[int]) -> Profile:
     if missing:
         single = {key.columns[0] for key in table.keys if len(key.columns) == 1}
         counted = {each.field_id: each.distinct_of(table.rows) for each in table.statistics if each.distinct}
-        known |= {index: _column(table, table.columns[index], rows, single, counted) for index in missing}
+        known |= {index: _profile_column(table, table.columns[index], rows, single, counted) for index in missing}
     return Profile(rows, tuple([known[index] for index in columns]), rows)
 
 
-def _column(table: Table, column: Column, rows: float, unique: set[str], counted: Mapping[int, float]) -> ColumnProfile:
+def _profile_column(
+    table: Table, column: Column, rows: float, unique: set[str], counted: Mapping[int, float]
+) -> ColumnProfile:
     lows: list[float] = []
     highs: list[float] = []
     nulls = 0
@@ -99,7 +101,7 @@ def _column(table: Table, column: Column, rows: float, unique: set[str], counted
     for file in table.files:
         nulls += file.nulls.get(column.field_id, 0)
         low, high = file.minimums.get(column.field_id), file.maximums.get(column.field_id)
-        ends = number_of(low), number_of(high)
+        ends = to_number(low), to_number(high)
         if ends[0] is not None and ends[1] is not None:
             lows.append(ends[0])
             highs.append(ends[1])
@@ -108,20 +110,22 @@ def _column(table: Table, column: Column, rows: float, unique: set[str], counted
     low_value, high_value = (min(lows), max(highs)) if known and lows else (None, None)
     share = min(nulls / rows, 1.0)
     there = max(rows * (1 - share), 1.0)
-    spread = _spread(column.type, low_value, high_value)
+    spread = _count_between(column.type, low_value, high_value)
     if column.name in unique:
         distinct = there
     elif column.field_id in counted:
         distinct = max(min(counted[column.field_id], there, there if spread is None else spread), 1.0)
     else:
         # A range of fewer values than rows is precise enough.
-        found = sampled(table, column) if rows >= _SAMPLED and (spread is None or spread >= there) else None
-        guess = min(there, DISTINCT if spread is None else spread)
+        found = (
+            sample_column(table, column) if rows >= _MIN_SAMPLED_ROWS and (spread is None or spread >= there) else None
+        )
+        guess = min(there, DEFAULT_DISTINCT if spread is None else spread)
         distinct = guess if found is None else found.distinct_among(there)
     return ColumnProfile(distinct, low_value, high_value, share, distinct)
 
 
-def _spread(kind: SqlType, low: float | None, high: float | None) -> float | None:
+def _count_between(kind: SqlType, low: float | None, high: float | None) -> float | None:
     """Returns how many values lie between two bounds; None if unknown."""
     if kind.name == "bool":
         return 2.0
@@ -134,7 +138,7 @@ def _spread(kind: SqlType, low: float | None, high: float | None) -> float | Non
     return 1.0 if low == high else float("inf")
 
 
-def number_of(value: object) -> float | None:
+def to_number(value: object) -> float | None:
     """Converts a constant to the numeric form of the statistics' bounds; None if it has none, as NaN."""
     match value:
         case bool() | int() | float() | Decimal():
@@ -147,6 +151,6 @@ def number_of(value: object) -> float | None:
             return None
 
 
-def width(types: Sequence[SqlType]) -> int:
+def row_width(types: Sequence[SqlType]) -> int:
     """Returns the approximate width in bytes of a row of these types."""
     return sum(_TEXT_WIDTH if kind.name in _TEXTS else _WIDTHS.get(kind.name, _WIDTH) for kind in types) or 1

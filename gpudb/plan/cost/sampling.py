@@ -1,6 +1,6 @@
 """Estimates a column's distinct values from a sample, where neither a key, nor ANALYZE, nor a range gives them.
 
-Reading files belongs to storage: a database registers its sampler with `sample_by` when it opens. A process without a
+Reading files belongs to storage: a database registers its sampler with `set_sampler` when it opens. A process without a
 database, such as a worker, has no samples and uses defaults.
 """
 
@@ -47,19 +47,19 @@ class Sample:
 Sampler = Callable[[Table, Column], Sample | None]
 
 
-def _none(table: Table, column: Column) -> Sample | None:
+def _no_sample(table: Table, column: Column) -> Sample | None:
     return None
 
 
-_sampler: Sampler = _none
+_sampler: Sampler = _no_sample
 
 
-def sample_by(sampler: Sampler) -> None:
+def set_sampler(sampler: Sampler) -> None:
     """Registers the sampler. It returns None where it cannot sample, and does not raise."""
     global _sampler
     _sampler = sampler
 
 
-def sampled(table: Table, column: Column) -> Sample | None:
+def sample_column(table: Table, column: Column) -> Sample | None:
     """Returns a sample of a column's values; None where none is available."""
     return _sampler(table, column)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.functions.library import COMMUTATORS, comparison_of
-from gpudb.plan.cost.profile import ColumnProfile, Profile, number_of
-from gpudb.plan.tree.traversal import conjuncts
+from gpudb.plan.cost.profile import ColumnProfile, Profile, to_number
+from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
 from gpudb.sql.widening import bare
 from gpudb.types import SqlType
 
-RANGE = 1 / 3
+RANGE_SELECTIVITY = 1 / 3
 """Default selectivity of a range comparison whose bounds are unknown."""
-LIKE = 0.1
-_MOMENTS = {"date", "timestamp", "timestamptz"}
+LIKE_SELECTIVITY = 0.1
+_MOMENT_TYPES = {"date", "timestamp", "timestamptz"}
 _DAY = 86_400e6
 
 
@@ -29,24 +29,24 @@ class _Range:
     bounds: int = 0
 
 
-def kept(profile: Profile, condition: Any | None) -> Profile:
+def filter_profile(profile: Profile, condition: Any | None) -> Profile:
     """Applies a filter to a profile: fewer rows, and narrower columns where it compares them with constants."""
     if condition is None:
         return profile
     ranges: dict[int, _Range] = {}
     share = 1.0
     columns = list(profile.columns)
-    for part in conjuncts(condition):
-        found = _comparison(part)
+    for part in split_conjuncts(condition):
+        found = _match_comparison(part)
         if found is None or found[1] == "<>" or found[0] >= len(columns):
-            share *= _share(part, columns)
-            if (listed := _listed(part)) is not None and listed[0] < len(columns):
-                columns[listed[0]] = _narrowed(columns[listed[0]], float(listed[1]))
+            share *= _part_selectivity(part, columns)
+            if (listed := _match_list(part)) is not None and listed[0] < len(columns):
+                columns[listed[0]] = _limit_distinct(columns[listed[0]], float(listed[1]))
             continue
         index, symbol, value = found
         if symbol == "=":
-            share *= _equal(columns[index], value)
-            columns[index] = _narrowed(columns[index], 1.0)
+            share *= _equality_selectivity(columns[index], value)
+            columns[index] = _limit_distinct(columns[index], 1.0)
             continue
         at = ranges.setdefault(index, _Range())
         at.bounds += 1
@@ -55,20 +55,20 @@ def kept(profile: Profile, condition: Any | None) -> Profile:
         else:
             at.high = value if at.high is None or value is None else min(at.high, value)
     for index, at in ranges.items():
-        part_share, columns[index] = _between(columns[index], at)
+        part_share, columns[index] = _range_selectivity(columns[index], at)
         share *= part_share
     return Profile(profile.rows, tuple(columns), profile.base).among(profile.rows * share)
 
 
-def share_of(condition: Any | None, columns: Sequence[ColumnProfile]) -> float:
+def selectivity(condition: Any | None, columns: Sequence[ColumnProfile]) -> float:
     """Returns the share of rows for which a condition is true."""
     share = 1.0
-    for part in conjuncts(condition):
-        share *= _share(part, columns)
+    for part in split_conjuncts(condition):
+        share *= _part_selectivity(part, columns)
     return share
 
 
-def _comparison(part: Any) -> tuple[int, str, float | None] | None:
+def _match_comparison(part: Any) -> tuple[int, str, float | None] | None:
     """Matches `column op constant`; returns column, operator and constant, the constant None if it is known at run time
     only.
     """
@@ -82,97 +82,103 @@ def _comparison(part: Any) -> tuple[int, str, float | None] | None:
         left, right, symbol = right, left, COMMUTATORS[symbol]
     if not isinstance(left, bound.Column) or not isinstance(right, bound.Constant | bound.Parameter):
         return None
-    return left.index, symbol, _number(right, left.type) if isinstance(right, bound.Constant) else None
+    return left.index, symbol, _bound_value(right, left.type) if isinstance(right, bound.Constant) else None
 
 
-def _number(constant: bound.Constant, kind: SqlType) -> float | None:
+def _bound_value(constant: bound.Constant, kind: SqlType) -> float | None:
     """Converts a constant to the unit of a column's bounds: days for dates, microseconds for other moments."""
-    found, given = number_of(constant.value), constant.type.name
-    if found is None or given == kind.name or not {given, kind.name} <= _MOMENTS:
+    found, given = to_number(constant.value), constant.type.name
+    if found is None or given == kind.name or not {given, kind.name} <= _MOMENT_TYPES:
         return found
     return found / _DAY if kind.name == "date" else found * _DAY if given == "date" else found
 
 
-def _equal(column: ColumnProfile, value: float | None) -> float:
+def _equality_selectivity(column: ColumnProfile, value: float | None) -> float:
     if value is not None and column.low is not None and column.high is not None:
         if not column.low <= value <= column.high:
             return 1e-9
     return (1 - column.nulls) / max(column.distinct, 1.0)
 
 
-def _between(column: ColumnProfile, at: _Range) -> tuple[float, ColumnProfile]:
+def _range_selectivity(column: ColumnProfile, at: _Range) -> tuple[float, ColumnProfile]:
     if column.low is None or column.high is None or (at.low is None and at.high is None):
-        return RANGE**at.bounds, _narrowed(column, column.distinct * RANGE**at.bounds)
+        return RANGE_SELECTIVITY**at.bounds, _limit_distinct(column, column.distinct * RANGE_SELECTIVITY**at.bounds)
     low = column.low if at.low is None else max(at.low, column.low)
     high = column.high if at.high is None else min(at.high, column.high)
     if low > high:
-        return 1e-9, _narrowed(column, 1.0)
+        return 1e-9, _limit_distinct(column, 1.0)
     spread = column.high - column.low
     share = min((high - low) / spread, 1.0) if spread > 0 else 1.0
     share = max(share, 1 / max(column.distinct, 1.0))
-    narrower = _narrowed(column, column.distinct * share)
+    narrower = _limit_distinct(column, column.distinct * share)
     return share * (1 - column.nulls), replace(narrower, low=low, high=high)
 
 
-def _narrowed(column: ColumnProfile, distinct: float) -> ColumnProfile:
+def _limit_distinct(column: ColumnProfile, distinct: float) -> ColumnProfile:
     """Returns the column's profile after a condition on itself leaves `distinct` values, which become its domain."""
     left = max(min(distinct, column.distinct), 1.0)
     return replace(column, distinct=left, domain=max(column.domain * left / max(column.distinct, 1.0), 1.0))
 
 
-def _share(part: Any, columns: Sequence[ColumnProfile]) -> float:
+def _part_selectivity(part: Any, columns: Sequence[ColumnProfile]) -> float:
     match part:
         case bound.Constant(value=value):
             return 1.0 if value is True else 1e-9
         case bound.BoolOp(op="AND"):
-            return share_of(part, columns)
+            return selectivity(part, columns)
         case bound.BoolOp(op="OR", args=args):
-            if _listed(part) is not None:
-                return min(sum(_share(each, columns) for each in args), 1.0)
+            if _match_list(part) is not None:
+                return min(sum(_part_selectivity(each, columns) for each in args), 1.0)
             missed = 1.0
             for each in args:
-                missed *= 1 - _share(each, columns)
+                missed *= 1 - _part_selectivity(each, columns)
             return 1 - missed
         case bound.BoolOp(op="NOT", args=(arg,)):
-            return max(1 - _share(arg, columns), 0.001)
+            return max(1 - _part_selectivity(arg, columns), 0.001)
         case bound.Test(arg=bound.Column(index=index), what="NULL", negated=negated) if index < len(columns):
             return 1 - columns[index].nulls if negated else max(columns[index].nulls, 0.001)
         case bound.Test(negated=negated):
-            return 1.0 if negated else RANGE
+            return 1.0 if negated else RANGE_SELECTIVITY
         case bound.InList(arg=arg, items=items, negated=negated):
-            share = min(len(items) / _distinct(arg, columns), 0.5)
+            share = min(len(items) / _count_distinct(arg, columns), 0.5)
             return 1 - share if negated else share
         case bound.Call(args=(left, right), function=function):
             symbol = comparison_of(function)
             if symbol in {"=", "<>"}:
-                share = 1 / max(_distinct(left, columns), _distinct(right, columns))
+                share = 1 / max(_count_distinct(left, columns), _count_distinct(right, columns))
                 return share if symbol == "=" else 1 - share
             if symbol is not None:
-                found = _comparison(part)
+                found = _match_comparison(part)
                 if found is None or found[0] >= len(columns):
-                    return RANGE
+                    return RANGE_SELECTIVITY
                 at = _Range(bounds=1)
                 setattr(at, "low" if found[1] in {">", ">="} else "high", found[2])
-                return _between(columns[found[0]], at)[0]
-            return 1 - LIKE if "nlike" in function.name else LIKE if "like" in function.name else RANGE
+                return _range_selectivity(columns[found[0]], at)[0]
+            return (
+                1 - LIKE_SELECTIVITY
+                if "nlike" in function.name
+                else LIKE_SELECTIVITY
+                if "like" in function.name
+                else RANGE_SELECTIVITY
+            )
         case _:
-            return RANGE
+            return RANGE_SELECTIVITY
 
 
-def _listed(part: Any) -> tuple[int, int] | None:
+def _match_list(part: Any) -> tuple[int, int] | None:
     """Matches a condition that a column has one of several values, by IN or by equalities under OR."""
     match part:
         case bound.InList(arg=arg, items=items, negated=False) if isinstance(column := bare(arg), bound.Column):
             return column.index, len(items)
         case bound.BoolOp(op="OR", args=args):
-            found = [_comparison(each) for each in args]
+            found = [_match_comparison(each) for each in args]
             columns = {each[0] for each in found if each is not None and each[1] == "="}
             if len(columns) == 1 and all(each is not None and each[1] == "=" for each in found):
                 return columns.pop(), len(args)
     return None
 
 
-def _distinct(expr: Any, columns: Sequence[ColumnProfile]) -> float:
+def _count_distinct(expr: Any, columns: Sequence[ColumnProfile]) -> float:
     inner = bare(expr)
     if isinstance(inner, bound.Column) and inner.index < len(columns):
         return max(columns[inner.index].distinct, 1.0)

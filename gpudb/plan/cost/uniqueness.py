@@ -42,17 +42,17 @@ def unique_columns(node: Node) -> list[Columns]:
         case nodes.Aggregate():
             return [frozenset(range(len(node.keys)))]
         case nodes.Join():
-            return _of_join(node)
+            return _unique_in_join(node)
     return []
 
 
-def _of_join(node: nodes.Join) -> list[Columns]:
+def _unique_in_join(node: nodes.Join) -> list[Columns]:
     left = unique_columns(node.left)
     if node.kind in {"SEMI", "ANTI"}:
         return left
     width = len(node.left.types)
     right = unique_columns(node.right)
-    mine, theirs = (_plain(tuple(pair[side] for pair in node.keys)) for side in (0, 1))
+    mine, theirs = (_plain_columns(tuple(pair[side] for pair in node.keys)) for side in (0, 1))
     found: list[Columns] = []
     if any(theirs >= key for key in right) and node.kind in {"INNER", "LEFT"}:
         found += left
@@ -61,25 +61,25 @@ def _of_join(node: nodes.Join) -> list[Columns]:
     return found
 
 
-def _plain(exprs: tuple[Any, ...]) -> Columns:
+def _plain_columns(exprs: tuple[Any, ...]) -> Columns:
     return frozenset(expr.index for expr in exprs if isinstance(expr, bound.Column))
 
 
-def origin(node: Node, place: int) -> Origin | None:
+def find_origin(node: Node, place: int) -> Origin | None:
     """Returns the scan column that a node's column is, row by row; None for computed or NULL-extended columns."""
     match node:
         case nodes.Scan():
             return node, place
         case nodes.Filter() | nodes.Sort():
-            return origin(node.input, place)
+            return find_origin(node.input, place)
         case nodes.Project():
             expr = node.exprs[place]
-            return origin(node.input, expr.index) if isinstance(expr, bound.Column) else None
+            return find_origin(node.input, expr.index) if isinstance(expr, bound.Column) else None
         case nodes.Join(kind="INNER" | "LEFT" | "SEMI" | "ANTI"):
             width = len(node.left.types)
             if place < width:
-                return origin(node.left, place)
-            return origin(node.right, place - width) if node.kind == "INNER" else None
+                return find_origin(node.left, place)
+            return find_origin(node.right, place - width) if node.kind == "INNER" else None
     return None
 
 
@@ -93,7 +93,7 @@ def equal_columns(node: Node) -> Iterator[tuple[Origin, Origin]]:
             yield from equal_columns(node.right)
             for one, other in node.keys:
                 if isinstance(one, bound.Column) and isinstance(other, bound.Column):
-                    a, b = origin(node.left, one.index), origin(node.right, other.index)
+                    a, b = find_origin(node.left, one.index), find_origin(node.right, other.index)
                     if a is not None and b is not None:
                         yield a, b
         case nodes.Join(kind="LEFT" | "SEMI" | "ANTI"):

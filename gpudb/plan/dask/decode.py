@@ -12,9 +12,9 @@ from typing import Any
 from gpudb.plan.dask.symbols import Symbols
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree.functions import SINGLE
-from gpudb.plan.tree.joins import compared, is_noise, joined
+from gpudb.plan.tree.joins import build_equality, build_join, is_true
 from gpudb.plan.tree.nodes import Aggregate, Filter, Join, JoinKind, Node, Project, Scan, SetOperation, Values, column
-from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, used
+from gpudb.plan.tree.traversal import columns_read, join_conjuncts, remap_columns, split_conjuncts
 from gpudb.sql import bound
 from gpudb.types import BOOL, INT4, TEXT, SqlType
 
@@ -82,16 +82,16 @@ class Restorer:
         read = [int(name[1:]) for name in scan.getTableScanProjects()] if scan.containsProjections() else told
         wanted = list(read)
         filters = [self.expr(each, types) for each in scan.getFilters()]
-        filters = [moved(each, told.__getitem__) for each in filters if not is_noise(each)]
-        own = conjuncts(leaf.filter) if isinstance(leaf, Scan) else ()
-        condition = conjunction((*own, *(part for each in filters for part in conjuncts(each))))
+        filters = [remap_columns(each, told.__getitem__) for each in filters if not is_true(each)]
+        own = split_conjuncts(leaf.filter) if isinstance(leaf, Scan) else ()
+        condition = join_conjuncts((*own, *(part for each in filters for part in split_conjuncts(each))))
         if not isinstance(leaf, Scan):
             node = leaf if condition is None else Filter(leaf, condition)
             every = wanted == list(range(len(leaf.types)))
             return node if every else Project(node, tuple(column(i, leaf.types[i]) for i in wanted))
-        every_read = wanted + sorted(used(condition) - set(wanted))
+        every_read = wanted + sorted(columns_read(condition) - set(wanted))
         places = {index: place for place, index in enumerate(every_read)}
-        over = moved(condition, places.__getitem__) if condition is not None else None
+        over = remap_columns(condition, places.__getitem__) if condition is not None else None
         node = replace(leaf, columns=tuple(leaf.columns[index] for index in every_read), filter=over)
         if every_read == wanted:
             return node
@@ -117,11 +117,11 @@ class Restorer:
         name = rel.join().getJoinType()
         condition = rel.join().getCondition()
         types = left.types + right.types
-        parts = conjuncts(self.expr(condition, types)) if condition is not None else ()
+        parts = split_conjuncts(self.expr(condition, types)) if condition is not None else ()
         if name in {"RIGHT", "RIGHTSEMI", "RIGHTANTI"}:
             width = len(left.types)
             parts = tuple(
-                moved(each, lambda index: index + len(right.types) if index < width else index - width)
+                remap_columns(each, lambda index: index + len(right.types) if index < width else index - width)
                 for each in parts
             )
             node = _filtered_join(_JOINS[name.replace("RIGHT", "LEFT")], right, left, parts)
@@ -165,7 +165,7 @@ class Restorer:
             case "not":
                 return bound.BoolOp("NOT", parts)
             case "=" | "!=":
-                return compared(parts[0], parts[1], negated=name == "!=")
+                return build_equality(parts[0], parts[1], negated=name == "!=")
             case "is null" | "is not null":
                 return bound.Test(parts[0], "NULL", negated=name == "is not null")
             case "is true" | "is not true":
@@ -186,18 +186,18 @@ def _filtered_join(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ..
     rights: list[Any] = []
     both: list[Any] = []
     for part in parts:
-        places = used(part)
+        places = columns_read(part)
         if places and min(places) >= width and kind != "FULL":
-            rights.append(moved(part, lambda index: index - width))
+            rights.append(remap_columns(part, lambda index: index - width))
         elif places and max(places) < width and kind in {"INNER", "SEMI"}:
             lefts.append(part)
         else:
             both.append(part)
-    return joined(kind, _where(left, lefts), _where(right, rights), tuple(both))
+    return build_join(kind, _where(left, lefts), _where(right, rights), tuple(both))
 
 
 def _where(node: Node, parts: list[Any]) -> Node:
-    condition = conjunction(tuple(parts))
+    condition = join_conjuncts(tuple(parts))
     return node if condition is None else Filter(node, condition)
 
 

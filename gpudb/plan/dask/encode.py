@@ -20,8 +20,8 @@ from gpudb.plan.dask.unnest import Unnesting
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree.functions import NOT_IN
 from gpudb.plan.tree.nodes import Filter, Node, Scan, Values, column
-from gpudb.plan.tree.predicates import factored, is_plain_core, plain_equality
-from gpudb.plan.tree.traversal import conjunction, conjuncts, transform
+from gpudb.plan.tree.predicates import factor_disjunction, is_plain_core, match_column_equality
+from gpudb.plan.tree.traversal import join_conjuncts, split_conjuncts, transform
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
 from gpudb.sql.traverse import outer_columns, walk
@@ -46,7 +46,7 @@ class Leaf:
 
         part = transform(condition, change)
         if isinstance(self.node, Scan):
-            self.node = replace(self.node, filter=conjunction((*conjuncts(self.node.filter), part)))
+            self.node = replace(self.node, filter=join_conjuncts((*split_conjuncts(self.node.filter), part)))
         else:
             self.node = Filter(self.node, part)
 
@@ -95,7 +95,7 @@ class Carrier:
     def _grouped(self, query: bound.Select, outputs: list[Expr], joins: Joins) -> str:
         keys = list(query.group_by)
         calls: list[bound.Aggregate] = []
-        above = [*outputs, *conjuncts(query.having)]
+        above = [*outputs, *split_conjuncts(query.having)]
         for each in above:
             for node in walk(each):
                 if isinstance(node, bound.Aggregate) and node not in calls and self._own(node):
@@ -242,7 +242,7 @@ class Carrier:
         became joins.
         """
         texts: list[str] = []
-        for part in (part for each in conjuncts(condition) for part in factored(each)):
+        for part in (part for each in split_conjuncts(condition) for part in factor_disjunction(each)):
             if not self._taken(part, inner) and not self._unnesting.filters(part):
                 self.symbols.some_column = joins.some_column
                 texts.append(self._predicate(part))
@@ -268,7 +268,7 @@ class Carrier:
         match expr:
             case bound.BoolOp(op="AND" | "OR"):
                 return "(" + f" {expr.op} ".join(self._predicate(each) for each in expr.args) + ")"
-            case bound.Call() if (sides := plain_equality(expr)) is not None:
+            case bound.Call() if (sides := match_column_equality(expr)) is not None:
                 return f"{self.value(sides[0])} = {self.value(sides[1])}"
             case _:
                 return self.symbols.call(self._prepared(expr), self._leaf_text, "b")

@@ -15,8 +15,8 @@ from gpudb.plan.dask.joins import Joins, relations_in
 from gpudb.plan.errors import NotCarried
 from gpudb.plan.tree.functions import NOT_IN, SINGLE
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, column
-from gpudb.plan.tree.predicates import equality, is_plain_core, plain_equality
-from gpudb.plan.tree.traversal import conjunction, conjuncts
+from gpudb.plan.tree.predicates import is_plain_core, match_column_equality, match_equality
+from gpudb.plan.tree.traversal import join_conjuncts, split_conjuncts
 from gpudb.sql import bound
 from gpudb.sql.bound import Expr
 from gpudb.sql.traverse import outer_columns, walk
@@ -98,13 +98,13 @@ class Unnesting:
                 raise NotCarried("EXISTS over a subquery without FROM")
             carrier.add_ctes(query.ctes)
             inner, source = carrier.joins(query.source), query.source
-            condition = conjunction((*conjuncts(query.where), *_of(match, query.targets)))
+            condition = join_conjuncts((*split_conjuncts(query.where), *_of(match, query.targets)))
         else:
             rel = carrier.fresh()
             source = bound.Derived(rel, query)
             inner = carrier.joins(source)
             columns = tuple(bound.Column(rel, i, each.type) for i, each in enumerate(query.columns))
-            condition = conjunction(_of(match, columns))
+            condition = join_conjuncts(_of(match, columns))
         with carrier.over(inner):
             outside = carrier.kept(condition, source)
         on = [*inner.where, *outside] or [carrier.true(outer)]
@@ -145,13 +145,13 @@ class Unnesting:
         inside = {node.rel for node in walk(query) if hasattr(node, "rel") and not isinstance(node, bound.Column)}
         own: list[Expr] = []
         pairs: list[tuple[bound.Column, bound.Column]] = []
-        for part in conjuncts(query.where):
+        for part in split_conjuncts(query.where):
             if _is_inside(part, inside):
                 own.append(part)
             else:
                 pairs.append(_correlation(part, inside))
         with carrier.over(inner):
-            if carrier.kept(conjunction(tuple(own)), query.source):
+            if carrier.kept(join_conjuncts(tuple(own)), query.source):
                 raise NotCarried(_SHAPE)
             keys = list(dict.fromkeys(carrier.value(each) for each, _ in pairs))
             held = carrier.aggregate(call)
@@ -166,7 +166,7 @@ class Unnesting:
 
 
 def _of(match: _Match | None, columns: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    return () if match is None else conjuncts(match(columns))
+    return () if match is None else split_conjuncts(match(columns))
 
 
 def _matches(expr: bound.AnySubquery) -> _Match:
@@ -184,7 +184,7 @@ def _missed(expr: bound.AnySubquery) -> _Match:
 
 def _unmatched(expr: bound.AnySubquery) -> _Match:
     def match(targets: tuple[Expr, ...]) -> Expr:
-        if len(targets) == 1 and equality(_matches(expr)(targets)) is not None:
+        if len(targets) == 1 and match_equality(_matches(expr)(targets)) is not None:
             return bound.Call(NOT_IN, (expr.left[0], targets[0]), BOOL)
         return bound.Test(_matches(expr)(targets), "FALSE", negated=True)
 
@@ -213,7 +213,7 @@ def _is_inside(part: Any, inside: set[int]) -> bool:
 
 def _correlation(part: Any, inside: set[int]) -> tuple[bound.Column, bound.Column]:
     """Returns the inner and the outer column that a condition equates."""
-    sides = plain_equality(part)
+    sides = match_column_equality(part)
     if sides is None or sum(side.rel in inside for side in sides) != 1:
         raise NotCarried("a subquery correlated by more than equalities")
     one, other = sides

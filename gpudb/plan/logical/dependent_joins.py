@@ -15,10 +15,10 @@ from gpudb.plan.errors import NotCarried
 from gpudb.plan.logical import subquery_forms
 from gpudb.plan.logical.rows import Domain, Rows, domain_of, joined_back, numbered_rows
 from gpudb.plan.logical.table_functions import called
-from gpudb.plan.tree.functions import as_type
-from gpudb.plan.tree.joins import joined
+from gpudb.plan.tree.functions import cast_to
+from gpudb.plan.tree.joins import build_join
 from gpudb.plan.tree.nodes import Filter, Join, JoinKind, Node, Scan, Shared, Values, column
-from gpudb.plan.tree.traversal import conjunction, conjuncts, transform
+from gpudb.plan.tree.traversal import join_conjuncts, split_conjuncts, transform
 from gpudb.sql import bound
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import SqlType
@@ -55,16 +55,16 @@ class Dependent:
 
         A relation that reads columns to its left is computed only for the rows that conditions on those columns keep.
         """
-        self._waiting = tuple(each for each in conjuncts(query.where) if not _has_subquery(each))
+        self._waiting = tuple(each for each in split_conjuncts(query.where) if not _has_subquery(each))
         rows = self._source(query.source, domain)
-        rest = (*self._waiting, *(each for each in conjuncts(query.where) if _has_subquery(each)))
-        return self.filtered(rows, conjunction(rest))
+        rest = (*self._waiting, *(each for each in split_conjuncts(query.where) if _has_subquery(each)))
+        return self.filtered(rows, join_conjuncts(rest))
 
     def _left(self, rows: Rows) -> Rows:
         """Applies the conditions of WHERE that are on these rows alone."""
         own = tuple(each for each in self._waiting if _is_over(each, rows))
         self._waiting = tuple(each for each in self._waiting if each not in own)
-        return self.filtered(rows, conjunction(own))
+        return self.filtered(rows, join_conjuncts(own))
 
     def _unfiltered(self, source: Any, outside: Rows | None = None) -> Rows:
         """Plans a side of an outer join that may be NULL-extended, to which WHERE applies after the join alone."""
@@ -147,8 +147,8 @@ class Dependent:
         right = self._unfiltered(second)
         both = (*left.places, *right.places)
         if source.on is None or not _has_subquery(source.on):
-            parts = conjuncts(Rows(Join("INNER", left.node, right.node), both).over(source.on))
-            return Rows(joined(kind, left.node, right.node, parts), both)
+            parts = split_conjuncts(Rows(Join("INNER", left.node, right.node), both).over(source.on))
+            return Rows(build_join(kind, left.node, right.node, parts), both)
         if kind == "FULL":
             raise NotCarried("a subquery in ON of a FULL JOIN")
         # The matching pairs are computed first.
@@ -201,8 +201,8 @@ class Dependent:
         """Returns the rows for which a condition is true; subqueries are evaluated for rows that the other
         conditions keep.
         """
-        parts = conjuncts(condition)
-        plain = conjunction(tuple(rows.over(each) for each in parts if not _has_subquery(each)))
+        parts = split_conjuncts(condition)
+        plain = join_conjuncts(tuple(rows.over(each) for each in parts if not _has_subquery(each)))
         if plain is not None:
             rows = replace(rows, node=Filter(rows.node, plain))
         for each in parts:
@@ -291,7 +291,7 @@ class Dependent:
         width = 0 if domain is None else domain.width
         member = Shared(node, -self.fresh())
         marked, counted = subquery_forms.members(member, width, kind)
-        key = (as_type(left, kind), column(width, kind))
+        key = (cast_to(left, kind), column(width, kind))
         if domain is None:
             first = Join("LEFT", rows.node, marked, (key,))
             second = Join("INNER", first, counted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudb.plan.tree.functions import LIMIT_ROWS, OFFSET_ROWS, function
+from gpudb.plan.tree.functions import LIMIT_ROWS, OFFSET_ROWS, find_function
 from gpudb.plan.tree.nodes import Filter, Node, Project, Sort, Window, column
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
@@ -29,16 +29,16 @@ def limited(node: Node, width: int, keys: tuple[bound.SortKey, ...], limit: Any 
         # An aggregate over the subquery reads its rows in order.
         return Sort(node, keys) if keys else node
     every = tuple(column(index, kind, name) for index, (kind, name) in enumerate(zip(node.types, node.names)))
-    made: Node = Window(node, (bound.Window(function("row_number"), (), INT8, every[:width], keys),))
+    made: Node = Window(node, (bound.Window(find_function("row_number"), (), INT8, every[:width], keys),))
     place: Any = column(len(every), INT8)
     before: Any = bound.Constant(0, INT8) if offset is None else bound.Call(OFFSET_ROWS, (offset,), INT8)
     conditions: list[Any] = []
     if offset is not None:
-        conditions.append(bound.Call(function("int8gt", INT8, INT8), (place, before), BOOL))
+        conditions.append(bound.Call(find_function("int8gt", INT8, INT8), (place, before), BOOL))
     if limit is not None:
         last = bound.Call(LIMIT_ROWS, (limit,), INT8)
-        last = last if offset is None else bound.Call(function("int8pl", INT8, INT8), (before, last), INT8)
-        conditions.append(bound.Call(function("int8le", INT8, INT8), (place, last), BOOL))
+        last = last if offset is None else bound.Call(find_function("int8pl", INT8, INT8), (before, last), INT8)
+        conditions.append(bound.Call(find_function("int8le", INT8, INT8), (place, last), BOOL))
     made = Filter(made, conditions[0] if len(conditions) == 1 else bound.BoolOp("AND", tuple(conditions)))
     if width == 0:
         made = Sort(made, (bound.SortKey(place, False, False),))

@@ -23,7 +23,7 @@ from gpudb.plan.logical.dependent_joins import NOTHING, Dependent
 from gpudb.plan.logical.groups import grouped
 from gpudb.plan.logical.limits import is_known, limited
 from gpudb.plan.logical.rows import Domain, Rows, placed
-from gpudb.plan.tree.functions import as_type
+from gpudb.plan.tree.functions import cast_to
 from gpudb.plan.tree.nodes import (
     Aggregate,
     DistinctOn,
@@ -39,7 +39,7 @@ from gpudb.plan.tree.nodes import (
     Working,
     column,
 )
-from gpudb.plan.tree.relabels import without_relabels
+from gpudb.plan.tree.relabels import remove_relabels
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 from gpudb.sql.rewrite import rewrite_for_engine
@@ -53,7 +53,7 @@ def plan_query(query: bound.Query, estimate: Callable[[Node], int], *, optimize:
     `estimate` returns the estimated rows of a node. dask-sql's own optimiser runs with `optimize` alone: the text has
     no subqueries for it to unnest, and `plan/optimize` does the rest of its work.
     """
-    query = rewrite_for_engine(without_relabels(query))
+    query = rewrite_for_engine(remove_relabels(query))
     return _Builder(query, estimate, optimize).plan(query)
 
 
@@ -266,7 +266,7 @@ def _as_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
     if not columns or all(kind == declared.type for kind, declared in zip(own, columns, strict=True)):
         return node
     given, made = made[: -len(columns)], made[-len(columns) :]
-    return Project(node, (*given, *(as_type(each, c.type) for each, c in zip(made, columns, strict=True))))
+    return Project(node, (*given, *(cast_to(each, c.type) for each, c in zip(made, columns, strict=True))))
 
 
 def root_columns(node: Node) -> tuple[bound.Column, ...]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from gpudb.functions import library
-from gpudb.plan.tree.functions import SINGLE, as_type, count, function
+from gpudb.plan.tree.functions import SINGLE, cast_to, count_rows, find_function
 from gpudb.plan.tree.nodes import Aggregate, Filter, Node, Project, column
-from gpudb.plan.tree.predicates import EQUALITIES, key_type
+from gpudb.plan.tree.predicates import EQUALITIES, common_key_type
 from gpudb.sql import bound
 from gpudb.types import BOOL, INT8, SqlType
 
@@ -51,7 +51,7 @@ class Some:
     """EXISTS (SELECT …)."""
 
     def of(self, node: Node, width: int) -> Aggregate:
-        return Aggregate(node, _keys(node, width), (count(),))
+        return Aggregate(node, _keys(node, width), (count_rows(),))
 
     def value(self, held: tuple[bound.Column, ...]) -> Any:
         return _positive(held[0])
@@ -66,7 +66,7 @@ class Verdict:
     def of(self, node: Node, width: int) -> Aggregate:
         test = column(width, BOOL)
         decides = bound.Test(test, "FALSE" if self.all else "TRUE")
-        return Aggregate(node, _keys(node, width), (count(decides), count(bound.Test(test, "NULL"))))
+        return Aggregate(node, _keys(node, width), (count_rows(decides), count_rows(bound.Test(test, "NULL"))))
 
     def value(self, held: tuple[bound.Column, ...]) -> Any:
         decided = bound.Constant(not self.all, BOOL)
@@ -95,7 +95,7 @@ class Listed:
 
 def _positive(number: Any) -> Any:
     zero = bound.Constant(0, INT8)
-    return bound.Call(function("int8gt", INT8, INT8), (bound.Choice("COALESCE", (number, zero), INT8), zero), BOOL)
+    return bound.Call(find_function("int8gt", INT8, INT8), (bound.Choice("COALESCE", (number, zero), INT8), zero), BOOL)
 
 
 def tests(subquery: bound.AnySubquery, fresh: Callable[[], int]) -> bound.Select:
@@ -141,18 +141,18 @@ def membership_type(subquery: bound.AnySubquery) -> SqlType | None:
     """Returns the type under which `x = ANY (subquery)` is a join key; None for another comparison."""
     if subquery.all or len(subquery.left) != 1 or subquery.functions[0].name not in EQUALITIES:
         return None
-    return key_type(subquery.left[0].type, subquery.query.columns[0].type)
+    return common_key_type(subquery.left[0].type, subquery.query.columns[0].type)
 
 
 def members(node: Node, width: int, kind: SqlType) -> tuple[Node, Node]:
     """Returns the distinct values of a subquery, marked by TRUE, and its counts of rows and of non-NULL values."""
     own = column(width, node.types[width])
     keys = _keys(node, width)
-    known = Project(Filter(node, bound.Test(own, "NULL", negated=True)), (*keys, as_type(own, kind)))
+    known = Project(Filter(node, bound.Test(own, "NULL", negated=True)), (*keys, cast_to(own, kind)))
     distinct = Aggregate(known, _keys(known, width + 1))
     marked = Project(distinct, (*_keys(distinct, width + 1), bound.Constant(True, BOOL)))
-    values = bound.Aggregate(function("count", SqlType("any")), (own,), INT8)
-    return marked, Aggregate(node, keys, (count(), values))
+    values = bound.Aggregate(find_function("count", SqlType("any")), (own,), INT8)
+    return marked, Aggregate(node, keys, (count_rows(), values))
 
 
 def member_verdict(mark: Any, rows: Any, values: Any, left: Any) -> Any:
@@ -160,7 +160,7 @@ def member_verdict(mark: Any, rows: Any, values: Any, left: Any) -> Any:
     false.
     """
     unknown = bound.BoolOp(
-        "OR", (bound.Test(left, "NULL"), bound.Call(function("int8gt", INT8, INT8), (rows, values), BOOL))
+        "OR", (bound.Test(left, "NULL"), bound.Call(find_function("int8gt", INT8, INT8), (rows, values), BOOL))
     )
     some = bound.BoolOp("AND", (_positive(rows), unknown))
     branches = (

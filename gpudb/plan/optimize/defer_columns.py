@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.cost.uniqueness import Origin, equal_columns, origin, table_keys
+from gpudb.plan.cost.uniqueness import Origin, equal_columns, find_origin, table_keys
 from gpudb.plan.tree.nodes import Aggregate, Join, Node, Project, Scan, Sort, column
-from gpudb.plan.tree.traversal import moved, rebuild, used, walk_nodes
+from gpudb.plan.tree.traversal import columns_read, rebuild, remap_columns, walk_nodes
 from gpudb.sql import bound
 
 _MOST, _WORTH = 10_000, 100_000
@@ -43,7 +43,7 @@ def _late(node: Node) -> Node:
             return node
     else:
         places = list(range(len(groups.types)))
-    sorted_by = {places[index] for key in node.keys for index in used(key.expr)}
+    sorted_by = {places[index] for key in node.keys for index in columns_read(key.expr)}
     found = _Determined(groups).found({place for place in places if place not in sorted_by})
     return _Made(node, groups, places, found).node() if found else node
 
@@ -70,7 +70,7 @@ class _Determined:
         # A scan that occurs twice in a plan contributes two rows to each joined row, so it determines neither.
         self._times = Counter(id(node) for node in walk_nodes(groups.input))
         for place, key in enumerate(groups.keys):
-            held = origin(groups.input, key.index) if isinstance(key, bound.Column) else None
+            held = find_origin(groups.input, key.index) if isinstance(key, bound.Column) else None
             if held is not None and self._times[id(held[0])] == 1:
                 self._origins[place] = held
         self._sources: dict[int, _Source] = {}
@@ -147,7 +147,7 @@ class _Made:
         def place(index: int) -> int:
             return at[self._places[index]]
 
-        return tuple(replace(key, expr=moved(key.expr, place)) for key in self._order.keys)
+        return tuple(replace(key, expr=remap_columns(key.expr, place)) for key in self._order.keys)
 
     def _joined(self, made: Node, source: _Source) -> Node:
         table = source.scan.table

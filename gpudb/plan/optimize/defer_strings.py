@@ -18,7 +18,7 @@ from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import Node, Project, Scan, column
 from gpudb.plan.tree.stage_nodes import Defer, Fetch
 from gpudb.plan.tree.stages import Stage
-from gpudb.plan.tree.traversal import used, walk_nodes
+from gpudb.plan.tree.traversal import columns_read, walk_nodes
 from gpudb.sql import bound
 
 WORTH = 50_000
@@ -103,7 +103,7 @@ class _Deferring:
             case Scan() if id(node) in self._scans:
                 return self._scan(node)
             case nodes.Filter():
-                below, passed = self._read(node.input, used(node.condition))
+                below, passed = self._read(node.input, columns_read(node.condition))
                 return node.with_inputs(below), _copied(passed, node)
             case Project():
                 return self._project(node)
@@ -121,7 +121,7 @@ class _Deferring:
     def _project(self, node: Project) -> _Passed:
         plain = {place: each.index for place, each in enumerate(node.exprs) if isinstance(each, bound.Column)}
         computed = tuple(each for place, each in enumerate(node.exprs) if place not in plain)
-        below, passed = self._read(node.input, used(computed))
+        below, passed = self._read(node.input, columns_read(computed))
         exprs = list(node.exprs)
         left: dict[int, _Strings] = {}
         for scan, strings in passed.items():
@@ -137,8 +137,8 @@ class _Deferring:
 
     def _join(self, node: nodes.Join) -> _Passed:
         width = len(node.left.types)
-        reads = used(node.condition)
-        mine, theirs = (used(tuple(pair[side] for pair in node.keys)) for side in (0, 1))
+        reads = columns_read(node.condition)
+        mine, theirs = (columns_read(tuple(pair[side] for pair in node.keys)) for side in (0, 1))
         left, passed = self._read(node.left, mine | {index for index in reads if index < width})
         right, others = self._read(node.right, theirs | {index - width for index in reads if index >= width})
         if node.kind not in {"SEMI", "ANTI"}:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.cost.profile import table_profile
+from gpudb.plan.cost.profile import profile_table
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node, Scan
@@ -66,7 +66,7 @@ def _by(scanned: _Column, received: _Column, scans: Sequence[Scan], times: Count
         return []
     if kind.name == "numeric" and not (_same_digits(kind, given) or _same_digits(given, kind)):
         return []
-    values = table_profile(scan.table, (scan.columns[index],)).columns[0].distinct
+    values = profile_table(scan.table, (scan.columns[index],)).columns[0].distinct
     if receive.rows > SHARE * values or times[id(scan)] > 1:
         return []
     place = next(number for number, each in enumerate(scans) if each is scan)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.tree.nodes import Node
-from gpudb.plan.tree.traversal import flat, holding, parts, rebuild, transform, walk_nodes
+from gpudb.plan.tree.traversal import child_exprs, expression_fields, flatten, rebuild, transform, walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.traverse import is_volatile
 
@@ -66,9 +66,9 @@ class _Finding:
     def look(self, root: Node) -> None:
         """Collects from a plan."""
         for node in walk_nodes(root):
-            for name in holding(node.__class__):
+            for name in expression_fields(node.__class__):
                 value = getattr(node, name)
-                for each in flat((value,)):
+                for each in flatten((value,)):
                     if self._is_constant(each):
                         self._add(each)
 
@@ -77,7 +77,7 @@ class _Finding:
         if expr.__class__ is bound.Column:
             return False
         self.types = self.types or _asks_type(expr)
-        below = parts(expr)
+        below = child_exprs(expr)
         constant = [self._is_constant(each) for each in below]
         if all(constant) and self._may_be(expr):
             return True
@@ -96,7 +96,7 @@ class _Finding:
 
     def _add(self, expr: Any) -> None:
         if not isinstance(expr, _FOLDED):
-            for each in parts(expr):
+            for each in child_exprs(expr):
                 self._add(each)
         elif expr not in self.found:
             # Constants may hold lists, which are not hashable.
@@ -152,7 +152,7 @@ def _is_immutable(expr: Any) -> bool:
 def _each_expr(root: Node, change: Callable[[Any], Any]) -> Node:
     def over(node: Node) -> Node:
         changed: dict[str, Any] = {}
-        for name in holding(node.__class__):
+        for name in expression_fields(node.__class__):
             before = getattr(node, name)
             after = transform(before, change)
             if after is not before:

@@ -14,7 +14,7 @@ from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.cost.uniqueness import unique_columns
 from gpudb.plan.tree.nodes import Aggregate, Join, Node, Project, column
 from gpudb.plan.tree.null_extension import is_not_true, is_null
-from gpudb.plan.tree.traversal import moved, rebuild, substituted, used
+from gpudb.plan.tree.traversal import columns_read, rebuild, remap_columns, substitute
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
 
@@ -35,19 +35,19 @@ def _grouped(node: Node) -> Node:
         return node
     keys, calls, join = node.keys, node.calls, node.input
     if isinstance(join, Project) and all(isinstance(expr, bound.Column) for expr in join.exprs):
-        keys, calls = substituted(keys, join.exprs), substituted(calls, join.exprs)
+        keys, calls = substitute(keys, join.exprs), substitute(calls, join.exprs)
         join = join.input
     if not isinstance(join, Join) or join.kind != "LEFT" or not join.keys or join.condition is not None:
         return node
     width = len(join.left.types)
     if not all(isinstance(key, bound.Column) and key.index < width for key in keys):
         return node
-    if not any(used(keys) >= key for key in unique_columns(join.left)):
+    if not any(columns_read(keys) >= key for key in unique_columns(join.left)):
         return node
     if not all(_counts(call, width) for call in calls):
         return node
     by = tuple(key for _, key in join.keys)
-    own = Aggregate(join.right, by, tuple(moved(call, lambda index: index - width) for call in calls))
+    own = Aggregate(join.right, by, tuple(remap_columns(call, lambda index: index - width) for call in calls))
     if estimate(own) > 2 * estimate(join.left) or _FEWER * estimate(own) > estimate(join):
         return node
     pairs = tuple((pair[0], column(place, pair[1].type)) for place, pair in enumerate(join.keys))
@@ -58,7 +58,7 @@ def _grouped(node: Node) -> Node:
 
 def _counts(call: bound.Aggregate, width: int) -> bool:
     """Returns whether a call reads the right side alone, cannot fail, and ignores the NULLs of an unmatched row."""
-    if call.function.name not in _CALLS or any(index < width for index in used(call)) or _may_fail(call):
+    if call.function.name not in _CALLS or any(index < width for index in columns_read(call)) or _may_fail(call):
         return False
     if call.star and call.filter is None:
         return True

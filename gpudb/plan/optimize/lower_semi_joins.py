@@ -11,7 +11,7 @@ from typing import Any
 
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.tree.nodes import Join, Node, Project
-from gpudb.plan.tree.traversal import conjuncts, moved, rebuild, substituted, used
+from gpudb.plan.tree.traversal import columns_read, rebuild, remap_columns, split_conjuncts, substitute
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
 
@@ -24,7 +24,7 @@ def lower_semi_joins(root: Node) -> Node:
 def _lowered(node: Node) -> Node:
     if not isinstance(node, Join) or node.kind not in {"SEMI", "ANTI"}:
         return node
-    parts = [each for pair in node.keys for each in pair] + list(conjuncts(node.condition))
+    parts = [each for pair in node.keys for each in pair] + list(split_conjuncts(node.condition))
     return node if any(map(may_fail, parts)) else _below(node) or node
 
 
@@ -47,8 +47,10 @@ def _below(node: Join) -> Node | None:
                 inner = replace(node, left=left, condition=condition)
                 return replace(given, left=_below(inner) or inner)
             if min(reads) >= width and kind == "INNER" and estimate(right) <= estimate(given):
-                keys = tuple((moved(a, lambda index: index - width), b) for a, b in node.keys)
-                condition = moved(node.condition, lambda index: index - width) if node.condition is not None else None
+                keys = tuple((remap_columns(a, lambda index: index - width), b) for a, b in node.keys)
+                condition = (
+                    remap_columns(node.condition, lambda index: index - width) if node.condition is not None else None
+                )
                 inner = replace(node, left=right, keys=keys, condition=condition)
                 return replace(given, right=_below(inner) or inner)
     return None
@@ -56,22 +58,22 @@ def _below(node: Join) -> Node | None:
 
 def _reads(node: Join) -> set[int]:
     """Returns the columns of the left input that a semi-join reads."""
-    found = {index for a, _ in node.keys for index in used(a)}
-    return found | {index for index in used(node.condition) if index < len(node.left.types)}
+    found = {index for a, _ in node.keys for index in columns_read(a)}
+    return found | {index for index in columns_read(node.condition) if index < len(node.left.types)}
 
 
 def _over(node: Join, exprs: tuple[Any, ...], width: int) -> tuple[tuple[tuple[Any, Any], ...], Any | None]:
     """Rewrites a semi-join's keys and condition from a projection, its left input, to that projection's input."""
-    keys = tuple((substituted(a, exprs), b) for a, b in node.keys)
+    keys = tuple((substitute(a, exprs), b) for a, b in node.keys)
     if node.condition is None:
         return keys, None
     places = {index: expr.index for index, expr in enumerate(exprs)}
     own = len(exprs)
-    return keys, moved(node.condition, lambda index: places[index] if index < own else index - own + width)
+    return keys, remap_columns(node.condition, lambda index: places[index] if index < own else index - own + width)
 
 
 def _beside(condition: Any | None, before: int, now: int) -> Any | None:
     """Rewrites a condition for a left input with fewer columns: the right input's columns follow earlier."""
     if condition is None:
         return None
-    return moved(condition, lambda index: index if index < before else index - before + now)
+    return remap_columns(condition, lambda index: index if index < before else index - before + now)

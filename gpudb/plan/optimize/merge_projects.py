@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudb.plan.tree.nodes import INPUT, Node, Project
-from gpudb.plan.tree.traversal import rebuild, substituted, transform
+from gpudb.plan.tree.traversal import rebuild, substitute, transform
 from gpudb.sql import bound
 
 
@@ -15,7 +15,7 @@ def merge_projects(root: Node) -> Node:
             return node
         below = node.input
         if isinstance(below, Project) and _once(node, below):
-            exprs = tuple(substituted(expr, below.exprs) for expr in node.exprs)
+            exprs = tuple(substitute(expr, below.exprs) for expr in node.exprs)
             return merge(Project(below.input, exprs, node.labels or node.names))
         plain = [expr.index for expr in node.exprs if isinstance(expr, bound.Column)]
         if plain == list(range(len(below.types))) and len(node.exprs) == len(plain) and node is not root:

@@ -16,10 +16,17 @@ from typing import Any
 from gpudb.plan.cost.estimate import join_profile, profile
 from gpudb.plan.cost.profile import Profile
 from gpudb.plan.optimize.push_down_filters import filtered
-from gpudb.plan.tree.joins import joined, keys_among
+from gpudb.plan.tree.joins import build_join, split_keys
 from gpudb.plan.tree.nodes import Filter, Join, Node, Project, Scan, column
-from gpudb.plan.tree.predicates import equals, implied
-from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, shifted, substituted, used
+from gpudb.plan.tree.predicates import equality_function, implied_predicate
+from gpudb.plan.tree.traversal import (
+    columns_read,
+    join_conjuncts,
+    remap_columns,
+    shift_columns,
+    split_conjuncts,
+    substitute,
+)
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
 from gpudb.sql.widening import bare
@@ -63,8 +70,8 @@ def _without_null_tests(leaf: Node, keys: set[int]) -> Node:
         return leaf.with_inputs(_without_null_tests(leaf.left, keys), leaf.right)
     if not isinstance(leaf, Scan) or leaf.filter is None:
         return leaf
-    kept = tuple(each for each in conjuncts(leaf.filter) if not _tests_null(each, keys))
-    return replace(leaf, filter=conjunction(kept))
+    kept = tuple(each for each in split_conjuncts(leaf.filter) if not _tests_null(each, keys))
+    return replace(leaf, filter=join_conjuncts(kept))
 
 
 def _tests_null(part: Any, keys: set[int]) -> bool:
@@ -120,15 +127,15 @@ class _Tree:
         if isinstance(node, Join) and node.kind == "INNER":
             left, right = self.take(node.left), self.take(node.right)
             for one, other in node.keys:
-                self._add_equal(substituted(one, left), substituted(other, right))
-            self.conditions += [substituted(part, left + right) for part in conjuncts(node.condition)]
+                self._add_equal(substitute(one, left), substitute(other, right))
+            self.conditions += [substitute(part, left + right) for part in split_conjuncts(node.condition)]
             return left + right
         if isinstance(node, Project) and _over_inner(node):
             below = self.take(node.input)
             return tuple(below[expr.index] for expr in node.exprs if isinstance(expr, bound.Column))
         if isinstance(node, Filter) and _over_inner(node):
             below = self.take(node.input)
-            self.conditions += [substituted(part, below) for part in conjuncts(node.condition)]
+            self.conditions += [substitute(part, below) for part in split_conjuncts(node.condition)]
             return below
         self.leaves.append(order_joins(node))
         self.starts.append(self.width)
@@ -139,7 +146,7 @@ class _Tree:
     def _add_equal(self, one: Any, other: Any) -> None:
         """Adds an equality: merges the equivalence classes of both sides."""
         if self._mask(one).bit_count() != 1 or self._mask(other).bit_count() != 1:
-            self.conditions.append(bound.Call(equals(one.type), (one, other), BOOL))
+            self.conditions.append(bound.Call(equality_function(one.type), (one, other), BOOL))
             return
         with_one = [each for each in self.equal if one in each or other in each]
         merged = [one, other]
@@ -161,7 +168,7 @@ class _Tree:
 
     def _mask(self, expr: Any) -> int:
         mask = 0
-        for index in used(expr):
+        for index in columns_read(expr):
             mask |= 1 << self._leaf(index)
         return mask
 
@@ -182,7 +189,7 @@ class _Tree:
         assert whole.mask == everything
         node = whole.node
         if late:
-            top = [moved(each, whole.places.__getitem__) for each in late]
+            top = [remap_columns(each, whole.places.__getitem__) for each in late]
             node = self._with(node, top)
         exprs = tuple(column(whole.places[each.index], each.type) for each in outputs)
         return Project(node, exprs)
@@ -193,7 +200,7 @@ class _Tree:
         for mask, each in early:
             if mask.bit_count() > 1:
                 for bit in (1 << number for number in range(len(self.leaves)) if mask >> number & 1):
-                    part = implied(each, partial(self._is_of, bit))
+                    part = implied_predicate(each, partial(self._is_of, bit))
                     found += [] if part is None else [(bit, part)]
         return found
 
@@ -201,15 +208,17 @@ class _Tree:
         """Returns conditions implied through equalities by conditions on a single column, those of scans included."""
         given = [each for _, each in early]
         for start, leaf in zip(self.starts, self.leaves, strict=True):
-            given += [shifted(part, start) for part in conjuncts(leaf.filter)] if isinstance(leaf, Scan) else []
+            given += (
+                [shift_columns(part, start) for part in split_conjuncts(leaf.filter)] if isinstance(leaf, Scan) else []
+            )
         found: list[tuple[int, Any]] = []
         for each in given:
-            places = used(each)
+            places = columns_read(each)
             # A join tests its keys for NULL itself.
             if len(places) != 1 or may_fail(each) or _tests_null(each, places):
                 continue
             for one, other in self._equal_columns(*places):
-                part = moved(each, {one.index: other.index}.__getitem__)
+                part = remap_columns(each, {one.index: other.index}.__getitem__)
                 found += [(self._mask(part), part)] if part not in given else []
         return found
 
@@ -231,7 +240,7 @@ class _Tree:
     @staticmethod
     def _with(node: Node, parts: list[Any]) -> Node:
         if isinstance(node, Join):
-            made = joined("INNER", node.left, node.right, (*conjuncts(node.condition), *parts))
+            made = build_join("INNER", node.left, node.right, (*split_conjuncts(node.condition), *parts))
             return Join("INNER", node.left, node.right, node.keys + made.keys, made.condition)
         return filtered(node, parts)
 
@@ -241,11 +250,11 @@ class _Tree:
         parts = [each for mask, each in early if mask == 1 << number]
         for equal, masks in zip(self.equal, self._masks, strict=True):
             own = [each for each, mask in zip(equal, masks, strict=True) if mask == 1 << number]
-            parts += [bound.Call(equals(own[0].type), (own[0], each), BOOL) for each in own[1:]]
-        keys = {index - start for equal in self.equal for each in equal for index in used(bare(each))}
+            parts += [bound.Call(equality_function(own[0].type), (own[0], each), BOOL) for each in own[1:]]
+        keys = {index - start for equal in self.equal for each in equal for index in columns_read(bare(each))}
         leaf = _without_null_tests(leaf, keys)
         if parts:
-            leaf = filtered(leaf, [moved(each, lambda index: index - start) for each in parts])
+            leaf = filtered(leaf, [remap_columns(each, lambda index: index - start) for each in parts])
         places = {start + index: index for index in range(len(leaf.types))}
         return _Part(1 << number, places, profile(leaf), 0.0, leaf)
 
@@ -276,9 +285,11 @@ class _Tree:
         equal, parts = self._conditions(one, other)
         width = len(one.places)
         places = one.places | {index: width + place for index, place in other.places.items()}
-        keys = [(moved(a, one.places.__getitem__), moved(b, other.places.__getitem__)) for a, b in equal]
-        more, rest = keys_among(tuple(moved(each, places.__getitem__) for each in parts), width)
-        every, condition = (*keys, *more), conjunction(tuple(rest))
+        keys = [
+            (remap_columns(a, one.places.__getitem__), remap_columns(b, other.places.__getitem__)) for a, b in equal
+        ]
+        more, rest = split_keys(tuple(remap_columns(each, places.__getitem__) for each in parts), width)
+        every, condition = (*keys, *more), join_conjuncts(tuple(rest))
         made = join_profile("INNER", one.profile, other.profile, every, condition)
         mask = one.mask | other.mask
         return _Part(mask, places, made, one.cost + other.cost, sides=(one, other, every, condition))

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import Node, Project, column
-from gpudb.plan.tree.traversal import moved, used
+from gpudb.plan.tree.traversal import columns_read, remap_columns
 
 
 def prune_columns(root: Node) -> Node:
@@ -50,7 +50,7 @@ class _Pruning:
         """Prunes a node's input to the required columns and those that expressions read."""
         every = set(wanted)
         for each in exprs:
-            every |= used(each)
+            every |= columns_read(each)
         return self.node(node, sorted(every))
 
     def shared(self, node: nodes.Shared, wanted: Wanted) -> tuple[Node, dict[int, int]]:
@@ -84,9 +84,9 @@ def _pruned(node: Any, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[in
 
 @_pruned.register
 def _(node: nodes.Scan, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
-    read = sorted({*wanted, *used(node.filter)})
+    read = sorted({*wanted, *columns_read(node.filter)})
     places = _same(read)
-    condition = moved(node.filter, places.__getitem__) if node.filter is not None else None
+    condition = remap_columns(node.filter, places.__getitem__) if node.filter is not None else None
     made = replace(node, columns=tuple(node.columns[index] for index in read), filter=condition)
     # Columns that the filter alone reads are dropped above it.
     return _exactly(made, places, wanted), _same(wanted)
@@ -100,7 +100,7 @@ def _(node: nodes.Values, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict
 @_pruned.register
 def _(node: nodes.Filter, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
     below, places = pruning.below(node.input, wanted, node.condition)
-    return nodes.Filter(below, moved(node.condition, places.__getitem__)), places
+    return nodes.Filter(below, remap_columns(node.condition, places.__getitem__)), places
 
 
 @_pruned.register
@@ -108,18 +108,18 @@ def _(node: Project, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int,
     exprs = [node.exprs[index] for index in wanted]
     below, places = pruning.below(node.input, (), *exprs)
     names = tuple(node.names[index] for index in wanted)
-    return Project(below, tuple(moved(expr, places.__getitem__) for expr in exprs), names), _same(wanted)
+    return Project(below, tuple(remap_columns(expr, places.__getitem__) for expr in exprs), names), _same(wanted)
 
 
 @_pruned.register
 def _(node: nodes.Join, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
     width = len(node.left.types)
-    every = {*wanted, *used(node.condition)}
+    every = {*wanted, *columns_read(node.condition)}
     left, one = pruning.below(node.left, [i for i in every if i < width], *(a for a, _ in node.keys))
     right, other = pruning.below(node.right, [i - width for i in every if i >= width], *(b for _, b in node.keys))
     places = one | {index + width: place + len(left.types) for index, place in other.items()}
-    keys = tuple((moved(a, one.__getitem__), moved(b, other.__getitem__)) for a, b in node.keys)
-    condition = moved(node.condition, places.__getitem__) if node.condition is not None else None
+    keys = tuple((remap_columns(a, one.__getitem__), remap_columns(b, other.__getitem__)) for a, b in node.keys)
+    condition = remap_columns(node.condition, places.__getitem__) if node.condition is not None else None
     made = replace(node, left=left, right=right, keys=keys, condition=condition)
     return made, one if node.kind in {"SEMI", "ANTI"} else places
 
@@ -130,8 +130,8 @@ def _(node: nodes.Aggregate, wanted: Wanted, pruning: _Pruning) -> tuple[Node, d
     kept = [number for number in range(len(node.calls)) if number + width in wanted]
     calls = [node.calls[number] for number in kept]
     below, places = pruning.below(node.input, (), *node.keys, *calls)
-    keys = tuple(moved(key, places.__getitem__) for key in node.keys)
-    made = replace(node, input=below, keys=keys, calls=tuple(moved(call, places.__getitem__) for call in calls))
+    keys = tuple(remap_columns(key, places.__getitem__) for key in node.keys)
+    made = replace(node, input=below, keys=keys, calls=tuple(remap_columns(call, places.__getitem__) for call in calls))
     found = _same(range(width)) | {number + width: width + place for place, number in enumerate(kept)}
     return made, found
 
@@ -140,7 +140,7 @@ def _(node: nodes.Aggregate, wanted: Wanted, pruning: _Pruning) -> tuple[Node, d
 def _(node: nodes.Window, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
     width = len(node.input.types)
     below, places = pruning.below(node.input, [i for i in wanted if i < width], *node.calls)
-    calls = tuple(moved(call, places.__getitem__) for call in node.calls)
+    calls = tuple(remap_columns(call, places.__getitem__) for call in node.calls)
     found = places | {width + n: len(below.types) + n for n in range(len(calls))}
     return nodes.Window(below, calls), found
 
@@ -148,13 +148,13 @@ def _(node: nodes.Window, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict
 @_pruned.register
 def _(node: nodes.Sort, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
     below, places = pruning.below(node.input, wanted, *node.keys)
-    return replace(node, input=below, keys=moved(node.keys, places.__getitem__)), places
+    return replace(node, input=below, keys=remap_columns(node.keys, places.__getitem__)), places
 
 
 @_pruned.register
 def _(node: nodes.DistinctOn, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
     below, places = pruning.below(node.input, wanted, *node.keys, *node.order)
-    keys, order = moved(node.keys, places.__getitem__), moved(node.order, places.__getitem__)
+    keys, order = remap_columns(node.keys, places.__getitem__), remap_columns(node.order, places.__getitem__)
     return nodes.DistinctOn(below, keys, order), places
 
 

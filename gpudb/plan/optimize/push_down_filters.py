@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.tree.joins import joined
+from gpudb.plan.tree.joins import build_join
 from gpudb.plan.tree.nodes import Aggregate, Filter, Join, Node, Project, ProjectSet, Scan, column
 from gpudb.plan.tree.null_extension import narrow_outer_join
-from gpudb.plan.tree.traversal import conjunction, conjuncts, moved, rebuild, substituted, used
+from gpudb.plan.tree.traversal import columns_read, join_conjuncts, rebuild, remap_columns, split_conjuncts, substitute
 
 
 def push_down_filters(root: Node) -> Node:
@@ -21,7 +21,7 @@ def push_down_filters(root: Node) -> Node:
 
 def filtered(node: Node, parts: list[Any]) -> Node:
     """Adds conditions to a node, each as far down as possible."""
-    condition = conjunction(tuple(parts))
+    condition = join_conjuncts(tuple(parts))
     return node if condition is None else _lowered(Filter(node, condition))
 
 
@@ -30,10 +30,10 @@ def _lowered(node: Node) -> Node:
         return node
     match node.input:
         case Filter() as below:
-            return filtered(below.input, [*conjuncts(below.condition), *conjuncts(node.condition)])
+            return filtered(below.input, [*split_conjuncts(below.condition), *split_conjuncts(node.condition)])
         case Scan() as below:
-            parts = (*conjuncts(below.filter), *conjuncts(node.condition))
-            return replace(below, filter=conjunction(parts))
+            parts = (*split_conjuncts(below.filter), *split_conjuncts(node.condition))
+            return replace(below, filter=join_conjuncts(parts))
         case Project() as below:
             return _first(node, below, below.exprs)
         case Aggregate() as below:
@@ -59,13 +59,13 @@ def _first(node: Filter, below: Node, values: tuple[Any, ...]) -> Node:
     """Pushes down the conditions that read only the first columns of `below`, which are `values` over its first
     input.
     """
-    parts = conjuncts(node.condition)
-    lower = [part for part in parts if (places := used(part)) and max(places) < len(values)]
+    parts = split_conjuncts(node.condition)
+    lower = [part for part in parts if (places := columns_read(part)) and max(places) < len(values)]
     if not lower:
         return node
     first, *others = below.inputs
-    made = below.with_inputs(filtered(first, [substituted(part, values) for part in lower]), *others)
-    rest = conjunction(tuple(part for part in parts if part not in lower))
+    made = below.with_inputs(filtered(first, [substitute(part, values) for part in lower]), *others)
+    rest = join_conjuncts(tuple(part for part in parts if part not in lower))
     return made if rest is None else Filter(made, rest)
 
 
@@ -73,15 +73,15 @@ def _into_inner(node: Filter, below: Join) -> Node:
     width = len(below.left.types)
     left: list[Any] = []
     right: list[Any] = []
-    both: list[Any] = list(conjuncts(below.condition))
-    for part in conjuncts(node.condition):
-        places = used(part)
+    both: list[Any] = list(split_conjuncts(below.condition))
+    for part in split_conjuncts(node.condition):
+        places = columns_read(part)
         if places and max(places) < width:
             left.append(part)
         elif places and min(places) >= width:
-            right.append(moved(part, lambda index: index - width))
+            right.append(remap_columns(part, lambda index: index - width))
         else:
             both.append(part)
     one, other = filtered(below.left, left), filtered(below.right, right)
-    made = joined("INNER", one, other, tuple(both))
+    made = build_join("INNER", one, other, tuple(both))
     return replace(made, keys=below.keys + made.keys)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from gpudb.catalog.distribution import BUCKETS, hash_class
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import INPUT, column
-from gpudb.plan.tree.traversal import moved, transform
+from gpudb.plan.tree.traversal import remap_columns, transform
 from gpudb.sql import bound
 from gpudb.sql.widening import bare
 from gpudb.types import SqlType
@@ -115,7 +115,7 @@ def shifted(given: Distribution, by: int) -> Distribution:
     """Shifts the keys to the right by `by` columns."""
     if given.kind != "hash":
         return given
-    return replace(given, keys=tuple(moved(each, lambda index: index + by) for each in given.keys))
+    return replace(given, keys=tuple(remap_columns(each, lambda index: index + by) for each in given.keys))
 
 
 def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from gpudb.catalog.distribution import BUCKETS
-from gpudb.plan.cost.estimate import estimate, profile, size
+from gpudb.plan.cost.estimate import estimate, estimate_bytes, profile
 from gpudb.plan.optimize import optimize_aggregate
 from gpudb.plan.optimize.split_distinct import Mergeable
 from gpudb.plan.physical import distribution
@@ -189,7 +189,7 @@ class _Placing:
                 keys, by = near.get(number, ((), ""))
                 if keys and lies.lies(keys, by):
                     made = below
-                elif keys and size(each) > self._costs.exchange and _of_buckets(keys, by):
+                elif keys and estimate_bytes(each) > self._costs.exchange and _of_buckets(keys, by):
                     made = Exchange(below, "hash", keys, by=by)
                 else:
                     made = Exchange(below, "broadcast")
@@ -243,7 +243,7 @@ class _Placing:
         if (near := _near(node, *sides, self._costs.small)) is not None:
             return near
         ways: list[tuple[float, Callable[[], Placed]]] = []
-        first, second = size(node.left), size(node.right)
+        first, second = estimate_bytes(node.left), estimate_bytes(node.right)
         costs, workers = self._costs, self._costs.workers
         if node.kind != "FULL":
             ways.append((self._to_all(second), lambda: self._right_to_all(node, *sides)))
@@ -322,7 +322,7 @@ class _Placing:
 
     def _fits(self, node: Node) -> bool:
         """Returns whether all rows of a node may be on one worker: always, unless it works chunk by chunk."""
-        return self._costs.chunks == 1 or size(node) <= self._costs.broadcast
+        return self._costs.chunks == 1 or estimate_bytes(node) <= self._costs.broadcast
 
     def _again(self, node: Node) -> Node:
         """Returns a subplan for several readers: plain reads of a table are repeated, all else is shared."""

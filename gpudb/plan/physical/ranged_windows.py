@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.tree import nodes
-from gpudb.plan.tree.functions import as_type, count, function
+from gpudb.plan.tree.functions import cast_to, count_rows, find_function
 from gpudb.plan.tree.nodes import Exchange, Node, column
 from gpudb.sql import bound
 from gpudb.types import INT4, INT8, SqlType
@@ -77,7 +77,7 @@ def in_ranges(node: nodes.Window, below: Node, fresh: Callable[[], int]) -> Node
     # row_number is the row's position, which all calls need.
     calls = tuple(call for call in node.calls if call.function.name != "row_number")
     rows = nodes.Numbered(Exchange(below, "range", order=order, together=any(map(_has_peers, calls))))
-    first = bound.Window(function("row_number"), (), INT8, order_by=order)
+    first = bound.Window(find_function("row_number"), (), INT8, order_by=order)
     local = nodes.Window(rows, (first, *calls))
     every = _columns(local)
     range_of = _call("int8div", every[width], bound.Constant(_NUMBERED, INT8))
@@ -103,7 +103,7 @@ def _before(calls: Sequence[bound.Window], own: Node, width: int) -> Node:
     before it.
     """
     totals = tuple(_total(call, column(width + 2 + n, call.type)) for n, call in enumerate(calls))
-    groups = nodes.Aggregate(own, (column(width, INT8),), (count(), *totals))
+    groups = nodes.Aggregate(own, (column(width, INT8),), (count_rows(), *totals))
     share, *held = _columns(groups)
     each_of = (None, *calls)
     # Counts of a range's rows are cast to 32 bits, so that their sum has 64.
@@ -133,8 +133,8 @@ def _total(call: bound.Window, local: Any) -> bound.Aggregate:
     if name in _RUNNING:
         return bound.Aggregate(call.function, call.args, call.type, filter=call.filter, star=call.star)
     if name == "dense_rank":
-        return bound.Aggregate(function("max", INT8), (local,), INT8)
-    return count()
+        return bound.Aggregate(find_function("max", INT8), (local,), INT8)
+    return count_rows()
 
 
 def _so_far(held: Any, call: bound.Window | None, order: tuple[bound.SortKey, ...]) -> bound.Window:
@@ -143,13 +143,13 @@ def _so_far(held: Any, call: bound.Window | None, order: tuple[bound.SortKey, ..
         return bound.Window(call.function, (held,), call.type, order_by=order, frame=_TO_HERE)
     kind = INT8 if held.type.name == "int4" else call.type if held.type.name == "numeric" and call else _WIDE
     name = SqlType(held.type.name)
-    return bound.Window(function("sum", name), (held,), kind, order_by=order, frame=_TO_HERE)
+    return bound.Window(find_function("sum", name), (held,), kind, order_by=order, frame=_TO_HERE)
 
 
 def _as_call(held: Any, call: bound.Window) -> Any:
     """Casts the total before a range to the call's own type: NULL for an empty sum, else 0."""
     if not _is_counted(call):
-        return as_type(held, call.type)
+        return cast_to(held, call.type)
     return bound.Choice("COALESCE", (held, bound.Constant(0, INT8)), INT8)
 
 
@@ -196,9 +196,9 @@ def _moved(
         start = len(made.types)
         made = nodes.Join("LEFT", made, Exchange(shared, "broadcast"), ((key, column(0, INT8)),))
         there = bound.Test(column(start, INT8), "NULL", negated=True)
-        default = as_type(call.args[2], call.type) if len(call.args) > 2 else bound.Constant(None, call.type)
+        default = cast_to(call.args[2], call.type) if len(call.args) > 2 else bound.Constant(None, call.type)
         found = column(start + 1 + turn, taken.types[1 + turn])
-        chosen = bound.Case(((there, as_type(found, call.type)),), default, call.type)
+        chosen = bound.Case(((there, cast_to(found, call.type)),), default, call.type)
         values[n] = bound.Case(((beyond, chosen),), values[n], call.type)
     assert isinstance(made, nodes.Join)
     return made, whole, values
@@ -211,7 +211,7 @@ def _columns(node: Node) -> tuple[bound.Column, ...]:
 def _call(name: str, left: Any, right: Any) -> bound.Call:
     """Returns an operator over two values of one type, which its result also has."""
     kind = SqlType(left.type.name)
-    return bound.Call(function(name, kind, kind), (left, right), left.type)
+    return bound.Call(find_function(name, kind, kind), (left, right), left.type)
 
 
 def _not_more(left: Any, right: Any) -> bound.Call:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudb.plan.cost.estimate import estimate, copy_profile
+from gpudb.plan.cost.estimate import copy_profile, estimate
 from gpudb.plan.optimize.split_distinct import Mergeable
 from gpudb.plan.physical.exchange_planning import Costs, placed
 from gpudb.plan.tree import nodes

@@ -24,7 +24,7 @@ COUNTS = {"count", "regr_count"}
 """Aggregates whose value over no rows is 0; that of others is NULL."""
 
 
-def function(name: str, *args: SqlType) -> Function:
+def find_function(name: str, *args: SqlType) -> Function:
     """Returns one of PostgreSQL's functions, by the types of its arguments."""
     for each in library.functions_by_name()[name]:
         if tuple(arg.name for arg in each.args) == tuple(arg.name for arg in args):
@@ -32,11 +32,11 @@ def function(name: str, *args: SqlType) -> Function:
     raise LookupError(name)
 
 
-def count(condition: Any | None = None) -> bound.Aggregate:
+def count_rows(condition: Any | None = None) -> bound.Aggregate:
     """Returns count(*), of the rows for which a condition is true."""
-    return bound.Aggregate(function("count"), (), INT8, filter=condition, star=True)
+    return bound.Aggregate(find_function("count"), (), INT8, filter=condition, star=True)
 
 
-def as_type(expr: Any, kind: SqlType) -> Any:
+def cast_to(expr: Any, kind: SqlType) -> Any:
     """Casts an expression if its type differs."""
     return expr if expr.type == kind or expr.type.plain == kind else bound.Cast(expr, kind)

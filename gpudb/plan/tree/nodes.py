@@ -41,16 +41,16 @@ class _Fields:
     inputs: tuple[int, ...]
 
 
-_FIELDS: dict[type[Node], _Fields] = {}
+_FIELDS_BY_KIND: dict[type[Node], _Fields] = {}
 
 
 def _fields_of(kind: type[Any]) -> _Fields:
-    found = _FIELDS.get(kind)
+    found = _FIELDS_BY_KIND.get(kind)
     if found is None:
         names = [each.name for each in fields(kind)]
         getter = attrgetter(*names)
         values = getter if len(names) > 1 else lambda node: (getter(node),)
-        found = _FIELDS[kind] = _Fields(values, tuple(names.index(name) for name in _INPUTS if name in names))
+        found = _FIELDS_BY_KIND[kind] = _Fields(values, tuple(names.index(name) for name in _INPUTS if name in names))
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.tree.nodes import Join
-from gpudb.plan.tree.traversal import conjuncts
+from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
 
 Nulls = Callable[[int], bool]
@@ -45,10 +45,10 @@ def is_null(expr: Any, nulls: Nulls) -> bool:
 def narrow_outer_join(join: Join, condition: Any) -> Join:
     """Returns a LEFT or FULL join under a condition as the narrowest join with the same rows, or itself."""
     width = len(join.left.types)
-    without_right = any(is_not_true(part, lambda index: index >= width) for part in conjuncts(condition))
+    without_right = any(is_not_true(part, lambda index: index >= width) for part in split_conjuncts(condition))
     if join.kind == "LEFT":
         return replace(join, kind="INNER") if without_right else join
-    without_left = any(is_not_true(part, lambda index: index < width) for part in conjuncts(condition))
+    without_left = any(is_not_true(part, lambda index: index < width) for part in split_conjuncts(condition))
     if join.kind != "FULL" or not without_left:
         return join
     return replace(join, kind="INNER" if without_right else "LEFT")

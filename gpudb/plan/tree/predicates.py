@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpudb.functions.library import Function, functions_by_name
-from gpudb.plan.tree.traversal import conjuncts
+from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
 from gpudb.sql.traverse import reads_columns, walk
 from gpudb.sql.widening import bare
@@ -16,36 +16,36 @@ EQUALITIES = frozenset(
     "booleq int2eq int4eq int8eq int24eq int42eq int28eq int82eq int48eq int84eq float4eq float8eq float48eq float84eq"
     " texteq bpchareq byteaeq date_eq time_eq timestamp_eq timestamptz_eq uuid_eq numeric_eq oideq nameeq".split()
 )
-"""Functions of `=` under which equal values hash alike once both have one type (`key_type`)."""
+"""Functions of `=` under which equal values hash alike once both have one type (`common_key_type`)."""
 _INTEGERS = {"int2": 16, "int4": 32, "int8": 64}
 
 
-def equality(expr: Any) -> tuple[Any, Any] | None:
+def match_equality(expr: Any) -> tuple[Any, Any] | None:
     """Returns the sides of an equality that could be a join key: both read columns and have a common type."""
     if not isinstance(expr, bound.Call) or expr.function.name not in EQUALITIES or len(expr.args) != 2:
         return None
     left, right = expr.args
-    if key_type(left.type, right.type) is None:
+    if common_key_type(left.type, right.type) is None:
         return None
     if not (reads_columns(left) and reads_columns(right)):
         return None
     return left, right
 
 
-def plain_equality(expr: Any) -> tuple[bound.Column, bound.Column] | None:
+def match_column_equality(expr: Any) -> tuple[bound.Column, bound.Column] | None:
     """Returns the two columns of an equality between relations, the only join key that the planner reports."""
-    sides = equality(expr)
+    sides = match_equality(expr)
     if sides is None:
         return None
     left, right = (bare(each) for each in sides)
     if not isinstance(left, bound.Column) or not isinstance(right, bound.Column) or left.rel == right.rel:
         return None
-    return (left, right) if key_type(left.type, right.type) is not None else None
+    return (left, right) if common_key_type(left.type, right.type) is not None else None
 
 
-def factored(expr: Any) -> tuple[Any, ...]:
+def factor_disjunction(expr: Any) -> tuple[Any, ...]:
     """Splits a condition into conjuncts: parts common to all arms of an OR become conditions beside it."""
-    first, *others = _arms(expr)
+    first, *others = _split_disjuncts(expr)
     if not others:
         return (expr,)
     common = tuple(part for part in first if all(part in arm for arm in others))
@@ -54,29 +54,29 @@ def factored(expr: Any) -> tuple[Any, ...]:
     rests = [tuple(part for part in arm if part not in common) for arm in (first, *others)]
     if not all(rests):
         return common
-    return (*common, bound.BoolOp("OR", tuple(map(_all, rests))))
+    return (*common, bound.BoolOp("OR", tuple(map(_and, rests))))
 
 
-def implied(expr: Any, concerns: Callable[[Any], bool]) -> Any | None:
+def implied_predicate(expr: Any, concerns: Callable[[Any], bool]) -> Any | None:
     """Returns what an OR implies for some rows alone: the parts of each arm that concern them; None if an arm has
     none.
     """
-    arms = [tuple(filter(concerns, arm)) for arm in _arms(expr)]
-    return bound.BoolOp("OR", tuple(map(_all, arms))) if len(arms) > 1 and all(arms) else None
+    arms = [tuple(filter(concerns, arm)) for arm in _split_disjuncts(expr)]
+    return bound.BoolOp("OR", tuple(map(_and, arms))) if len(arms) > 1 and all(arms) else None
 
 
-def _arms(expr: Any) -> list[tuple[Any, ...]]:
+def _split_disjuncts(expr: Any) -> list[tuple[Any, ...]]:
     """Returns the arms of an OR, each as its conjuncts; any other expression is one arm."""
     if isinstance(expr, bound.BoolOp) and expr.op == "OR":
-        return [arm for each in expr.args for arm in _arms(each)]
-    return [conjuncts(expr)]
+        return [arm for each in expr.args for arm in _split_disjuncts(each)]
+    return [split_conjuncts(expr)]
 
 
-def _all(parts: tuple[Any, ...]) -> Any:
+def _and(parts: tuple[Any, ...]) -> Any:
     return parts[0] if len(parts) == 1 else bound.BoolOp("AND", parts)
 
 
-def key_type(left: SqlType, right: SqlType) -> SqlType | None:
+def common_key_type(left: SqlType, right: SqlType) -> SqlType | None:
     """Returns the type to which both sides of an equality are cast, so that equal values are identical; None if none
     exists.
     """
@@ -97,7 +97,7 @@ def key_type(left: SqlType, right: SqlType) -> SqlType | None:
     return None
 
 
-def equals(kind: SqlType) -> Function:
+def equality_function(kind: SqlType) -> Function:
     """Returns the function of `=` between two values of one type."""
     names = {
         "bool": "booleq",

@@ -8,7 +8,7 @@ from gpudb.sql import bound
 from gpudb.sql.traverse import replace_nodes
 
 
-def without_relabels(query: bound.Query) -> bound.Query:
+def remove_relabels(query: bound.Query) -> bound.Query:
     """Returns the query with each such cast replaced by its argument, so that plan analysis sees plain columns."""
 
     def change(node: Any) -> Any:

@@ -17,7 +17,7 @@ _HOLDING = ("Expr", "SortKey", "Frame", "bound.")
 _HELD: dict[type, tuple[str, ...]] = {}
 
 
-def holding(kind: type) -> tuple[str, ...]:
+def expression_fields(kind: type) -> tuple[str, ...]:
     """Returns the fields of a node or expression class that hold expressions; a subquery's query is not one."""
     found = _HELD.get(kind)
     if found is None:
@@ -26,16 +26,16 @@ def holding(kind: type) -> tuple[str, ...]:
     return found
 
 
-_PARTS = {kind: holding(kind) for kind in _NODES}
+_PARTS = {kind: expression_fields(kind) for kind in _NODES}
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NODES}
 
 
-def parts(expr: Any) -> list[Any]:
+def child_exprs(expr: Any) -> list[Any]:
     """Returns the expressions, sort keys and frames directly below one."""
     return children_of_kinds(expr, _PARTS)
 
 
-def flat(values: tuple[Any, ...]) -> list[Any]:
+def flatten(values: tuple[Any, ...]) -> list[Any]:
     """Returns the expressions of a tuple and of the tuples nested in it."""
     return filter_nodes(values, _PARTS)
 
@@ -86,12 +86,12 @@ def transform(expr: Any, change: Callable[[Any], Any]) -> Any:
     return kind(*[changes[name] if name in changes else getattr(expr, name) for name in _FIELDS[kind]])
 
 
-def shifted(expr: Any, by: int) -> Any:
+def shift_columns(expr: Any, by: int) -> Any:
     """Shifts an expression's input columns to the right by `by` positions."""
-    return moved(expr, lambda index: index + by)
+    return remap_columns(expr, lambda index: index + by)
 
 
-def moved(expr: Any, place: Callable[[int], int]) -> Any:
+def remap_columns(expr: Any, place: Callable[[int], int]) -> Any:
     """Remaps an expression's input columns to other positions."""
 
     def change(each: Any) -> Any:
@@ -103,7 +103,7 @@ def moved(expr: Any, place: Callable[[int], int]) -> Any:
     return (change(expr) or expr) if expr.__class__ is bound.Column else transform(expr, change)
 
 
-def substituted(expr: Any, values: tuple[Any, ...]) -> Any:
+def substitute(expr: Any, values: tuple[Any, ...]) -> Any:
     """Rewrites an expression over a projection's output as one over its input: a column becomes its defining
     expression.
     """
@@ -114,7 +114,7 @@ def substituted(expr: Any, values: tuple[Any, ...]) -> Any:
     return transform(expr, change)
 
 
-def used(expr: Any) -> set[int]:
+def columns_read(expr: Any) -> set[int]:
     """Returns the positions of the input columns that an expression, or several in a tuple, reads."""
     found: set[int] = set()
     waiting = [expr]
@@ -131,16 +131,16 @@ def used(expr: Any) -> set[int]:
     return found
 
 
-def conjuncts(expr: Any | None) -> tuple[Any, ...]:
+def split_conjuncts(expr: Any | None) -> tuple[Any, ...]:
     """Returns the conditions that an AND joins."""
     if expr is None:
         return ()
     if isinstance(expr, bound.BoolOp) and expr.op == "AND":
-        return tuple(part for each in expr.args for part in conjuncts(each))
+        return tuple(part for each in expr.args for part in split_conjuncts(each))
     return (expr,)
 
 
-def conjunction(parts: tuple[Any, ...]) -> Any | None:
+def join_conjuncts(parts: tuple[Any, ...]) -> Any | None:
     """Joins conditions by AND; None for none."""
     if len(parts) < 2:
         return parts[0] if parts else None

@@ -12,7 +12,7 @@ import pytest
 from gpudb.catalog.model import Column, Table
 from gpudb.plan.cost import sampling
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.cost.profile import table_profile
+from gpudb.plan.cost.profile import profile_table
 from gpudb.plan.cost.sampling import Sample
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.nodes import Scan
@@ -133,6 +133,6 @@ def test_samples_are_asked_for_only_where_nothing_else_tells(lab: Lab, monkeypat
         assert estimate(made) == 125
     assert asked == ["free"]
     (scan,) = (node for node in walk_nodes(made) if isinstance(node, Scan))
-    columns = table_profile(scan.table, range(4)).columns
+    columns = profile_table(scan.table, range(4)).columns
     assert [round(each.distinct) for each in columns] == [500, 3, 20, 4]
     lab.release()

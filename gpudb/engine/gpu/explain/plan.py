@@ -9,15 +9,9 @@ from dataclasses import replace
 from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.coordinator.coordinator import StageMeasurements
 from gpudb.engine.gpu.explain.operators import describe_operator, render_expression
-<<<<<<< main
 from gpudb.engine.gpu.figures import KernelFigures, OperatorFigures
-from gpudb.engine.gpu.fused.planning.matching import scan_of
-from gpudb.engine.gpu.worker.profiling import number_nodes
-=======
 from gpudb.engine.gpu.fused.planning.matching import find_scan
-from gpudb.engine.gpu.fused.runner import LaunchReport
-from gpudb.engine.gpu.worker.profiling import OperatorFigures, number_nodes
->>>>>>> mine
+from gpudb.engine.gpu.worker.profiling import number_nodes
 from gpudb.engine.protocol import PlanNode, WorkerShare
 from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.cost.profile import row_width
@@ -241,16 +235,12 @@ def _launched(details: tuple[tuple[str, str], ...], done: StageMeasurements) -> 
     return (*told, ("Registers", str(registers))) if registers else tuple(told)
 
 
-<<<<<<< main
 def _removed(details: tuple[tuple[str, str], ...], ran: Sequence[KernelFigures]) -> tuple[tuple[str, str], ...]:
-=======
-def _removed(details: tuple[tuple[str, str], ...], ran: Sequence[LaunchReport]) -> tuple[tuple[str, str], ...]:
->>>>>>> mine
     """Describes the rows that a fused part removed, and the largest hash tables of a worker."""
     told: list[tuple[str, str]] = []
-    left = sum(each.rows - each.rows_passed for each in ran if each.rows_passed is not None)
+    left = sum(each.rows - each.passed for each in ran if each.passed is not None)
     joined = any("Join" in label for label, _ in details)
-    if all(each.rows_passed is not None for each in ran) and (left > 0 or any("Filter" in label for label, _ in details)):
+    if all(each.passed is not None for each in ran) and (left > 0 or any("Filter" in label for label, _ in details)):
         told.append(("Rows Removed by Filter" + (" or Join" if joined else ""), str(left)))
     if joined:
         told.append(("Hash Bytes", str(max(each.hashed for each in ran))))

@@ -50,13 +50,8 @@ def choose_chunks(root: Node, workers: int, space: MemorySpace) -> int:
             read += node.table.rows * row_width(node.types)
             scans += node.table.rows * row_width(node.types)
         elif isinstance(node, Fused):
-<<<<<<< main
-            scan = scan_of(node.root)
-            read += scan.table.rows * row_width(scan.types)
-=======
             scan = find_scan(node.root)
-            read += scan.table.rows * width(scan.types)
->>>>>>> mine
+            read += scan.table.rows * row_width(scan.types)
             scans += scan.table.rows * _packed(scan)
         most = max(most, estimate_bytes(node) * (_WINDOWED if isinstance(node, Window) else 1))
     copies = _COPIES + _SENT * (workers > 1)
@@ -87,19 +82,13 @@ def _packed(scan: Scan) -> int:
     are distinct.
     """
     found = 0
-<<<<<<< main
     for column, kind in zip(profile_table(scan.table, scan.columns).columns, scan.types, strict=True):
-        if kind.name in PLAIN_TEXT and scan.table.rows >= MANY and column.distinct > DISTINCT[0] * scan.table.rows:
-            found += 4 + row_width((kind,))
-=======
-    for column, kind in zip(table_profile(scan.table, scan.columns).columns, scan.types, strict=True):
         if (
             kind.name in PLAIN_TEXT
             and scan.table.rows >= MANY_ROWS
             and column.distinct > DISTINCT_SAMPLE[0] * scan.table.rows
         ):
-            found += 4 + width((kind,))
->>>>>>> mine
+            found += 4 + row_width((kind,))
             continue
         spread = None if column.low is None or column.high is None else column.high - column.low
         if kind.name == "numeric" and spread is not None:

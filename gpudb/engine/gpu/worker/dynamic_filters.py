@@ -18,7 +18,7 @@ from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.figures import NarrowedScan
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES
-from gpudb.plan.cost.profile import ColumnProfile, to_number, profile_table
+from gpudb.plan.cost.profile import ColumnProfile, profile_table, to_number
 from gpudb.plan.optimize.dynamic_filters import LISTED
 from gpudb.plan.tree.functions import find_function
 from gpudb.plan.tree.nodes import Node, Scan, column
@@ -31,7 +31,7 @@ ROWS = 1_000_000
 """Limit of received rows whose keys are inspected."""
 VALUES = 256
 """Limit of distinct keys that are filtered by value; above it, by their range."""
-SHARE = 0.5
+MAX_FRACTION = 0.5
 """Limit of the estimated fraction of rows that remain: above it rows are not compared, but files are still skipped."""
 _NEARLY = 0.9
 """Fraction of a column's range: if every file covers more than it, no file can be skipped."""
@@ -39,7 +39,7 @@ _NEARLY = 0.9
 
 def narrow_scans(
     stage: Stage,
-    share: Partition,
+    partition: Partition,
     parameters: Sequence[object],
     received: Mapping[int, Sequence[ComputedFrame]],
     frames: Backend,
@@ -59,7 +59,7 @@ def narrow_scans(
         if scan is before:
             continue
         made[each.scan] = scan
-        told.append(_told(each, keys, before, scan, share, parameters))
+        told.append(_told(each, keys, before, scan, partition, parameters))
     changed = {id(scan): made[place] for place, scan in enumerate(scans)}
     return rebuild(stage.root, lambda node: changed.get(id(node), node)), told
 
@@ -130,7 +130,7 @@ def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
     own = column(index, kind, scan.names[index])
     if values is not None:
         condition: Any = bound.InList(own, tuple(bound.Constant(each, kind) for each in values), False)
-        share = len(values) / max(known.distinct, 1.0)
+        fraction = len(values) / max(known.distinct, 1.0)
     elif kind.name in LISTED:
         return scan
     else:
@@ -138,9 +138,9 @@ def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
         bounds = (("ge", least), ("le", greatest))
         tests = (bound.Call(_compares(kind, how), (own, bound.Constant(each, kind)), BOOL) for how, each in bounds)
         condition = join_conjuncts(tuple(tests))
-        share = _covered(known, to_number(least), to_number(greatest))
-    if share > SHARE or not compares:
-        return replace(scan, wanted=_both(scan.wanted, condition)) if share < 1 else scan
+        fraction = _covered(known, to_number(least), to_number(greatest))
+    if fraction > MAX_FRACTION or not compares:
+        return replace(scan, wanted=_both(scan.wanted, condition)) if fraction < 1 else scan
     return replace(scan, filter=_both(scan.filter, condition))
 
 
@@ -172,11 +172,11 @@ def _both(one: Any | None, other: Any) -> Any:
 
 
 def _told(
-    narrowing: Narrowing, keys: _Keys, before: Scan, after: Scan, share: Partition, parameters: Sequence[object]
+    narrowing: Narrowing, keys: _Keys, before: Scan, after: Scan, partition: Partition, parameters: Sequence[object]
 ) -> NarrowedScan:
     there, left = pruned_files(before, parameters), pruned_files(after, parameters)
     paths = {file.path for file in left}
-    own = scan_partition(before, share)
+    own = scan_partition(before, partition)
     owned = own.row_ranges(before.table)
     rows = sum(len(range(*owned[file.path])) for file in there if file.path not in paths)
     count = f" ({len(keys.values)} values)" if keys.values is not None else ""

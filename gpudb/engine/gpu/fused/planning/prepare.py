@@ -11,148 +11,159 @@ from typing import Any
 import numpy as np
 
 from gpudb.engine.gpu.backend.base import ComputedFrame
-from gpudb.engine.gpu.fused.columns.packed_column import Form
+from gpudb.engine.gpu.fused.columns.packed_column import Encoding
 from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
-    WORD,
+    KEY_LIMIT,
     Expr,
     Field,
     Filter,
-    Groups,
+    GroupSink,
     IsNull,
     Key,
     Literal,
     Lookup,
     Pipeline,
-    Rows,
+    RowSink,
 )
-from gpudb.engine.gpu.fused.ir.step_order import few_after, ordered
+from gpudb.engine.gpu.fused.ir.step_order import estimate_few_after, order_steps
 from gpudb.engine.gpu.fused.ir.traversal import can_fail
 from gpudb.engine.gpu.fused.numpy_backend import executor
-from gpudb.engine.gpu.fused.planning.prepared_pipeline import Prepared, Source
-from gpudb.engine.gpu.fused.planning.top_n import Top, first_rows, ranked_by
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnSource, PreparedPipeline
+from gpudb.engine.gpu.fused.planning.top_n import TopN, ascending_rank, needed_rows
 from gpudb.engine.gpu.fused.translate import aggregate_states, lookup_tables
-from gpudb.engine.gpu.fused.translate.build_sides import Side
+from gpudb.engine.gpu.fused.translate.build_sides import BuildSide
 from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
-from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.translator import Scope, Translator
-from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, HELD, TEXT, NoDictionary, NotFused, Value
+from gpudb.engine.gpu.fused.translate.typed_values import (
+    FLOATS,
+    SUPPORTED,
+    TEXT,
+    DictionaryRequired,
+    NotFused,
+    TypedValue,
+)
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Built, Fused
 from gpudb.plan.tree.stage_nodes import Partial
-from gpudb.plan.tree.traversal import conjuncts
+from gpudb.plan.tree.traversal import split_conjuncts
 from gpudb.sql import bound
 from gpudb.types import SqlType
 
-DENSE = 1 << 24
+MAX_DENSE_GROUPS = 1 << 24
 """Maximum groups of a dense array, for tables of at least as many rows; else 65,536."""
 
 
-def prepare(fused: Fused, source: Source, builds: Sequence[ComputedFrame], parameters: Sequence[object]) -> Prepared:
+def prepare(
+    fused: Fused, source: ColumnSource, builds: Sequence[ComputedFrame], parameters: Sequence[object]
+) -> PreparedPipeline:
     """Binds a fused part; `builds` are its build sides' rows. NotFused where the data do not fit a kernel."""
     try:
-        return _Preparing(fused, source, builds, parameters, texts=True).made()
-    except NoDictionary:
-        return _Preparing(fused, source, builds, parameters, texts=False).made()
+        return _Preparation(fused, source, builds, parameters, texts=True).prepare()
+    except DictionaryRequired:
+        return _Preparation(fused, source, builds, parameters, texts=False).prepare()
 
 
-class _Preparing:
+class _Preparation:
     def __init__(
         self,
         fused: Fused,
-        source: Source,
+        source: ColumnSource,
         builds: Sequence[ComputedFrame],
         parameters: Sequence[object],
         *,
         texts: bool,
     ) -> None:
-        self._as_texts = texts
-        self._texts: list[int] = []
+        self._allows_raw = texts
+        self._raw_fields: list[int] = []
         self._fused, self._source, self._builds, self._parameters = fused, source, builds, parameters
         self._tables = MappingTables()
         self._fields: list[int] = []
         self._steps: list[Filter | Callable[[], Lookup]] = []
-        self._passing: dict[int, float] = {}
+        self._selectivities: dict[int, float] = {}
         self._leaving: dict[int, float] = {}
         self._arrays: list[tuple[np.ndarray[Any, Any], ...]] = []
-        self._most = source.rows
+        self._max_rows = source.rows
 
-    def made(self) -> Prepared:
+    def prepare(self) -> PreparedPipeline:
         root = self._fused.root
-        sink: Groups | Rows
+        sink: GroupSink | RowSink
         top = None
         if isinstance(root, Partial):
-            sink, finish = self._groups(root.aggregate, self._scope(root.input))
+            sink, finish = self._group_sink(root.aggregate, self._add_steps(root.input))
         elif isinstance(root, nodes.Sort):
-            scope = self._scope(root.input)
-            sink, finish = self._rows(scope, len(root.types))
+            scope = self._add_steps(root.input)
+            sink, finish = self._row_sink(scope, len(root.types))
             if any(map(can_fail, sink.values)):
                 raise NotFused("the first rows of values that can fail")
-            top = self._top(root, scope)
+            top = self._top_n(root, scope)
         else:
-            sink, finish = self._rows(self._scope(root), len(root.types))
-        segments = self._source.segments(self._fields, self._texts)
-        forms = tuple(column.form for column in segments[0].columns) if segments else (Form(1),) * len(self._fields)
+            sink, finish = self._row_sink(self._add_steps(root), len(root.types))
+        segments = self._source.segments(self._fields, self._raw_fields)
+        forms = (
+            tuple(column.encoding for column in segments[0].columns) if segments else (Encoding(1),) * len(self._fields)
+        )
         made = [step if isinstance(step, Filter) else step() for step in self._steps]
-        steps = ordered(made, self._passing, forms)
+        steps = order_steps(made, self._selectivities, forms)
         tables = tuple((made.itemsize, valid is not None) for made, valid in self._tables.entries)
         # If many rows are output, writing them dominates the cost.
-        few = few_after(steps, self._leaving, last=isinstance(sink, Rows) and top is None)
+        few = estimate_few_after(steps, self._leaving, last=isinstance(sink, RowSink) and top is None)
         pipeline = Pipeline(forms, steps, sink, tables, few)
         fields, arrays, entries = tuple(self._fields), tuple(self._arrays), tuple(self._tables.entries)
-        return Prepared(pipeline, fields, segments, arrays, entries, finish, top, tuple(self._texts))
+        return PreparedPipeline(pipeline, fields, segments, arrays, entries, finish, top, tuple(self._raw_fields))
 
-    def _over(self, scope: Scope) -> Translator:
+    def _translator(self, scope: Scope) -> Translator:
         return Translator(scope, self._tables, self._parameters)
 
     # -------------------------------------------------------------------------------------------- the spine
 
-    def _scope(self, node: nodes.Node) -> Scope:
+    def _add_steps(self, node: nodes.Node) -> Scope:
         match node:
             case nodes.Scan():
-                scope: Scope = [_later(self._field, index, kind) for index, kind in enumerate(node.types)]
-                self._filter(node.filter, scope)
+                scope: Scope = [_defer(self._read_field, index, kind) for index, kind in enumerate(node.types)]
+                self._add_filters(node.filter, scope)
                 return scope
             case nodes.Filter():
-                scope = self._scope(node.input)
-                self._filter(node.condition, scope)
+                scope = self._add_steps(node.input)
+                self._add_filters(node.condition, scope)
                 return scope
             case nodes.Project():
-                over = self._over(self._scope(node.input))
-                return [_later(over.passed, expr) for expr in node.exprs]
+                over = self._translator(self._add_steps(node.input))
+                return [_defer(over.translate_projected, expr) for expr in node.exprs]
             case nodes.Join():
-                return self._join(node)
+                return self._add_lookup(node)
         raise NotFused(type(node).__name__)
 
-    def _field(self, index: int, kind: SqlType) -> Value:
-        if kind.name not in HELD or kind.carried:
+    def _read_field(self, index: int, kind: SqlType) -> TypedValue:
+        if kind.name not in SUPPORTED or kind.carried:
             raise NotFused(f"a column of type {kind.plain}")
-        known = self._source.known(index, texts=self._as_texts)
+        known = self._source.facts(index, texts=self._allows_raw)
         if index not in self._fields:
             self._fields.append(index)
-            if known.texts is not None:
-                self._texts.append(index)
+            if known.raw_ascii is not None:
+                self._raw_fields.append(index)
         field = Field(known.bounds, known.nullable, self._fields.index(index))
-        return Value(kind, field, known.dictionary, texts=known.texts)
+        return TypedValue(kind, field, known.dictionary, raw_ascii=known.raw_ascii)
 
-    def _filter(self, condition: Any | None, scope: Scope) -> None:
-        over = self._over(scope)
-        for part in conjuncts(condition):
-            made = over.condition(part)
+    def _add_filters(self, condition: Any | None, scope: Scope) -> None:
+        over = self._translator(scope)
+        for part in split_conjuncts(condition):
+            made = over.translate_condition(part)
             true = isinstance(made, IsNull) and made.negated and not made.arg.nullable
             if not true or can_fail(made):
                 self._steps.append(Filter(made))
 
-    def _join(self, node: nodes.Join) -> Scope:
+    def _add_lookup(self, node: nodes.Join) -> Scope:
         left = isinstance(node.left, Built)
         spine, built = (node.right, node.left) if left else (node.left, node.right)
         assert isinstance(built, Built)
-        scope = self._scope(spine)
+        scope = self._add_steps(spine)
         kind: Any = node.kind.lower()
-        side = Side(len(self._arrays), self._builds[built.number], built.types, kind)
-        probes = [self._over(scope).value(pair[1 if left else 0]) for pair in node.keys]
-        own = [_held(pair[0 if left else 1]) for pair in node.keys]
-        keys = [self._key(side, key, probe) for key, probe in zip(own, probes, strict=True)]
+        side = BuildSide(len(self._arrays), self._builds[built.number], built.types, kind)
+        probes = [self._translator(scope).translate(pair[1 if left else 0]) for pair in node.keys]
+        own = [_require_column(pair[0 if left else 1]) for pair in node.keys]
+        keys = [self._build_key(side, key, probe) for key, probe in zip(own, probes, strict=True)]
         if node.null_aware and side.rows.rows:
             # A text that the table lacks has no code, but is not NULL.
             if side.rows.null_count(f"c{own[0].index}"):
@@ -161,14 +172,14 @@ class _Preparing:
                 self._steps.append(Filter(IsNull(BOOLEAN, False, probes[0].expr, True)))
         self._arrays.append(())
         halved = kind in {"semi", "anti"}
-        index = lookup_tables.index_of(keys, distinct=halved and node.condition is None)
+        index = lookup_tables.index_keys(keys, distinct=halved and node.condition is None)
         if not halved:
-            self._most *= index.most
-        other: Scope = [_later(side.value, index) for index in range(len(built.types))]
+            self._max_rows *= index.most
+        other: Scope = [_defer(side.value, index) for index in range(len(built.types))]
         joined = [*other, *scope] if left else [*scope, *other]
-        condition = self._condition(node.condition, joined) if halved or kind == "left" else None
+        condition = self._match_condition(node.condition, joined) if halved or kind == "left" else None
         passing = len(index.rows) / max(built.base, len(index.rows), 1)
-        self._passing[side.number] = 1.0 if kind == "left" else 1 - passing if kind == "anti" else passing
+        self._selectivities[side.number] = 1.0 if kind == "left" else 1 - passing if kind == "anti" else passing
         # Few rows are estimated to remain only where the keys are also few of those that rows can have.
         asked = prod(high - low + 1 for low, high in (probe.bounds for probe in probes))
         unknown = kind in {"left", "anti"} or (halved and index.table is not None)
@@ -176,7 +187,7 @@ class _Preparing:
 
         @cache
         def step() -> Lookup:
-            made = lookup_tables.build(index, side.columns, selective=kind == "inner" and passing < 0.5)
+            made = lookup_tables.build_lookup_table(index, side.columns, selective=kind == "inner" and passing < 0.5)
             self._arrays[side.number] = made.arrays
             exprs = tuple(probe.expr for probe in probes)
             return Lookup(
@@ -188,105 +199,108 @@ class _Preparing:
         if halved:
             return scope
         if kind != "left":
-            self._filter(node.condition, joined)
+            self._add_filters(node.condition, joined)
         return joined
 
-    def _condition(self, condition: Any | None, scope: Scope) -> Expr | None:
+    def _match_condition(self, condition: Any | None, scope: Scope) -> Expr | None:
         """Translates a condition on matches.
 
         It must not fail, since how many matches it is evaluated for is undefined.
         """
         if condition is None:
             return None
-        made = self._over(scope).condition(condition)
+        made = self._translator(scope).translate_condition(condition)
         if can_fail(made):
             raise NotFused("a join's condition that can fail")
         return made
 
-    def _key(self, side: Side, key: bound.Column, probe: Value) -> lookup_tables.Column:
+    def _build_key(self, side: BuildSide, key: bound.Column, probe: TypedValue) -> lookup_tables.BuildColumn:
         kind = side.types[key.index]
-        if kind.name in FLOATS or kind.name not in HELD or kind.carried or probe.type.carried:
+        if kind.name in FLOATS or kind.name not in SUPPORTED or kind.carried or probe.type.carried:
             raise NotFused(f"a key of type {kind.plain}")
         if probe.scale != (kind.numeric_digits[1] if kind.name == "numeric" else 0):
             raise NotFused("keys of two scales")
         if kind.name in TEXT:
             if probe.dictionary is None:
                 raise NotFused("a key of text that has no dictionary")
-            return side.texts(f"c{key.index}", kind, probe.dictionary)
+            return side.text_column(f"c{key.index}", kind, probe.dictionary)
         return side.column(f"c{key.index}", kind)
 
     # -------------------------------------------------------------------------------------------- sinks
 
-    def _groups(self, node: nodes.Aggregate, scope: Scope) -> tuple[Groups, Callable[[executor.Outcome], list[Lane]]]:
-        over = self._over(scope)
+    def _group_sink(
+        self, node: nodes.Aggregate, scope: Scope
+    ) -> tuple[GroupSink, Callable[[executor.Outcome], list[ResultColumn]]]:
+        over = self._translator(scope)
         columns = []
         for expr in node.keys:
-            value = over.value(expr)
+            value = over.translate(expr)
             low, high = value.bounds
-            if value.type.name in FLOATS or (value.type.carried and not isinstance(value.shown, int)):
+            if value.type.name in FLOATS or (value.type.carried and not isinstance(value.display_scale, int)):
                 raise NotFused(f"groups by {value.type.plain}")
             if max(-low - 1, high) >= 2**63:
                 raise NotFused("a group's key of more than 64 bits")
             columns.append(aggregate_states.KeyColumn(value, low, high - low + 1 + value.expr.nullable))
-        accumulators = aggregate_states.Accumulators(self._most)
+        accumulators = aggregate_states.Accumulators(self._max_rows)
         calls = [
-            aggregate_states.column_of(call, n, over, accumulators, self._tables) for n, call in enumerate(node.calls)
+            aggregate_states.translate_aggregate(call, n, over, accumulators, self._tables)
+            for n, call in enumerate(node.calls)
         ]
         keys = tuple(Key(each.value.expr, each.low, each.size) for each in columns)
-        sink = Groups(keys, tuple(accumulators.made), "one")
+        sink = GroupSink(keys, tuple(accumulators.accumulators), "one")
         if keys:
-            if any(key.size >= WORD for key in keys):
+            if any(key.size >= KEY_LIMIT for key in keys):
                 raise NotFused("a group's key of more than 62 bits")
-            dense = sink.slots <= max(1 << 16, min(DENSE, self._source.rows))
-            sink = replace(sink, form="dense" if dense else "hash")
+            dense = sink.slots <= max(1 << 16, min(MAX_DENSE_GROUPS, self._source.rows))
+            sink = replace(sink, storage="dense" if dense else "hash")
 
-        def finish(outcome: executor.Outcome) -> list[Lane]:
+        def finish(outcome: executor.Outcome) -> list[ResultColumn]:
             assert outcome.grouped is not None
-            return aggregate_states.grouped_lanes(outcome.grouped, sink, columns, calls)
+            return aggregate_states.state_columns(outcome.grouped, sink, columns, calls)
 
         return sink, finish
 
-    def _rows(self, scope: Scope, width: int) -> tuple[Rows, Callable[[executor.Outcome], list[Lane]]]:
+    def _row_sink(self, scope: Scope, width: int) -> tuple[RowSink, Callable[[executor.Outcome], list[ResultColumn]]]:
         values = [make() for make in scope[:width]]
-        if any(value.texts is not None for value in values):
-            raise NoDictionary("texts that come out")
-        if any(value.type.carried and not isinstance(value.shown, int) for value in values):
+        if any(value.raw_ascii is not None for value in values):
+            raise DictionaryRequired("texts that come out")
+        if any(value.type.carried and not isinstance(value.display_scale, int) for value in values):
             raise NotFused("a numeric of varying scale")
 
-        def finish(outcome: executor.Outcome) -> list[Lane]:
+        def finish(outcome: executor.Outcome) -> list[ResultColumn]:
             return [
                 lane
                 for n, (value, (numbers, valid)) in enumerate(zip(values, outcome.rows, strict=True))
-                for lane in aggregate_states.lanes_of(value, numbers, valid, f"c{n}")
+                for lane in aggregate_states.to_result_columns(value, numbers, valid, f"c{n}")
             ]
 
-        return Rows(tuple(value.expr for value in values)), finish
+        return RowSink(tuple(value.expr for value in values)), finish
 
-    def _top(self, node: nodes.Sort, scope: Scope) -> Top:
-        value = self._over(scope).value(node.keys[0].expr)
+    def _top_n(self, node: nodes.Sort, scope: Scope) -> TopN:
+        value = self._translator(scope).translate(node.keys[0].expr)
         expr = value.expr
         if value.dictionary is not None:
-            expr, _ = aggregate_states.ranked(expr, value.dictionary, self._tables)
-        rank = ranked_by(expr, descending=node.keys[0].descending, nulls_first=node.keys[0].nulls_first)
+            expr, _ = aggregate_states.rank_codes(expr, value.dictionary, self._tables)
+        rank = ascending_rank(expr, descending=node.keys[0].descending, nulls_first=node.keys[0].nulls_first)
         if can_fail(rank):
             raise NotFused("an order by what can fail")
-        limit = first_rows(node, self._parameters)
+        limit = needed_rows(node, self._parameters)
         if limit is None:
             raise NotFused("a limit that is no constant")
-        return Top(rank, limit)
+        return TopN(rank, limit)
 
 
-def _held(key: bound.Expr) -> bound.Column:
+def _require_column(key: bound.Expr) -> bound.Column:
     """Returns a build side's key, which must be one of its columns."""
     if not isinstance(key, bound.Column):
         raise NotFused("a key of a build side that is computed")
     return key
 
 
-def _later(make: Callable[..., Value], *given: Any) -> Callable[[], Value]:
-    found: list[Value] = []
+def _defer(make: Callable[..., TypedValue], *given: Any) -> Callable[[], TypedValue]:
+    found: list[TypedValue] = []
 
-    def value() -> Value:
+    def value() -> TypedValue:
         if not found:
             found.append(make(*given))
         return found[0]

@@ -186,9 +186,10 @@ class Subscript:
 
 @dataclass(frozen=True, slots=True)
 class ArrayAssignment:
-    """An array in which `replacement` replaces the item at `high`, a subscript for each dimension; it grows if needed.
+    """An array in which `replacement` replaces the item at `high`, a subscript for each dimension.
 
-    With `slice`, the items of the array `replacement` replace those from `low` to `high`; NULL changes nothing.
+    The array grows if needed. With `slice`, the items of the array `replacement` replace those from `low` to `high`;
+    NULL changes nothing.
     """
 
     arg: Expr
@@ -225,7 +226,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """ROW(…), of a type with its items as `fields`; `whole` for a relation's name, which compares as one value."""
+    """ROW(…), of a type with its items as `fields`; a `whole` row of a relation compares as one value."""
 
     items: tuple[Expr, ...]
     type: SqlType = RECORD
@@ -304,7 +305,7 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A window frame. Bounds are `UNBOUNDED PRECEDING`, `CURRENT ROW`, `PRECEDING`, …, each with an offset or None."""
+    """A window frame. Bounds are `UNBOUNDED PRECEDING`, `CURRENT ROW`, `PRECEDING`, … with an optional offset."""
 
     unit: Literal["ROWS", "RANGE", "GROUPS"]
     start: str
@@ -347,7 +348,7 @@ class Default:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """`body` over computed values: columns of relation `rel`, a negative number, are `values`, each evaluated once."""
+    """`body` over computed values: columns of relation `rel`, a negative number, are `values`, computed once."""
 
     rel: int
     values: tuple[Expr, ...]
@@ -410,7 +411,7 @@ Expr = (
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A table scan. With `row_ids`, two columns follow the table's own: the file's path and the row's number in it."""
+    """A table scan. With `row_ids`, two more columns follow: the file's path and the row's number in it."""
 
     rel: int
     table: Table
@@ -454,7 +455,7 @@ class CteScan:
 
 @dataclass(frozen=True, slots=True)
 class FunctionScan:
-    """A function in FROM: one column for its value or for each field of its record, and one more under `ordinality`."""
+    """A function in FROM: one column for its value or each field of its record, and one for `ordinality`."""
 
     rel: int
     function: Function
@@ -481,7 +482,7 @@ From = Scan | SystemScan | FrameScan | Derived | CteScan | FunctionScan | Join
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """An output column of a query; `table_oid` and `number` identify a table's column that is returned unchanged."""
+    """An output column of a query; `table_oid` and `number` identify an unchanged column of a table."""
 
     name: str
     type: SqlType
@@ -563,7 +564,7 @@ CHANGED = "gpudb changed rows"
 
 
 NEW_ROWS = "gpudb new rows"
-"""The frame of rows that are about to be written: the table's columns, followed by each row's number from 0."""
+"""The frame of rows that are about to be written: the table's columns, then each row's number from 0."""
 
 ROW_NUMBER = "gpudb$row"
 
@@ -596,8 +597,10 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """UPDATE: `query` returns, for each row to change, its file, its number in the file, every new column, and then the
-    columns of other relations that RETURNING reads.
+    """UPDATE: `query` returns the rows to change.
+
+    Each has its file, its number in the file, every new column, and the columns of other relations that RETURNING
+    reads.
     """
 
     table: Table
@@ -607,8 +610,10 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """DELETE: `query` returns, for each row to remove, its file, its number in the file, every old column, and then the
-    columns of other relations that RETURNING reads.
+    """DELETE: `query` returns the rows to remove.
+
+    Each has its file, its number in the file, every old column, and the columns of other relations that RETURNING
+    reads.
     """
 
     table: Table
@@ -618,10 +623,10 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """MERGE: `query` returns, for each row to write or remove, the action (1 insert, 2 update, 3 delete), the file and
-    number of the stored row (NULL for an insert), and every column: the new ones, or the old ones of a delete.
+    """MERGE: `query` returns the rows to write or remove.
 
-    An update keeps the columns that are not `assigned`.
+    Each has the action (1 insert, 2 update, 3 delete), the file and number of the stored row (NULL for an insert), and
+    every column: the new ones, or the old ones of a delete. An update keeps the columns that are not `assigned`.
     """
 
     table: Table

@@ -1,4 +1,4 @@
-"""Evaluation of constant expressions at plan time, which raises their errors even if no row is ever computed.
+"""Evaluation of constant expressions at plan time, which raises their errors even without any row.
 
 `CASE WHEN x > 0 THEN 1 / 0 ELSE 1 END` raises 22012 over any x. What earlier constants exclude is not evaluated: a
 branch of CASE whose condition is known to be false, arguments behind FALSE in AND or TRUE in OR, and arguments of
@@ -16,7 +16,7 @@ from gpudb.sql.traverse import children, replace_nodes, walk
 from gpudb.types import BOOL
 
 Evaluate = Callable[[Sequence[bound.Expr]], Sequence[object]]
-"""Evaluates expressions without columns. Callers only test results by `is None` and `is True`. Raises their errors."""
+"""Evaluates expressions without columns, and raises their errors. Results are tested by `is` alone."""
 
 _TEXTS = {"text", "varchar", "bpchar"}
 _DATETIMES = {"date", "timestamp", "interval"}

@@ -35,7 +35,7 @@ def children(node: Any) -> list[Any]:
 
 
 def children_of_kinds(node: Any, fields_of: Mapping[type, tuple[str, ...]]) -> list[Any]:
-    """Returns the direct children of a node that are of some kinds; `fields_of` maps these to fields with nodes."""
+    """Returns the direct children that are of the kinds in `fields_of`, which maps kinds to fields with nodes."""
     found: list[Any] = []
     for name in fields_of[node.__class__]:
         value = getattr(node, name)

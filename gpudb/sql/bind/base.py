@@ -1,4 +1,4 @@
-"""The state of binding one statement, and the entry points through which binding functions call each other."""
+"""The state of binding one statement, and the entry points of mutually recursive binding functions."""
 
 from __future__ import annotations
 

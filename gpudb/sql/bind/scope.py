@@ -33,7 +33,7 @@ class NamespaceItem:
 
 @dataclass(frozen=True, slots=True)
 class Hypothetical:
-    """A bound hypothetical-set aggregate over the row `args`; `rebind` binds the same aggregate over another row."""
+    """A bound hypothetical-set aggregate over the row `args`; `rebind` binds it over another row."""
 
     expr: Expr
     args: tuple[Expr, ...]
@@ -170,10 +170,10 @@ def get_clause_name(clause: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CteStub:
-    """A WITH query that cannot be read as a query: a recursive one within its own recursive term, or a change of data
-    without RETURNING.
+    """A WITH query that cannot be read as a query.
 
-    Of the recursive one the `columns` are known; `hidden` ones are not part of `*`.
+    It is a recursive one within its own recursive term, of which the `columns` are known and `hidden` ones are not
+    part of `*`; or a change of data without RETURNING.
     """
 
     columns: tuple[OutputColumn, ...]

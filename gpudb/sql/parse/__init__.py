@@ -1,3 +1,3 @@
-"""Parses SQL text to PostgreSQL's parse tree: token-level steps for extensions of its grammar, then libpg_query."""
+"""Parses SQL text: token-level steps for extensions of PostgreSQL's grammar, then libpg_query."""
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError, Message
 from gpudb.errors import SqlError
 
 SHORT = 16_000
-"""Characters of text that cannot nest deep enough to exhaust a thread's C stack: a level takes at least two."""
+"""Length of text that cannot nest deep enough to exhaust a thread's C stack: a level takes two characters."""
 MAX_CHAIN = 8_000
 """Limit on consecutive tokens of a long text without a comma or AND between them."""
 MAX_LEVELS = 2_000

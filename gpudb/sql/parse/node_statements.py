@@ -1,4 +1,4 @@
-"""Postgres-XL's CREATE, ALTER and DROP NODE and EXECUTE DIRECT ON (node) 'statement', which PostgreSQL's grammar lacks.
+"""Postgres-XL's CREATE, ALTER and DROP NODE and EXECUTE DIRECT, which PostgreSQL's grammar lacks.
 
 A placeholder statement of the same length replaces each before the text is parsed.
 """
@@ -24,7 +24,7 @@ _LITERAL = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$(.*)\$\1\$", re.S)
 
 @dataclass(frozen=True, slots=True)
 class NodeStatement:
-    """CREATE, ALTER or DROP NODE. `options` maps lower-case names to values; an option without a value is `true`."""
+    """CREATE, ALTER or DROP NODE. `options` maps lower-case names to values; the default is `true`."""
 
     verb: Literal["create", "alter", "drop"]
     name: str
@@ -44,7 +44,7 @@ Taken = list[tuple[int, NodeStatement | ExecuteDirect]]
 
 
 def extract_node_statements(text: str) -> tuple[str, Taken]:
-    """Returns the text with placeholders, and the statements that they replace; 42601 for one with a syntax error."""
+    """Returns the text with placeholders, and the statements that they replace; 42601 for a syntax error."""
     lower = text.lower()
     if "node" not in lower and "direct" not in lower:
         return text, []

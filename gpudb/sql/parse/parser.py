@@ -30,7 +30,7 @@ _DISTRIBUTED = frozenset({"CreateStmt", "CreateTableAsStmt", "AlterTableStmt"})
 
 @dataclass(frozen=True, slots=True)
 class RawStatement:
-    """A parsed statement: its tree, its own text, and the character at which that starts in the text that was sent.
+    """A parsed statement: its tree, its own text, and the character at which that starts in the sent text.
 
     Locations in the tree are byte offsets into its own text. `kind` is the tree's name: SelectStmt, InsertStmt, … A
     `part` is nested in another statement and has that statement's text.

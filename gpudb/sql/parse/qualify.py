@@ -1,8 +1,8 @@
-"""QUALIFY, a condition over window functions, which PostgreSQL's grammar lacks: it is removed from the text and kept.
+"""QUALIFY, a condition over window functions, which PostgreSQL's grammar lacks.
 
-Only texts that PostgreSQL's grammar rejects are searched, so that `qualify` stays an ordinary name. The clause ends at
-ORDER BY, LIMIT, OFFSET, FETCH, FOR, WINDOW, a set operation or the query's end. The tree holds its condition as a
-window of its SELECT, under a name that no identifier can have.
+The clause is removed from the text and kept. Only texts that PostgreSQL's grammar rejects are searched, so that
+`qualify` stays an ordinary name. The clause ends at ORDER BY, LIMIT, OFFSET, FETCH, FOR, WINDOW, a set operation or
+the query's end. The tree holds its condition as a window of its SELECT, under a name that no identifier can have.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Vertical tabs as PostgreSQL 16 reads them; libpg_query's later grammar takes them for blanks and knows `E'\\v'`."""
+"""Vertical tabs as PostgreSQL 16 reads them.
+
+libpg_query's later grammar takes them for blanks and knows `E'\\v'`.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from gpudb.sql.rewrite.rule import Names, NameSource
 
 
 def expand_stars(node: Any, names: NameSource) -> Any:
-    """Returns a copy of a query in which each star of a select list is replaced by the columns that it stands for."""
+    """Returns a copy of a query with each star of a select list replaced by its columns."""
     copy = type(node)()
     copy.CopyFrom(node)
     _expand(copy, names.stars)

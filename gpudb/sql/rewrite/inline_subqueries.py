@@ -1,4 +1,4 @@
-"""Replaces scalar subqueries that only compute an expression of the outer query, `(SELECT a + 1)`, by that expression.
+"""Replaces scalar subqueries that only compute an expression of the outer query, `(SELECT a + 1)`.
 
 An engine would decorrelate each into a join, and would compute it for rows that a CASE excludes.
 """
@@ -25,7 +25,7 @@ def inline_subqueries(query: bound.Query) -> bound.Query:
 
 
 def _value(query: bound.Query) -> bound.Expr | None:
-    """Returns the expression of a query without FROM; None if the query does more or depends on its query level."""
+    """Returns the expression of a query without FROM; None if the query does more, or depends on its level."""
     if not isinstance(query, bound.Select) or len(query.targets) != 1 or query.ctes:
         return None
     if query.source is not None or query.grouped or query.where is not None:

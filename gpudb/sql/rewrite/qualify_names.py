@@ -1,4 +1,4 @@
-"""Qualifies relations and routines with their schemas, so that a stored query means the same under any search path."""
+"""Qualifies relations and routines with their schemas, so that any search path finds the same ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudb.sql.rewrite.rule import NameSource
 
 
 def qualify_names(node: Any, names: NameSource) -> Any:
-    """Returns a copy of a query in which every relation and routine of the catalog is qualified with its schema."""
+    """Returns a copy of a query with every relation and routine of the catalog qualified."""
     copy = type(node)()
     copy.CopyFrom(node)
     _qualify(copy, names.catalog, names.search_path, frozenset())

@@ -1,4 +1,4 @@
-"""Replaces columns of subqueries that nothing reads by NULL, because computing one may raise an error (21000, 22012).
+"""Replaces unused columns of subqueries by NULL, because computing one may raise an error (21000, 22012).
 
 PostgreSQL removes them when it plans (remove_unused_subquery_outputs, and the pull-up of subqueries).
 """

@@ -1,3 +1,3 @@
-"""Data changes: INSERT, UPDATE, DELETE and MERGE, with targets, assignments, conflicts and generated columns."""
+"""Data changes: INSERT, UPDATE, DELETE and MERGE, with targets, assignments and conflicts."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CHECK constraints: expressions over a table's columns, and the query that finds rows which violate them."""
+"""CHECK constraints: their expressions, and the query that finds rows which violate them."""
 
 from __future__ import annotations
 

@@ -203,7 +203,10 @@ def bind_insert_row(
 
 
 def _assign(binder: Binder, expr: Expr, column: TableColumn, override: str) -> Expr:
-    """Converts a value to a column of INSERT; 428C9 for a generated one. `override` is SYSTEM or USER of OVERRIDING."""
+    """Converts a value to a column of INSERT; 428C9 for a generated one.
+
+    `override` is SYSTEM or USER of OVERRIDING.
+    """
     if isinstance(expr, Default):
         return bind_column_default(binder, column)
     if column.identity and override == "USER":

@@ -138,7 +138,7 @@ def _row_number(rel: int, table: Table) -> Column:
 
 
 def _build_same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Select:
-    """Returns the query for each proposed row's number and, for each key, that of the first row with the same key."""
+    """Returns the query for each proposed row's number and the first number with the same value of each key."""
     rel = binder.new_rel()
     number = _row_number(rel, table)
     targets: list[Expr] = [number]
@@ -163,7 +163,7 @@ def _compare_keys(binder: Binder, table: Table, key: Key, rel: int, other: int) 
 
 
 def _build_conflicts(binder: Binder, table: Table, key: Key) -> Select:
-    """Returns the query for the numbers of proposed rows whose key is stored, with the position of the stored row."""
+    """Returns the query for proposed rows whose key is stored: their numbers, and positions of the stored rows."""
     rel, other = binder.new_rel(), binder.new_rel()
     on = _compare_keys(binder, table, key, rel, other)
     source = Join("INNER", scan_proposed(rel, table), Scan(other, table, row_ids=True), on)

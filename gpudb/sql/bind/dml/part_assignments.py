@@ -1,4 +1,4 @@
-"""Assignments to part of a column: SET a[2] = …, a[2:3] = …, c.field = …, and the same in INSERT's list of columns."""
+"""Assignments to part of a column: SET a[2] = …, a[2:3] = …, c.field = …, and the same in INSERT."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from gpudb.types import INT4, SqlType
 def assign_part(
     binder: Binder, scope: Scope, column: TableColumn, target: Any, whole: Expr | None, value: Expr
 ) -> Expr:
-    """Returns a column in which `value` replaces the part that a ResTarget names; `whole` is the column's value so far.
+    """Returns a column in which `value` replaces the part that a ResTarget names.
 
-    42804 for a part that its type lacks, or a value of the wrong type; 42703 for an unknown field.
+    `whole` is the column's value so far. 42804 for a part that its type lacks, or a value of the wrong type; 42703 for
+    an unknown field.
     """
     whole = Constant(None, column.type) if whole is None else whole
     try:

@@ -189,7 +189,7 @@ def _select_column(binder: Binder, query: Query, index: int) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class OtherRelations:
-    """The relations of UPDATE … FROM and DELETE … USING, for RETURNING; `exprs` are all expressions that they name."""
+    """The relations of UPDATE … FROM and DELETE … USING, for RETURNING; `exprs` are all their expressions."""
 
     items: tuple[NamespaceItem, ...] = ()
     columns: Columns = ()

@@ -102,7 +102,7 @@ def _bind_target(
 def _join_others(
     binder: Binder, scope: Scope, scan: Scan, node: Any, nodes: Several[Any]
 ) -> tuple[From, OtherRelations]:
-    """Returns the target joined to the relations of FROM or USING, and the columns of these that RETURNING may read."""
+    """Returns the target joined to the relations of FROM or USING, and the columns of these for RETURNING."""
     items, columns = len(scope.items), len(scope.columns)
     scope.unreachable, scope.changed = frozenset(item.alias for item in scope.items), True
     source = bind_from(binder, scope, nodes)
@@ -137,7 +137,7 @@ def _build_query(
     *,
     is_joined: bool,
 ) -> Select:
-    """Returns the query for file, row number and values of matching rows, each once, and the columns of `others`."""
+    """Returns the query for file, row number and values of each matching row, and the columns of `others`."""
     width = len(table.columns)
     row_id = (Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row"))
     besides = (OutputColumn(f"gpudb$other{n}", expr.type) for n, expr in enumerate(others.exprs))

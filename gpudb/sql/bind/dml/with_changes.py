@@ -1,4 +1,4 @@
-"""Statements whose WITH changes data: each part is bound by itself, over the rows that earlier parts return."""
+"""Statements whose WITH changes data: each part is bound over the rows that earlier parts return."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def bind_grouping(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def _find_owner(scope: Scope, parts: Iterable[Any]) -> Scope:
-    """Returns the innermost query level that one of the columns belongs to; the current level if there is no column."""
+    """Returns the innermost query level of the columns; the current level if there is no column."""
     rels = {n.rel for part in parts for n in walk(part) if isinstance(n, Column)}
     level: Scope | None = scope
     while level is not None:

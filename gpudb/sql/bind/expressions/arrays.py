@@ -63,7 +63,10 @@ def _array_type(items: Sequence[Expr], element: SqlType) -> SqlType:
 
 
 def bind_subscripts(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any]) -> Expr:
-    """Binds array[i][j] of A_Indices messages: NULL for a wrong number of subscripts; one slice makes all slices."""
+    """Binds array[i][j] of A_Indices messages; NULL for a wrong number of subscripts.
+
+    One slice makes all subscripts slices.
+    """
     if len(steps) == 1 and arg.type.dims == 1 and arg.type.name != "jsonb":
         return bind_subscript(binder, scope, arg, steps[0])
     element = arg.type.element

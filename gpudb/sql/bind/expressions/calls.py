@@ -249,7 +249,7 @@ def strip_argument_name(node: Any) -> Any:
 
 
 def get_argument_names(nodes: Sequence[Any]) -> tuple[str, ...]:
-    """Returns the names of a call's last arguments; 42601 for a positional argument behind them or a duplicate name."""
+    """Returns the names of a call's last arguments; 42601 for a later positional argument or a duplicate."""
     named = [inner(each).name for each in nodes if kind(each) == "named_arg_expr"]
     if named and any(kind(each) != "named_arg_expr" for each in nodes[len(nodes) - len(named) :]):
         raise SqlError.of("syntax_error", "positional argument cannot follow named argument")
@@ -262,7 +262,7 @@ def get_argument_names(nodes: Sequence[Any]) -> tuple[str, ...]:
 def to_positional(
     binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[resolve.Candidate, list[Expr]]:
-    """Converts a built-in function's named arguments to positional ones, with defaults for those that are left out."""
+    """Converts a built-in function's named arguments to positional ones, with defaults for missing ones."""
     target = candidate.target
     assert isinstance(target, Function)
     by_position = dict(zip(candidate.places, args, strict=True))
@@ -276,7 +276,7 @@ def to_positional(
 
 
 def _bind_type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
-    """Returns `type(value)` as a cast if no function of that name takes the value: text(x), float8(x), date(x).
+    """Returns `type(value)` as a cast if no function of that name takes the value: text(x), date(x).
 
     A value of the type itself stays as it is, with its declared modifier.
     """

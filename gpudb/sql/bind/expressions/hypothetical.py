@@ -1,4 +1,4 @@
-"""Hypothetical-set aggregates (rank, dense_rank, percent_rank, cume_dist) as counts of the rows that sort before."""
+"""Hypothetical-set aggregates (rank, dense_rank, percent_rank, cume_dist) as counts of earlier rows."""
 
 from __future__ import annotations
 

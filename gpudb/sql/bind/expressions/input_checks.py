@@ -1,4 +1,4 @@
-"""pg_input_is_valid and pg_input_error_info: whether text is a valid value of a type, and the error if not."""
+"""pg_input_is_valid and pg_input_error_info: whether text is valid for a type, and the error if not."""
 
 from __future__ import annotations
 

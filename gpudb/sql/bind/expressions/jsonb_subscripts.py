@@ -23,7 +23,10 @@ def bind_subscripts(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any
 
 
 def bind_path(binder: Binder, scope: Scope, steps: Sequence[Any]) -> tuple[tuple[Expr, ...], bool]:
-    """Binds a path's steps as texts; returns them, and whether the first is a number. 42804 for slices and others."""
+    """Binds a path's steps as texts; returns them, and whether the first is a number.
+
+    42804 for slices and other types.
+    """
     bound = [_bind_step(binder, scope, step) for step in steps]
     numbered = bound[0].type.name != "unknown" and resolve.can_coerce(bound[0].type.plain, INT4, "i")
     return tuple(_to_text(binder, each) for each in bound), numbered

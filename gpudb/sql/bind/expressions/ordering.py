@@ -37,7 +37,10 @@ def bind_sort_keys(
 
 
 def build_sort_key(binder: Binder, expr: Expr, node: Any) -> SortKey:
-    """Binds a SortBy message over a bound expression. PostgreSQL's default for NULLs is last, first if descending."""
+    """Binds a SortBy message over a bound expression.
+
+    PostgreSQL's default for NULLs is last, first if descending.
+    """
     if (error := find_ordering_error(expr.type)) is not None:
         raise error
     descending = node.sortby_dir == pg.SORTBY_DESC

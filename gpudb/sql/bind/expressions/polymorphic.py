@@ -21,7 +21,7 @@ def is_polymorphic(routine: Routine) -> bool:
 def resolve_polymorphic(
     routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[Routine, list[SqlType]]:
-    """Returns the routine with the types of a call for its polymorphic ones, and the types that arguments convert to.
+    """Returns a routine with its polymorphic types resolved for a call, and the types to convert arguments to.
 
     42804 if a type stays undetermined.
     """

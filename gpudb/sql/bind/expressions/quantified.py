@@ -66,7 +66,7 @@ def _build_comparison(binder: Binder, name: str, left: Expr, query: Query) -> Se
 
 
 def _bind_by_aggregates(binder: Binder, name: str, left: Expr, query: Query, every: bool) -> Expr:
-    """Binds ANY or ALL of an operator that engines lack, by aggregates: is a test decisive, else is one unknown."""
+    """Binds ANY or ALL of an operator that engines lack: is one test decisive, else is one unknown."""
     tests = _build_comparison(binder, name, left, query)
     rel = binder.new_rel()
     test = Column(rel, 0, BOOL, "test")

@@ -63,7 +63,10 @@ def bind_whole_row(binder: Binder, item: NamespaceItem) -> Expr:
 
 
 def add_presence_columns(binder: Binder, source: From | None) -> From | None:
-    """Adds a presence column to each relation whose whole row is read: it is NULL where an outer join found no row."""
+    """Adds a presence column to each relation that is read as a whole row.
+
+    It is NULL in rows that an outer join adds.
+    """
     if source is None or not binder.presence_columns:
         return source
     if isinstance(source, Join):

@@ -111,7 +111,7 @@ def get_routine(routines: Sequence[Routine], candidate: resolve.Candidate, args:
 def complete_call(
     binder: Binder, routine: Routine, candidate: resolve.Candidate, args: Sequence[Expr]
 ) -> tuple[Routine, list[Expr]]:
-    """Returns the routine with the types of a call, and its arguments: in declared order, converted, with defaults."""
+    """Returns the routine with the types of a call, and its converted arguments with defaults, in order."""
     routine, types = resolve_polymorphic(routine, candidate, args)
     args = convert_arguments(binder, routine, candidate, args, types)
     places = candidate.places or tuple(range(len(args)))
@@ -134,7 +134,7 @@ def complete_call(
 
 
 def bind_scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
-    """Binds a function's value: its body's expression, its query's first row, or a call if it runs statements."""
+    """Binds a function's value: its body's expression or its query's first row; a call if it runs statements."""
     if runs_statements(routine) and len(routine.outputs) < 2:
         return Call(as_function(routine), tuple(args), routine.result)
     if len(routine.outputs) > 1:
@@ -294,7 +294,7 @@ def parse_body(routine: Routine) -> list[RawStatement]:
 
 @lru_cache(1024)
 def runs_statements(routine: Routine) -> bool:
-    """Whether a function's statements run one after the other, because it is no single query that can be inlined."""
+    """Whether a function runs statements one after the other, instead of a single query to inline."""
     found = parse_body(routine)
     if routine.result.name == "void" or len(found) != 1 or found[0].kind != "SelectStmt":
         return True

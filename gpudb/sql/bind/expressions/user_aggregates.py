@@ -96,7 +96,10 @@ def _build_fold(
     *,
     strict: bool,
 ) -> Expr:
-    """Returns the state after the last row; a strict function without initial state starts from the first argument."""
+    """Returns the state after the last row.
+
+    A strict function without initial state starts from the first argument.
+    """
     now, each = Column(_STATE, 0, state), Column(_ITEM, 1, row)
     parts = [Field(each, name, kind, index) for index, (name, kind) in enumerate(row.fields)] if values else []
     body = coerce_exactly(binder, call_by_oid(binder, aggregation.transition, [now, *parts]), state)

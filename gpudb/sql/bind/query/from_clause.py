@@ -1,4 +1,4 @@
-"""FROM: tables, views, WITH queries, subqueries, functions and joins, and the names that each brings into scope."""
+"""FROM: tables, views, WITH queries, subqueries, functions and joins, and the names in their scope."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def get_output_index(binder: Binder, node: Any, targets: Sequence[tuple[str, Exp
 
 
 def find_output(binder: Binder, node: Any, targets: Sequence[tuple[str, Expr]], clause: str) -> Expr | None:
-    """Returns the output that an item of ORDER BY or DISTINCT ON names or numbers; None for any other expression."""
+    """Returns the output that an item of ORDER BY or DISTINCT ON names or numbers; None for others."""
     if kind(node) == "a_const":
         return targets[get_output_index(binder, node, targets, clause)][1]
     if kind(node) == "column_ref" and len(inner(node).fields) == 1 and kind(inner(node).fields[0]) == "string":
@@ -194,7 +194,7 @@ def _walk_level(expr: Any) -> Iterator[Any]:
 def check_grouped(
     binder: Binder, scope: Scope, keys: Sequence[Expr], sets: Sets | None, exprs: Iterable[Any], source: From | None
 ) -> tuple[Expr, ...]:
-    """Raises 42803 for a column of this level outside keys and aggregates; returns those that a key determines."""
+    """Raises 42803 for an ungrouped column of this level; returns those that a primary key determines."""
     implied: list[Expr] = []
     tables = dict(_iter_tables(source)) if source is not None else {}
     # A primary key determines its row if every grouping set contains it

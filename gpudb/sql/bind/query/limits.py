@@ -59,7 +59,7 @@ def bind_limits(binder: Binder, scope: Scope, node: Any) -> tuple[Expr | None, E
 
 
 def apply_limits(binder: Binder, query: Query, node: Any) -> Query:
-    """Returns the bound query of a SelectStmt message, with window functions for limits that engines do not support."""
+    """Returns the bound query of a SelectStmt message, with window functions for limits that engines lack."""
     ties = node.limit_option == pg.LIMIT_OPTION_WITH_TIES and query.limit is not None
     if not ties and not _is_correlated(query.limit) and not _is_correlated(query.offset):
         return query

@@ -1,4 +1,4 @@
-"""SEARCH and CYCLE of a recursive WITH query: columns with the order of the search, and with a mark of cycles.
+"""SEARCH and CYCLE of a recursive WITH query: columns with the search order, and with a mark of cycles.
 
 Their values are rows: the path so far as an array of rows, or the depth followed by the columns. The first term starts
 them; the second extends those of the row that it reads (PostgreSQL's rewriteSearchCycle.c).
@@ -68,7 +68,7 @@ class SearchCycle:
         return self._with(first, rel, columns, extra)
 
     def read_previous(self, second: Query, number: int, first_term: Query, width: int) -> Select:
-        """Returns the second term with the added columns of the row that it reads, without rows that closed a cycle."""
+        """Returns the second term with the added columns of the row that it reads, but no row that closed a cycle."""
         if not isinstance(second, Select):
             message = "with a SEARCH or CYCLE clause, the right side of the UNION must be a SELECT"
             raise SqlError.of("syntax_error", message, position=0)

@@ -61,7 +61,7 @@ def bind_set_operation(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte,
 
 
 def _list_branches(query: Query, index: int, column: Column) -> list[Expr]:
-    """Returns the expressions that determine a column's type: the column, or the untyped expressions in its place."""
+    """Returns the expressions that determine a column's type: the column, or untyped ones in its place."""
     if column.type.name != "unknown":
         return [column]
     match query:

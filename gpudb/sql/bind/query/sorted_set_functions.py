@@ -1,4 +1,4 @@
-"""ORDER BY a set-returning function that is not selected: a subquery computes the sets, the outer query sorts."""
+"""ORDER BY a set-returning function that is not selected: computed in a subquery, sorted outside."""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ def build_source(
     schema: str | None = None,
     row: SqlType | None = None,
 ) -> Source:
-    """Returns a relation under an alias, with the column aliases of an Alias message; `row` is its named row type."""
+    """Returns a relation under an alias, with the column aliases of an Alias message.
+
+    `row` is its named row type.
+    """
     names = [column.name for column in columns]
     if node is not None:
         alias = node.aliasname

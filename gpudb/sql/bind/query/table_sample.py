@@ -26,7 +26,10 @@ BLOCK = 256
 
 
 def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
-    """Binds a RangeTableSample message; 42704 for an unknown method, 0A000 for a view, 2202H and 2202G for numbers."""
+    """Binds a RangeTableSample message.
+
+    42704 for an unknown method, 0A000 for a view, 2202H and 2202G for invalid numbers.
+    """
     relation = inner(node.relation)
     table = find_relation(binder, relation.schemaname, relation.relname)
     hidden = not relation.schemaname and (

@@ -73,7 +73,7 @@ def _bind_term(binder: Binder, node: Any, scope: Scope, *, resolve_unknowns: boo
 
 
 def _bind_recursive(binder: Binder, scope: Scope, node: Any, number: int, names: Sequence[str]) -> Query:
-    """Binds a recursive query: the first term determines the columns, the second sees them under the query's name."""
+    """Binds a recursive query: its second term sees the columns of the first under the query's name."""
     body = inner(node.ctequery)
     check_recursion(binder, node, body)
     first = rename_columns(_bind_term(binder, body.larg, scope), names, node.ctename)

@@ -1,4 +1,4 @@
-"""The conversions that PostgreSQL has, the errors for those that it lacks, and the conditions that clauses take."""
+"""Which conversions exist, the errors of missing ones, and the conditions that clauses take."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from gpudb.types import SqlType
 
 
 def coerce_to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, target_name: str | None) -> Expr:
-    """Converts `expr` to a domain, or to an array of a domain; `target_name` names the column of an assignment."""
+    """Converts `expr` to a domain, or to an array of one; `target_name` is the column of an assignment."""
     assert target.domain is not None
     if target.domain.base != target.name:
         return _coerce_to_array(binder, expr, target, context, target_name)

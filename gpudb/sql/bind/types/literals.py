@@ -18,7 +18,7 @@ from gpudb.values.text import parse_text
 
 _MAX_CHARACTERS = 4_000  # Python's limit on digits of an int
 _MAX_DIGITS = 131_072
-"""PostgreSQL's limit on digits of a numeric before the point; it reads a literal even if nothing needs the value."""
+"""PostgreSQL's limit on digits of a numeric before the point; it reads even unused literals."""
 _RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
 
 
@@ -101,7 +101,7 @@ def convert_literal(constant: Constant, target: SqlType, timezone: str) -> Const
 
 
 def find_system_object(text: str, kind: str) -> int | None:
-    """Returns the OID that text denotes as a `kind` (regclass …), for a number or one of PostgreSQL's own objects."""
+    """Returns the OID of a number or of one of PostgreSQL's own objects, as a `kind` (regclass …)."""
     if text.isascii() and text.isdigit():
         return int(text)
     name = text.removeprefix("pg_catalog.")
@@ -138,7 +138,7 @@ def _convert_text(text: str, target: SqlType, timezone: str) -> Constant | None:
 
 
 def narrow_integer(constant: Constant) -> Constant:
-    """Returns an integer literal as a numeric of its own digits, so that it does not widen the decimal beside it."""
+    """Returns an integer literal as a numeric of its digits, which widens no decimal beside it."""
     if constant.type in (INT2, INT4, INT8) and isinstance(constant.value, int):
         return build_numeric(Decimal(constant.value))
     return constant

@@ -1,1 +1,1 @@
-"""SQL's way to a bound statement: parsing, rewrite rules by fixture, names, positions of errors, walking."""
+"""Tests of the sql room: parsing, rewrite rules by fixture, output names, positions of errors, traversal."""

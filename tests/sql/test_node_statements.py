@@ -1,4 +1,4 @@
-"""CREATE, ALTER, DROP NODE and EXECUTE DIRECT among other statements: taken out, with what they say."""
+"""CREATE, ALTER, DROP NODE and EXECUTE DIRECT among other statements."""
 
 from __future__ import annotations
 

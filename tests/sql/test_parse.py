@@ -1,11 +1,11 @@
-"""From text to statements: where each begins, what is refused and where, DISTRIBUTE BY, and depth."""
+"""Parsing: positions of statements, rejected texts, DISTRIBUTE BY, and nesting depth."""
 
 from __future__ import annotations
 
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.sql.parse.nesting import MAX_CHAIN, SHORT, check_depth
+from gpudb.sql.parse.nesting import MAX_CHAIN, UNCHECKED_LENGTH, check_depth
 from gpudb.sql.parse.parser import deparse, inner, kind, parse, position, present, strings
 
 
@@ -165,7 +165,7 @@ def test_positions_after_a_distribution() -> None:
 
 
 def test_short_texts_are_not_counted() -> None:
-    check_depth("+" * SHORT)
+    check_depth("+" * UNCHECKED_LENGTH)
 
 
 @pytest.mark.parametrize(

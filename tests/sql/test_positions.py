@@ -1,4 +1,4 @@
-"""Errors found while binding: the same SQLSTATE and the same position as PostgreSQL's, character by character."""
+"""Errors raised while binding: the same SQLSTATE and the same character position as PostgreSQL's."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ STATEMENTS = (
 
 @pytest.fixture(scope="module")
 def theirs(oracle: Oracle) -> dict[str, tuple[str, int | None]]:
-    """What PostgreSQL says of each statement."""
+    """PostgreSQL's error for each statement."""
     found: dict[str, tuple[str, int | None]] = {}
     with psycopg.connect(oracle.create_database("positions"), autocommit=True) as connection:
         connection.execute(SETUP)

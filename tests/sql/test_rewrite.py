@@ -52,7 +52,7 @@ _CONTEXTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "qualify_names": lambda node: (NameSource(_catalog(), PATH),),
     "rename_relations": lambda node: (_RENAMES,),
 }
-"""What each rule over parse trees takes beside the tree."""
+"""The arguments of each rule over parse trees, beside the tree."""
 
 _BOUND_TREES: tuple[Tree, ...] = ("bound query", "checked query", "engine query")
 

@@ -1,4 +1,4 @@
-"""Walking bound trees: every node is reached, subqueries included, outermost first."""
+"""Traversal of bound trees: every node is reached, subqueries included, parents first."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError, Message
 
 from gpudb.errors import SqlError
 
-SHORT = 16_000
+UNCHECKED_LENGTH = 16_000
 """Length of text that cannot nest deep enough to exhaust a thread's C stack: a level takes two characters."""
 MAX_CHAIN = 8_000
 """Limit on consecutive tokens of a long text without a comma or AND between them."""
@@ -38,7 +38,7 @@ def nesting_error() -> SqlError:
 
 def check_depth(text: str) -> None:
     """Raises 54001 for a text whose tree might exceed the C stack."""
-    if len(text) <= SHORT:
+    if len(text) <= UNCHECKED_LENGTH:
         return
     # For each open parenthesis: the longest run of tokens so far, and the current one
     longest, run, whole = 0, 0, 0

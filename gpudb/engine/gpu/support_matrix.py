@@ -18,7 +18,7 @@ from gpudb.engine.gpu.lower.registry import find_lowering
 from gpudb.engine.gpu.lower.windows import LOWERED
 from gpudb.functions.manual import README, Entry, entries
 from gpudb.functions.registry import Function, implementation
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import column
 from gpudb.sql import bound
 
@@ -29,17 +29,17 @@ PAGE = README.with_name("WORKERS.md")
 _HEAD = """\
 # Where workers compute each function
 
-Every function, operator and aggregate of [the list](README.md) that there is, by where a statement that runs on
-workers has it computed. *lowered*: an operation on columns, which a GPU computes. *host*: the embedded engine's
-function, over columns that are copied to the host and back; `EXPLAIN` names it under *On Host*. *once*: worked out
-before the statement runs. *embedded*: the whole statement runs on the embedded engine, for the reason beside it.
+Where a statement that runs on workers evaluates each function, operator and aggregate of [the list](README.md).
+*lowered*: as an operation on columns, which a GPU runs. *host*: by the embedded engine's function, over columns that
+are copied to the host and back; `EXPLAIN` names it under *On Host*. *once*: before the statement runs. *embedded*: the
+whole statement runs on the embedded engine, for the stated reason.
 
-A lowered function goes to the host too where an operand asks for it: a pattern that is no constant, a field of a date
-that is not one of the plain ones, an aggregate's DISTINCT. Operators of intervals, enums, money, networks, bit strings
-and `bytea` compare on their columns; arrays, records, ranges and `jsonb` lie beside a key of bytes that compares as
-they do, so that they group, join and sort as any other type.
+A lowered function also runs on the host if an operand requires it: a pattern that is not constant, a field of a date
+that is not lowered, an aggregate's DISTINCT. Intervals, enums, money, networks, bit strings and `bytea` compare by
+their columns. Arrays, records, ranges and `jsonb` have a sort key beside their value: bytes that compare as the value
+does, so that they group, join and sort as any other type.
 
-This page is made by `python -m gpudb.engine.gpu.support_matrix`; no line of it is written by hand.
+`python -m gpudb.engine.gpu.support_matrix` generates this page; no line of it is written by hand.
 """
 
 
@@ -53,12 +53,12 @@ def locate(entry: Entry) -> tuple[Place, str]:
         args = tuple(column(number, kind) for number, kind in enumerate(function.args))
         return _aggregate(bound.Aggregate(function, args, function.result))
     if function.returns_set:
-        return "embedded", "gives a set of rows"
+        return "embedded", "returns a set of rows"
     if function.volatile:
-        return "embedded", "another value each time"
+        return "embedded", "volatile"
     try:
         find_lowering(function)
-    except NotCarried:
+    except NotSupportedOnWorkers:
         pass
     else:
         return "lowered", ""
@@ -66,7 +66,7 @@ def locate(entry: Entry) -> tuple[Place, str]:
     if how.session is not None:
         return "once", ""
     if how.duckdb is None or (isinstance(how.duckdb, str) and reads_system_catalog(how.duckdb)):
-        return "embedded", "looks into the system catalog"
+        return "embedded", "reads the system catalog"
     return "host", ""
 
 
@@ -77,7 +77,7 @@ def _aggregate(call: bound.Aggregate) -> tuple[Place, str]:
     return ("lowered" if unsupported_reason(call) is None else "host"), ""
 
 
-def _placed() -> Iterator[tuple[Entry, Place, str]]:
+def _locate_all() -> Iterator[tuple[Entry, Place, str]]:
     for entry in entries():
         if entry.target is not None and entry.mark != "not yet":
             yield entry, *locate(entry)
@@ -85,18 +85,18 @@ def _placed() -> Iterator[tuple[Entry, Place, str]]:
 
 def render_page() -> str:
     """Returns the text of the page."""
-    every = list(_placed())
-    count = Counter(where for _, where, _ in every)
-    told = ", ".join(f"{count[where]} {where}" for where in ("lowered", "host", "once", "embedded"))
-    parts = [_HEAD, f"Of {len(every)} functions, operators and aggregates: {told}.", ""]
+    located = list(_locate_all())
+    count = Counter(where for _, where, _ in located)
+    summary = ", ".join(f"{count[where]} {where}" for where in ("lowered", "host", "once", "embedded"))
+    parts = [_HEAD, f"Of {len(located)} functions, operators and aggregates: {summary}.", ""]
     parts += ["| section | name | overloads | where |", "|---|---|---|---|"]
     rows: dict[tuple[str, str, str], list[str]] = {}
-    for entry, where, why in every:
-        said = f"{where}: {why}" if why else where
-        rows.setdefault((entry.section, entry.name, said), []).append(entry.signature)
-    for (section, name, said), signatures in rows.items():
+    for entry, where, why in located:
+        place = f"{where}: {why}" if why else where
+        rows.setdefault((entry.section, entry.name, place), []).append(entry.signature)
+    for (section, name, place), signatures in rows.items():
         listed = ", ".join(_code(each) for each in signatures)
-        parts.append(f"| {section} | {_code(name)} | {listed} | {said} |")
+        parts.append(f"| {section} | {_code(name)} | {listed} | {place} |")
     return "\n".join(parts) + "\n"
 
 

@@ -26,9 +26,9 @@ from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.numpy_backend import executor
-from gpudb.engine.gpu.fused.planning.matching import scan_of
+from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.fused.planning.prepare import prepare
-from gpudb.engine.gpu.fused.planning.prepared_pipeline import Known
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnFacts
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
@@ -81,12 +81,12 @@ class _Source:
     def _spec(self, column: int) -> Spec:
         return self._specs[self._names[column]]
 
-    def known(self, column: int, *, texts: bool = False) -> Known:
+    def known(self, column: int, *, texts: bool = False) -> ColumnFacts:
         spec = self._spec(column)
-        if spec.form.text:
-            return Known((0, 0), False, texts=True)
+        if spec.form.is_text:
+            return ColumnFacts((0, 0), False, raw_ascii=True)
         dictionary = Dictionary(pl.Series(list(spec.texts))) if spec.texts else None
-        return Known((spec.low, spec.high), spec.nulls > 0, dictionary)
+        return ColumnFacts((spec.low, spec.high), spec.nulls > 0, dictionary)
 
     def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[executor.Segment]:
         self.asked = tuple(self._names[column] for column in columns)
@@ -156,13 +156,13 @@ def _captured(planner: Planner, request: Request, name: str) -> None:
     def kernels(
         node: Fused, builds: Sequence[ComputedFrame], share: Partition, parameters: Sequence[object], key: Any = None
     ) -> Any:
-        scan = scan_of(node.root)
+        scan = find_scan(node.root)
         if scan.table.name not in TABLES:
             # A build side, whose rows are there.
             return None
         source = _Source(scan.table.name, scan.names)
         prepared = prepare(node, source, builds, parameters)
-        pipeline = executor.in_forms(prepared.pipeline, prepared.segments[0])
+        pipeline = executor.specialize(prepared.pipeline, prepared.segments[0])
         made = Case(name, scan.table.name, source.asked, pipeline, prepared.lookups, prepared.tables, prepared.top)
         raise _Found(made)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.columns.packed_column import DAY, ROWS, Form, PackedColumn, packed_texts
-from gpudb.engine.gpu.fused.columns.text_columns import texts_of
+from gpudb.engine.gpu.fused.columns.packed_column import DAY, ROW_PADDING, Encoding, PackedColumn, pack_texts
+from gpudb.engine.gpu.fused.columns.text_columns import raw_text_from_offsets
 
 SEED = 20_261_122
 CHUNK = 1 << 26
@@ -41,13 +41,13 @@ class Spec:
     nulls: float = 0.0
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Encoding:
         """What its values are packed as."""
         if self.draw == "words":
-            return Form(4, text=True)
+            return Encoding(4, is_text=True)
         top = (self.high - self.base) // self.unit
         width = next(width for width in (1, 2, 3, 4, 8) if top < 256**width - (width == 4))
-        return Form(width, self.unit, nullable=self.nulls > 0)
+        return Encoding(width, self.unit, nullable=self.nulls > 0)
 
     @property
     def base(self) -> int:
@@ -132,9 +132,9 @@ def column(table: str, name: str, xp: Any, rows: int | None = None) -> PackedCol
     rows = count if rows is None else rows
     spec = specs[name]
     form = spec.form
-    if form.text:
+    if form.is_text:
         return _texts(rows, xp)
-    padded = -(-rows // ROWS) * ROWS
+    padded = -(-rows // ROW_PADDING) * ROW_PADDING
     data = xp.zeros(padded * form.width, np.uint8)
     valid = xp.zeros(padded // 8, np.uint8) if form.nullable else None
     draws = xp.random.RandomState(SEED + sum(map(ord, table + name)))
@@ -152,10 +152,10 @@ def first_rows(column: PackedColumn, rows: int, xp: Any) -> PackedColumn:
     """The first rows of a column that lies on the GPU (`xp` is CuPy), on the host."""
     if column.texts is None:
         valid = None if column.valid is None else column.valid[: -(-rows // 8)].get()
-        return replace(column, rows=rows, data=column.data[: rows * column.form.width].get(), valid=valid)
-    ends = column.texts.between(0, rows, xp)[1:]
-    held = texts_of(ends.get(), column.texts.data[: int(ends[-1])].get())
-    return packed_texts(held, rows)
+        return replace(column, rows=rows, data=column.data[: rows * column.encoding.width].get(), valid=valid)
+    ends = column.texts.offsets(0, rows, xp)[1:]
+    held = raw_text_from_offsets(ends.get(), column.texts.data[: int(ends[-1])].get())
+    return pack_texts(held, rows)
 
 
 def _texts(rows: int, xp: Any) -> PackedColumn:
@@ -176,7 +176,7 @@ def _texts(rows: int, xp: Any) -> PackedColumn:
         ends.append(stops[last - 1] + before)
         before += int(stops[-1])
         del place, word, stops, words
-    return packed_texts(texts_of(xp.concatenate(ends), xp.concatenate(data), xp), rows, None, xp)
+    return pack_texts(raw_text_from_offsets(xp.concatenate(ends), xp.concatenate(data), xp), rows, None, xp)
 
 
 def _drawn(spec: Spec, size: int, draws: Any, xp: Any) -> Any:

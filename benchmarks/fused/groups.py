@@ -24,8 +24,8 @@ def main() -> None:
 
     from gpudb.engine.gpu.fused.columns.packed_column import pack
     from gpudb.engine.gpu.fused.cuda.launch import Launcher
-    from gpudb.engine.gpu.fused.cuda.result_buffers import Target
-    from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, Groups, Key, Literal, Pipeline
+    from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers
+    from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, GroupSink, Key, Literal, Pipeline
     from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
 
     launcher, speed = Launcher(), bandwidth(cp)
@@ -39,7 +39,7 @@ def main() -> None:
                 keys[draws.random_sample(ROWS) < 0.9] = count // 3
             column = pack(keys, None, cp)
             counts = cp.bincount(keys, minlength=count)
-            sums = cp.bincount(keys, value.values(xp=cp)[0], minlength=count)
+            sums = cp.bincount(keys, value.decode(xp=cp)[0], minlength=count)
             del keys
             key = Field((0, count - 1), False, 0)
             words = (
@@ -47,11 +47,11 @@ def main() -> None:
                 Accumulator("add", Field((0, 999), False, 1)),
             )
             dense = count <= 1 << 24
-            sink = Groups((Key(key, 0, count),), words, "dense" if dense else "hash")
-            pipeline = Pipeline((column.form, value.form), (), sink)
-            loaded = launcher.loaded(pipeline)
+            sink = GroupSink((Key(key, 0, count),), words, "dense" if dense else "hash")
+            pipeline = Pipeline((column.encoding, value.encoding), (), sink)
+            loaded = launcher.load(pipeline)
             segment = Segment(ROWS, (column, value))
-            target = Target(cp, sink, 1 << 28 if not dense else 1)
+            target = ResultBuffers(cp, sink, 1 << 28 if not dense else 1)
 
             def run(loaded: Any = loaded, segment: Any = segment, target: Any = target) -> None:
                 target.clear()
@@ -69,12 +69,12 @@ def main() -> None:
                 del place, found
             size = column.bytes + value.bytes
             median = statistics.median(times)
-            line = {"groups": count, "skewed": skewed, "form": sink.form, "median_ms": median, "min_ms": min(times),
+            line = {"groups": count, "skewed": skewed, "form": sink.storage, "median_ms": median, "min_ms": min(times),
                     "bytes": size, "roofline_ms": size / speed * 1000, "rows_per_s": ROWS / median * 1000,
                     "equals_cupy": good}  # fmt: skip
             lines.append(line)
             print(
-                f"{count:>11,} groups{' skewed' if skewed else '':7s} {sink.form:5s} {median:8.3f} ms "
+                f"{count:>11,} groups{' skewed' if skewed else '':7s} {sink.storage:5s} {median:8.3f} ms "
                 f"{ROWS / median / 1e6:7.1f} G/s right {good}",
                 flush=True,
             )

@@ -100,13 +100,13 @@ class _Bench:
 
     def measured(self, case: Any, segment: Any, options: Any) -> tuple[list[float], Any, Any]:
         """Times of one way to make the kernel, what it gave, and the kernel."""
-        from gpudb.engine.gpu.fused.cuda.result_buffers import Target
+        from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers
 
         cp = self.cp
-        loaded = self.launcher.loaded(case.pipeline, options)
+        loaded = self.launcher.load(case.pipeline, options)
         arrays = [[cp.asarray(each) for each in made] for made in case.lookups]
         entries = [(cp.asarray(made), None if known is None else cp.asarray(known)) for made, known in case.tables]
-        target = Target(cp, case.pipeline.sink, 1 << 22)
+        target = ResultBuffers(cp, case.pipeline.sink, 1 << 22)
 
         def run() -> None:
             target.clear()
@@ -118,12 +118,12 @@ class _Bench:
 
         found: list[Any] = []
         times = timed(cp, run if case.top is None else run_first)
-        return times, found[0] if found else target.outcome(), loaded
+        return times, found[0] if found else target.fetch(), loaded
 
 
 def _told(way: Any) -> str:
     """How a kernel is made: eager or not, rows a thread, together, kept, large."""
-    return f"{'el'[not way.eager]}{way.rows}{'t' * way.together}{'k' * way.kept}{'L' * way.large}"
+    return f"{'el'[not way.eager]}{way.rows}{'t' * way.together}{'k' * way.keep_matches}{'L' * way.large}"
 
 
 def main() -> None:
@@ -138,7 +138,7 @@ def _measure() -> None:
     import numpy as np
 
     from benchmarks.fused.outcomes import same
-    from gpudb.engine.gpu.fused.codegen.kernel import Options, options_for
+    from gpudb.engine.gpu.fused.codegen.kernel import Options, choose_options
     from gpudb.engine.gpu.fused.ir.pipeline import Lookup
 
     found = pickle.loads(lzma.decompress(Path(sys.argv[1]).read_bytes()))
@@ -161,11 +161,11 @@ def _measure() -> None:
         size = sum(column.bytes for column in segment.columns)
         agrees = bench.checked(case, segment)
         ways = {}
-        default = options_for(case.pipeline)
+        default = choose_options(case.pipeline)
         more = [replace(default, together=True) if case.pipeline.steps else Options(16, False)]
         if any(isinstance(step, Lookup) for step in case.pipeline.steps):
             larger = replace(default, large=True)
-            more += [larger, replace(default, kept=True), replace(larger, kept=True)]
+            more += [larger, replace(default, keep_matches=True), replace(larger, keep_matches=True)]
         for options in dict.fromkeys(
             (default, Options(4, False), Options(4, True), Options(8, False), Options(8, True), *more)
         ):

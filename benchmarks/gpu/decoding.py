@@ -25,7 +25,7 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
 
     from gpudb.catalog.model import DataFile
     from gpudb.engine.gpu.cache.host_columns import split_rows
-    from gpudb.engine.gpu.cudf.reader import footer
+    from gpudb.engine.gpu.cudf.reader import read_footer
     from gpudb.engine.gpu.fused.packed_cache import read_batches
 
     rows = [pq.read_metadata(path).num_rows for path in paths]
@@ -56,11 +56,11 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
         return found
 
     def bare(path: str) -> list[Any]:
-        return footer(path, Path(path).stat().st_mtime_ns)
+        return read_footer(path, Path(path).stat().st_mtime_ns)
 
     def side_by_side(streams: Sequence[Any], of: Callable[[str], list[Any]] = bare) -> None:
         kvikio.defaults.set("num_threads", threads)
-        step = read_batches.BYTES // (8 * len(columns))
+        step = read_batches.MAX_BYTES // (8 * len(columns))
         pieces = [
             (path, *piece)
             for path, length in zip(paths, rows, strict=True)
@@ -77,11 +77,11 @@ def steps(paths: Sequence[Path], columns: Sequence[str], threads: int) -> dict[s
             stream = streams[place % len(streams)]
             plc.io.parquet.read_parquet(options, stream, parquet_metadatas=heads[path])
 
-        with ThreadPoolExecutor(read_batches.AHEAD) as pool:
+        with ThreadPoolExecutor(read_batches.CONCURRENT_READS) as pool:
             list(pool.map(read, range(len(pieces))))
         cupy.cuda.runtime.deviceSynchronize()
 
-    apart = [Stream(flags=CudaStreamFlags.NON_BLOCKING) for _ in range(read_batches.AHEAD)]
+    apart = [Stream(flags=CudaStreamFlags.NON_BLOCKING) for _ in range(read_batches.CONCURRENT_READS)]
     each = [[name] for name in columns]
     decoded(threads, [columns[:1]])  # the first read of a process sets KvikIO up
     return {

@@ -46,7 +46,7 @@ _ON_HOST = {
     "joining pieces": "fused.packed_cache.column_chunks:joined",
 }
 _ON_GPU = {
-    "footers": "cudf.reader:footer",
+    "footers": "cudf.reader:read_footer",
     "decoding": "cudf.column_chunks:read",
     "coding texts": "cudf.column_chunks:coded_places",
     "looking at values": "fused.packed_cache.packing:Packing._look",
@@ -97,15 +97,15 @@ def where_it_goes(packed: Callable[[], None], gpu: bool, done: Callable[[], None
 
     places = {name: _PLACES + place for name, place in (_PACKING | (_ON_GPU if gpu else _ON_HOST)).items()}
     told = []
-    for kind, settled, ahead in (("of all threads", None, read_batches.AHEAD), ("one by one", done, 1)):
+    for kind, settled, ahead in (("of all threads", None, read_batches.CONCURRENT_READS), ("one by one", done, 1)):
         spent = Spent(settled or (lambda: None))
-        before, read_batches.AHEAD = read_batches.AHEAD, ahead
+        before, read_batches.CONCURRENT_READS = read_batches.CONCURRENT_READS, ahead
         begun = time.perf_counter()
         try:
             with timed_functions(places, spent):
                 packed()
         finally:
-            read_batches.AHEAD = before
+            read_batches.CONCURRENT_READS = before
         told.append(f"{kind}, in {time.perf_counter() - begun:.3f} s: {spent.told()}")
     return "; ".join(told)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -20,13 +20,13 @@ from gpudb.engine.gpu.coordinator.coordinator import Execution, StageMeasurement
 from gpudb.engine.gpu.coordinator.fast_path import FastPath
 from gpudb.engine.gpu.exchange.result_codec import decode_batch, result_schema
 from gpudb.engine.gpu.explain.plan import render_plan
-from gpudb.engine.gpu.fastpath.empty_limit import has_empty_limit
 from gpudb.engine.gpu.planning.admission import Admission
 from gpudb.engine.gpu.planning.planner import PhysicalPlan, Planner, exchange_costs
 from gpudb.engine.protocol import Engine, PlanNode, Request
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, QueryCanceled
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import Plan
+from gpudb.sql import bound
 
 BATCH_ROWS = 65536
 _T = TypeVar("_T")
@@ -48,10 +48,10 @@ class ClusterEngine:
         self.admission = Admission(cluster.processes.memory - cluster.processes.resident)
 
     def run(self, request: Request) -> ClusterStream | BatchStream:
-        """Starts a query (see `protocol.Engine`). NotCarried names what the workers do not support."""
+        """Starts a query (see `protocol.Engine`). NotSupportedOnWorkers names what the workers do not support."""
         request.cancel.check()
         planned = self._plan(request)
-        if has_empty_limit(request.query, request.parameters):
+        if _has_empty_limit(request.query, request.parameters):
             return BatchStream(pa.RecordBatch.from_pylist([], planned.schema))
         if request.settings.node is None:
             rows = self._fast_path.try_run(planned, request, encode_parameters(request))
@@ -161,7 +161,7 @@ class ClusterStream:
     def _wait_for(self, work: Future[_T]) -> _T:
         """Returns the result of work on the event loop.
 
-        Raises the statement's error, or NotCarried if only a run detects it.
+        Raises the statement's error, or NotSupportedOnWorkers if only a run detects it.
         """
         self._running = work
         if self._cancel.reason is not None:
@@ -179,7 +179,7 @@ class ClusterStream:
     def _map_error(self, error: BaseException) -> BaseException:
         if self._cancel.reason is not None:
             return QueryCanceled(self._cancel.reason)
-        if isinstance(error, GpudbError | NotCarried):
+        if isinstance(error, GpudbError | NotSupportedOnWorkers):
             return error
         return InternalError(f"{type(error).__name__}: {error}")
 
@@ -222,3 +222,19 @@ class ClusterStream:
 
 async def _next(parts: AsyncGenerator[bytes]) -> bytes | None:
     return await anext(parts, None)
+
+
+def _has_empty_limit(query: bound.Query, parameters: Sequence[object]) -> bool:
+    """Returns whether a query's LIMIT is a parameter of value 0, and its OFFSET valid and known.
+
+    A plan serves all parameters, and a query without rows needs no worker.
+    """
+
+    def value(expr: bound.Expr | None) -> object:
+        return parameters[expr.number - 1] if isinstance(expr, bound.Parameter) else getattr(expr, "value", None)
+
+    if not isinstance(query.limit, bound.Parameter) or value(query.limit) != 0:
+        return False
+    known = query.offset is None or isinstance(query.offset, bound.Parameter | bound.Constant)
+    offset = value(query.offset)
+    return known and (offset is None or (isinstance(offset, int) and offset >= 0))

@@ -26,7 +26,7 @@ from gpudb.engine.gpu.engine import ClusterEngine, ClusterStream
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.engine.gpu import survey
 from tests.engine.gpu.survey import Found, statements
@@ -80,7 +80,7 @@ def run(found: Found, name: str, lab: Lab, engine: ClusterEngine, request: Reque
 
     try:
         given = outcome(rows)
-    except NotCarried as lacking:
+    except NotSupportedOnWorkers as lacking:
         found.lacking[name] = lacking.construct
         return
     except Exception as error:

@@ -33,7 +33,7 @@ from gpudb.engine.gpu.fused.runner import KernelRunner, NumpyRunner
 from gpudb.engine.gpu.worker.stage_executor import TableSource
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support import case_files
 from tests.support.gpu import local_stages
@@ -162,7 +162,7 @@ def run(
             given = outcome(
                 lambda c=count, e=costs, k=fused: local_stages.rows(request, c, lab.database.cpu, e, frames, tables, k)
             )
-        except NotCarried as lacking:
+        except NotSupportedOnWorkers as lacking:
             found.lacking[name] = lacking.construct
             return
         except Exception as error:

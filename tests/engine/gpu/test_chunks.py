@@ -29,7 +29,7 @@ from gpudb.engine.gpu.worker import batching as cut
 from gpudb.engine.gpu.worker.batching import MOST, MemorySpace, choose_chunks, next_chunks
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
 from gpudb.errors import GpudbError, SqlError
-from gpudb.plan.dask.planner import warm
+from gpudb.plan.dask.planner import warm_up
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Scan
@@ -74,7 +74,7 @@ STATEMENTS = {
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    warm()  # reading the planner's modules would keep this process from hearing workers' signs of life
+    warm_up()  # reading the planner's modules would keep this process from hearing workers' signs of life
     made = Cluster(cpu_processes(WORKERS, WORKERS * 600 * 2**20))
     faults.install(made)
     yield made

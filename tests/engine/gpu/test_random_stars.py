@@ -18,7 +18,7 @@ from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.protocol import Request
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.optimize import defer_columns, group_before_joins
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages, random_stars
@@ -37,8 +37,8 @@ _ran: Counter[str] = Counter()
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[group_before_joins.__module__], "_FEWER", 0)
-    monkeypatch.setattr(sys.modules[defer_columns.__module__], "_WORTH", 0)
+    monkeypatch.setattr(sys.modules[group_before_joins.__module__], "_MIN_RATIO", 0)
+    monkeypatch.setattr(sys.modules[defer_columns.__module__], "_MIN_GROUPS", 0)
 
 
 def _rows(found: Rows, *, ordered: bool) -> list[object]:
@@ -59,7 +59,7 @@ def _checked(lab: Lab, sql: str, twin: NumpyRunner, plain: NumpyRunner) -> None:
         for way in ways:
             assert _outcome(partial(_given, lab, request, way), ordered=ordered) == wanted, (way, sql)
         _ran["carried"] += 1
-    except NotCarried as lacking:
+    except NotSupportedOnWorkers as lacking:
         _ran[lacking.construct] += 1
 
 

@@ -7,30 +7,30 @@ from typing import Any
 import numpy as np
 
 from gpudb.engine.gpu.fused.columns.packed_column import DAY, UNITS, PackedColumn
-from gpudb.engine.gpu.fused.packed_cache.column_chunks import Bits
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import ValidityBits
 from gpudb.engine.gpu.fused.unsupported import NotFused
 
 Array = np.ndarray[Any, Any]
 
 
-def bits_of(valid: Array | None, first: int) -> Bits | None:
+def bits_of(valid: Array | None, first: int) -> ValidityBits | None:
     """A mask as bits that begin within a byte, with others before and after."""
     if valid is None:
         return None
     whole = np.concatenate([np.ones(first, bool), valid, np.ones(11, bool)])
-    return Bits(np.packbits(whole, bitorder="little"), first)
+    return ValidityBits(np.packbits(whole, bitorder="little"), first)
 
 
 def same(one: PackedColumn | NotFused, other: PackedColumn) -> None:
     assert isinstance(one, PackedColumn)
-    assert (one.form, one.base, one.rows, one.low, one.high) == (
-        *(other.form, other.base, other.rows),
+    assert (one.encoding, one.base, one.rows, one.low, one.high) == (
+        *(other.encoding, other.base, other.rows),
         *(other.low, other.high),
     )
     assert len(one.data) == len(other.data)
-    if other.form.real:
+    if other.encoding.is_float:
         ours, theirs = (
-            each.values()[0][each.values()[1]] if each.form.nullable else each.values()[0] for each in (one, other)
+            each.decode()[0][each.decode()[1]] if each.encoding.nullable else each.decode()[0] for each in (one, other)
         )
         assert np.array_equal(ours.view(np.int64), theirs.view(np.int64))
     else:

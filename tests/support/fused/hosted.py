@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.codegen.building_blocks import headers
-from gpudb.engine.gpu.fused.codegen.kernel import Kernel, Options, generated, options_for
-from gpudb.engine.gpu.fused.cuda.launch import arguments, grid_of
-from gpudb.engine.gpu.fused.cuda.result_buffers import Target
+from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
+from gpudb.engine.gpu.fused.codegen.kernel import Kernel, Options, choose_options, generate_kernel
+from gpudb.engine.gpu.fused.cuda.launch import grid_size, kernel_arguments
+from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers
 from gpudb.engine.gpu.fused.ir.pipeline import Pipeline
-from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome, Segment, in_forms
+from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome, Segment, specialize
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("g++")
@@ -52,11 +52,11 @@ class Hosted:
 
     def __init__(self, pipelines: Sequence[Pipeline], folder: Path, options: Options | None = None) -> None:
         self._options = options
-        made = {kernel.source: kernel for kernel in (generated(each, options) for each in pipelines)}
+        made = {kernel.source: kernel for kernel in (generate_kernel(each, options) for each in pipelines)}
         self._names = {source: f"kernel{number}" for number, source in enumerate(made)}
-        for name, text in headers().items():
+        for name, text in load_headers().items():
             (folder / name).write_text(text)
-        text = '#include "hosted.h"\n' + "".join(f'#include "{name}"\n' for name in headers())
+        text = '#include "hosted.h"\n' + "".join(f'#include "{name}"\n' for name in load_headers())
         text += "".join(_callable(self._names[source], kernel) for source, kernel in made.items())
         (folder / "kernels.cc").write_text(text)
         self._library = ctypes.CDLL(str(_compiled(folder)))
@@ -70,15 +70,15 @@ class Hosted:
         resident: int = 2,
     ) -> Outcome:
         """What a pipeline's kernel gives over segments, on a device that has so many blocks at once."""
-        target = Target(XP, pipeline.sink, _CAPACITY)
+        target = ResultBuffers(XP, pipeline.sink, _CAPACITY)
         for segment in segments:
-            made = in_forms(pipeline, segment)
-            kernel = generated(made, self._options)
+            made = specialize(pipeline, segment)
+            kernel = generate_kernel(made, self._options)
             if segment.rows:
-                given = arguments(kernel, segment, lookups, tables, target)
-                together = (self._options or options_for(made)).rows
-                self._launch(kernel, given, grid_of(kernel, together, segment.rows, resident))
-        outcome = target.outcome()
+                given = kernel_arguments(kernel, segment, lookups, tables, target)
+                together = (self._options or choose_options(made)).rows
+                self._launch(kernel, given, grid_size(kernel, together, segment.rows, resident))
+        outcome = target.fetch()
         assert outcome is not None
         return outcome
 
@@ -92,7 +92,7 @@ class HostedFile:
 
     def __init__(self, text: str, alone: Sequence[str], folder: Path) -> None:
         self._alone = alone
-        for name, header in headers().items():
+        for name, header in load_headers().items():
             (folder / name).write_text(header)
         names = re.findall(r"__launch_bounds__\(\d+\) (\w+)\(", text)
         if "##T" in text:

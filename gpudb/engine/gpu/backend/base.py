@@ -16,7 +16,7 @@ import polars as pl
 
 from gpudb.engine.gpu.backend.priority import Priority
 from gpudb.engine.gpu.limits import FEW as FEW
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 
 _T = TypeVar("_T")
 _WORTH = 10
@@ -414,11 +414,11 @@ def collect(lazy: pl.LazyFrame) -> pl.DataFrame:
         raise beyond_calendar() from panic
 
 
-def beyond_calendar() -> NotCarried:
+def beyond_calendar() -> NotSupportedOnWorkers:
     """Returns the error for a Polars panic: its calendar ends in 262142, PostgreSQL's in 294276, with infinities
     beyond.
     """
-    return NotCarried("a date or timestamp beyond Polars' calendar")
+    return NotSupportedOnWorkers("a date or timestamp beyond Polars' calendar")
 
 
 def _hash_keys(keys: Sequence[pl.Series]) -> pl.Expr:

@@ -16,11 +16,7 @@ from typing import Any, TypeVar
 
 from gpudb.engine.gpu.cluster.cluster import RETRY_SECONDS, RETURN_SECONDS, WAIT_EVENT, Cluster
 from gpudb.engine.gpu.exchange.routing import stage_partitions
-<<<<<<< main
 from gpudb.engine.gpu.figures import KernelFigures, NarrowedScan, OperatorFigures, StageFigures
-=======
-from gpudb.engine.gpu.fused.runner import LaunchReport
->>>>>>> mine
 from gpudb.engine.gpu.planning.admission import Admission
 from gpudb.engine.gpu.planning.planner import PhysicalPlan
 from gpudb.engine.gpu.rpc.errors import TooLarge
@@ -65,11 +61,7 @@ class StageMeasurements:
     milliseconds: list[float] = field(default_factory=list)
     host: list[tuple[str, ...]] = field(default_factory=list)
     """Steps on the host of GPU workers."""
-<<<<<<< main
     launched: list[KernelFigures] = field(default_factory=list)
-=======
-    launched: list[LaunchReport] = field(default_factory=list)
->>>>>>> mine
     """Kernels that were launched."""
     narrowed: list[NarrowedScan] = field(default_factory=list)
     """Scans that were narrowed."""
@@ -86,7 +78,6 @@ class StageMeasurements:
             self.milliseconds.append(0.0)
             self.host.append(())
         place = self.workers.index(worker)
-<<<<<<< main
         self.rows[place] += figures.rows
         self.bytes[place] += figures.bytes
         self.spilled[place] += figures.spilled
@@ -95,16 +86,6 @@ class StageMeasurements:
         self.launched += figures.kernels
         self.narrowed += figures.narrowed
         self.observed += [(worker, each) for each in figures.operators]
-=======
-        self.rows[place] += rows
-        self.bytes[place] += size
-        self.spilled[place] += spilled
-        self.milliseconds[place] += spent
-        self.host[place] += tuple(host)
-        self.launched += [LaunchReport(*each) for each in launched]
-        self.narrowed += [NarrowedScan(*each) for each in narrowed]
-        self.observed += [(worker, OperatorFigures(*each)) for each in observed]
->>>>>>> mine
 
 
 class _Lost(Exception):
@@ -202,10 +183,10 @@ class Execution:
         count = len(self._peers) * chunks
         key = self.planned.digest, self._parameters, self._peers
         self._bound = self._cluster.build_cache.get(*key) if count > chunks == 1 and not self._in_full else ()
-        shares: dict[str, list[int]] = {}
-        for share in sorted({share for stage in stages for share in stage_partitions(stage, count)}):
-            shares.setdefault(self._peers[share // chunks], []).append(share)
-        answers = await _all([self._run_on(address, found) for address, found in shares.items()])
+        partitions: dict[str, list[int]] = {}
+        for partition in sorted({partition for stage in stages for partition in stage_partitions(stage, count)}):
+            partitions.setdefault(self._peers[partition // chunks], []).append(partition)
+        answers = await _all([self._run_on(address, found) for address, found in partitions.items()])
         self.measured = {stage.number: StageMeasurements() for stage in stages}
         figures = [each for answer in answers for each in answer.figures]
         for each in sorted(figures, key=lambda each: (each.stage, each.partition)):
@@ -214,7 +195,7 @@ class Execution:
             self._cluster.fast_path_pool.enable(self.planned.digest, self._parameters)
         if count > chunks == 1 and not self._bound:
             self._cluster.build_cache.record(*key, [(answer.bound, answer.unbound) for answer in answers])
-        self._results = {share: data for answer in answers for share, data in answer.results}
+        self._results = {partition: data for answer in answers for partition, data in answer.results}
 
     async def _wait_for_peers(self) -> tuple[str, ...]:
         """Returns the addresses of the workers. If none returns, raises the error that took the last ones."""
@@ -228,14 +209,14 @@ class Execution:
                 raise _lost_worker() from None
             raise
 
-    async def _run_on(self, address: str, shares: list[int]) -> RunResult:
+    async def _run_on(self, address: str, partitions: list[int]) -> RunResult:
         """Returns a worker's reply for its partitions; raises the error that it contains."""
         planned = self.planned
         known = self._cluster.mark_plan_sent(address, planned.digest)
         request = RunRequest(
             self._statement,
             planned.digest,
-            tuple(shares),
+            tuple(partitions),
             self._peers,
             self._parameters,
             planned.cost.short,
@@ -291,25 +272,25 @@ class Execution:
             await self.run()
 
     async def _fetch_chunks(self) -> AsyncGenerator[bytes]:
-        for share, data in sorted(self._results.items()):
+        for partition, data in sorted(self._results.items()):
             if data is not None:
                 yield data
                 continue
-            coming: asyncio.Future[ResultChunk] = asyncio.ensure_future(self._fetch_chunk(share, 0))
+            coming: asyncio.Future[ResultChunk] = asyncio.ensure_future(self._fetch_chunk(partition, 0))
             try:
                 while True:
                     chunk = await coming
                     if chunk.next_start:
-                        coming = asyncio.ensure_future(self._fetch_chunk(share, chunk.next_start))
+                        coming = asyncio.ensure_future(self._fetch_chunk(partition, chunk.next_start))
                     yield chunk.data
                     if not chunk.next_start:
                         break
             finally:
                 coming.cancel()
 
-    async def _fetch_chunk(self, share: int, start: int) -> ResultChunk:
-        address = self._peers[share // self.planned.chunks]
-        reply = await self._call(address, ChunkRequest(self._statement, share, start))
+    async def _fetch_chunk(self, partition: int, start: int) -> ResultChunk:
+        address = self._peers[partition // self.planned.chunks]
+        reply = await self._call(address, ChunkRequest(self._statement, partition, start))
         if isinstance(reply, Refused):
             raise _Lost
         return reply

@@ -51,12 +51,8 @@ class FastPath:
         if self._cluster.size > 1 and halves is None:
             return None
         ready = [
-<<<<<<< main
             (each.address, reachable_endpoint(each.heartbeat.endpoints if each.heartbeat else ()))
             for each in self._cluster.heartbeats()
-=======
-            (address, reachable_endpoint(told.get("entry", ()))) for _, address, told in self._cluster.heartbeats()
->>>>>>> mine
         ]
         entries = [entry for _, entry in ready if entry]
         # Partitions of a missing worker belong to another one, which has not bound them.
@@ -67,7 +63,7 @@ class FastPath:
         try:
             made = self._request_rows(statement, entries, planned, halves, request, parameters)
         except Exception as error:
-            _LOG.info("statement %s goes the usual way: %s", statement, error)
+            _LOG.info("statement %s falls back to staged execution: %s", statement, error)
             made = None
         finally:
             self._cluster.end(statement)
@@ -88,8 +84,11 @@ class FastPath:
         request: Request,
         parameters: bytes,
     ) -> pa.RecordBatch | None:
-        shares = len(entries)
-        asked = [FastPathRequest(statement, planned.digest, parameters, share, shares) for share in range(shares)]
+        partitions = len(entries)
+        asked = [
+            FastPathRequest(statement, planned.digest, parameters, partition, partitions)
+            for partition in range(partitions)
+        ]
         answers = self._pool.request(entries, asked, request.cancel)
         if answers is None:
             return None
@@ -102,6 +101,6 @@ class FastPath:
             if done is not None:
                 return done.batch
             # Statements alternate between the workers.
-            one, rest = entries[statement % shares], asked[0]._replace(given=tuple(answers))
+            one, rest = entries[statement % partitions], asked[0]._replace(first_phase=tuple(answers))
             answers = self._pool.request([one], [rest], request.cancel, entries)
         return decode_batch(answers[0], planned.schema) if answers is not None else None

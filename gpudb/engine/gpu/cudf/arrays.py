@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.streams import current
-from gpudb.engine.gpu.fused.packed_cache.column_chunks import Bits
+from gpudb.engine.gpu.cudf.streams import current_stream
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import ValidityBits
 
 KINDS: dict[Any, Any] = {
     plc.TypeId.BOOL8: np.uint8,
@@ -25,42 +25,44 @@ KINDS: dict[Any, Any] = {
 }
 
 
-def values_of(column: Any) -> Any:
+def values_array(column: Any) -> Any:
     """Returns a column's values."""
     kind = np.dtype(KINDS[column.type().id()])
-    return _from(column.offset(), column, kind.itemsize).view(kind)
+    return _value_bytes(column.offset(), column, kind.itemsize).view(kind)
 
 
-def valid_of(column: Any) -> Any | None:
+def validity_mask(column: Any) -> Any | None:
     """Returns a column's validity mask; None if all values are valid."""
     if not column.null_count():
         return None
     first, last = column.offset(), column.offset() + column.size()
-    bits = view_of(column.null_mask(), (last + 7) // 8, column)
+    bits = view_bytes(column.null_mask(), (last + 7) // 8, column)
     return cupy.unpackbits(bits, bitorder="little")[first:last].view(np.bool_)
 
 
-def bits_of(column: Any) -> Bits | None:
+def validity_bits(column: Any) -> ValidityBits | None:
     """Returns a column's validity bitmap without a copy; None if all values are valid."""
     if not column.null_count():
         return None
-    return Bits(view_of(column.null_mask(), (column.offset() + column.size() + 7) // 8, column), column.offset())
+    return ValidityBits(
+        view_bytes(column.null_mask(), (column.offset() + column.size() + 7) // 8, column), column.offset()
+    )
 
 
-def halves_of(column: Any) -> Any:
+def integer_halves(column: Any) -> Any:
     """Returns 128-bit integers as two of 64 bits per row, the low one first."""
-    return _from(column.offset(), column, 16).view(np.int64).reshape(-1, 2)
+    return _value_bytes(column.offset(), column, 16).view(np.int64).reshape(-1, 2)
 
 
-def narrowed(column: Any, valid: Any | None) -> Any | None:
+def narrow_integers(column: Any, valid: Any | None) -> Any | None:
     """Narrows 128-bit integers to 64 bits; None where one does not fit."""
-    halves = halves_of(column)
+    halves = integer_halves(column)
     return cupy.ascontiguousarray(halves[:, 0]) if _fit(halves, valid) else None
 
 
 def are_narrow(column: Any) -> bool:
     """Whether 64 bits hold every 128-bit integer of a column."""
-    return _fit(halves_of(column), valid_of(column))
+    return _fit(integer_halves(column), validity_mask(column))
 
 
 def _fit(halves: Any, valid: Any | None) -> bool:
@@ -68,26 +70,26 @@ def _fit(halves: Any, valid: Any | None) -> bool:
     return bool((fits if valid is None else fits | ~valid).all())
 
 
-def coded(column: Any) -> tuple[Any, Any | None, pl.Series]:
+def dictionary_encode(column: Any) -> tuple[Any, Any | None, pl.Series]:
     """Dictionary-encodes texts: codes (any for NULL), validity (None: all valid), and distinct texts on the host."""
-    places, texts = coded_places(column)
-    return cupy.minimum(places, max(len(texts) - 1, 0)).astype(np.int64), valid_of(column), texts
+    places, texts = encode_texts(column)
+    return cupy.minimum(places, max(len(texts) - 1, 0)).astype(np.int64), validity_mask(column), texts
 
 
-def coded_places(column: Any) -> tuple[Any, pl.Series]:
-    """Returns texts as int32 codes (after the last for NULL), and the distinct texts; see `coded`."""
-    keys, places = plc.transform.encode(plc.Table([column]), stream=current())
-    texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow(stream=current()))).cast(pl.String).drop_nulls()
-    return values_of(places), texts
+def encode_texts(column: Any) -> tuple[Any, pl.Series]:
+    """Returns texts as int32 codes (after the last for NULL), and the distinct texts; see `dictionary_encode`."""
+    keys, places = plc.transform.encode(plc.Table([column]), stream=current_stream())
+    texts = pl.Series(pl.from_arrow(keys.columns()[0].to_arrow(stream=current_stream()))).cast(pl.String).drop_nulls()
+    return values_array(places), texts
 
 
-def _from(first: int, column: Any, width: int) -> Any:
+def _value_bytes(first: int, column: Any, width: int) -> Any:
     """Returns the bytes of a column's values from the `first` on; the column may be a slice of another."""
     size = column.size()
-    return view_of(column.data(), (first + size) * width if size else 0, column)[first * width if size else 0 :]
+    return view_bytes(column.data(), (first + size) * width if size else 0, column)[first * width if size else 0 :]
 
 
-def view_of(span: Any, size: int, owner: Any) -> Any:
+def view_bytes(span: Any, size: int, owner: Any) -> Any:
     """Views GPU memory as a byte array that keeps its owner alive."""
     if not size:
         return cupy.empty(0, np.uint8)

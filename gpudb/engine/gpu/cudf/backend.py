@@ -39,24 +39,31 @@ from gpudb.engine.gpu.backend.base import (
 from gpudb.engine.gpu.backend.priority import Priority
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf import dialect
-from gpudb.engine.gpu.cudf.arrays import KINDS, are_narrow, coded, narrowed, valid_of, values_of
-from gpudb.engine.gpu.cudf.convert import data_type, of, to_device, to_host
-from gpudb.engine.gpu.cudf.declared_types import declared
-from gpudb.engine.gpu.cudf.device_memory import is_full
-from gpudb.engine.gpu.cudf.pinned_memory import Locked, put
-from gpudb.engine.gpu.cudf.slicing import apart, own_bytes
-from gpudb.engine.gpu.cudf.streams import complete, complete_all, current, enter, taken
+from gpudb.engine.gpu.cudf.arrays import (
+    KINDS,
+    are_narrow,
+    dictionary_encode,
+    narrow_integers,
+    validity_mask,
+    values_array,
+)
+from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device, to_host
+from gpudb.engine.gpu.cudf.declared_types import cast_to_declared
+from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
+from gpudb.engine.gpu.cudf.pinned_memory import PinnedFrame, offload
+from gpudb.engine.gpu.cudf.slicing import copy_small_slices, estimate_own_bytes
+from gpudb.engine.gpu.cudf.streams import current_stream, on_current_stream, set_priority, synchronize, synchronize_all
 from gpudb.engine.gpu.exchange.buffers import concat_on_host
 from gpudb.engine.gpu.limits import FEW_BYTES
 from gpudb.errors import OutOfMemory
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
-_REFUSED = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
+_REJECTIONS = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError, pl.exceptions.PolarsError)
 """Errors that libcudf raises, at run time, for types and sizes that an operation does not support."""
 _FULL = "the GPU's memory is full"
 _FEW_PARTS = 8
 _T = TypeVar("_T")
-_TRIES = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
+_OPTIMIZATIONS = (pl.QueryOptFlags(), pl.QueryOptFlags(predicate_pushdown=False, slice_pushdown=False))
 """Polars' optimizer turns a filtered cross join into a join that libcudf may lack: the second try keeps the filter."""
 
 
@@ -64,10 +71,10 @@ _PLACE, _SMALL = plc.DataType(plc.TypeId.INT64), plc.DataType(plc.TypeId.INT32)
 _ADD, _SUB, _MOD = (getattr(plc.binaryop.BinaryOperator, name) for name in ("ADD", "SUB", "MOD"))
 
 
-class CudfHeld:
+class CudfFrame:
     """A frame in the GPU's memory."""
 
-    def __init__(self, table: Any, frames: CudfFrames) -> None:
+    def __init__(self, table: Any, frames: CudfBackend) -> None:
         self.table = table
         self._frames = frames
 
@@ -85,30 +92,30 @@ class CudfHeld:
     @property
     def bytes(self) -> int:
         """See `ComputedFrame`."""
-        return sum(own_bytes(column) for column in self.table.table.columns())
+        return sum(estimate_own_bytes(column) for column in self.table.table.columns())
 
     def to_polars(self) -> pl.DataFrame:
         """See `ComputedFrame`."""
         return to_host(self.table)
 
     @cached_property
-    def _few(self) -> pl.DataFrame:
+    def _host_copy(self) -> pl.DataFrame:
         return self.to_polars()
 
     def column(self, name: str) -> pl.Series:
         """See `ComputedFrame`."""
-        return self._few[name] if self.rows <= FEW else to_host(self.table.select([name]))[name]
+        return self._host_copy[name] if self.rows <= FEW else to_host(self.table.select([name]))[name]
 
     def device_column(self, name: str) -> DeviceColumn | None:
         """See `ComputedFrame`."""
         if self.rows <= FEW:
             return None
         held = self.table.column_map[name].obj
-        current()
-        valid = valid_of(held)
+        current_stream()
+        valid = validity_mask(held)
         if held.type().id() in KINDS:
-            return values_of(held), valid
-        if held.type().id() == plc.TypeId.DECIMAL128 and (narrow := narrowed(held, valid)) is not None:
+            return values_array(held), valid
+        if held.type().id() == plc.TypeId.DECIMAL128 and (narrow := narrow_integers(held, valid)) is not None:
             return narrow, valid
         return None
 
@@ -116,40 +123,40 @@ class CudfHeld:
         """See `ComputedFrame`."""
         if self.rows <= FEW:
             return None
-        return coded(self.table.column_map[name].obj)
+        return dictionary_encode(self.table.column_map[name].obj)
 
     def count_distinct(self, name: str) -> int:
         """See `ComputedFrame`."""
         if self.rows <= FEW:
-            return self._few[name].n_unique()
+            return self._host_copy[name].n_unique()
         column = self.table.column_map[name].obj
         nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
-        return int(plc.reduce.distinct_count(column, nulls, nans, stream=current()))
+        return int(plc.reduce.distinct_count(column, nulls, nans, stream=current_stream()))
 
-    def add_columns(self, columns: pl.DataFrame | ComputedFrame) -> CudfHeld:
+    def add_columns(self, columns: pl.DataFrame | ComputedFrame) -> CudfFrame:
         """See `ComputedFrame`."""
-        if isinstance(columns, CudfHeld):
+        if isinstance(columns, CudfFrame):
             more = columns.table
         else:
             more = to_device(columns if isinstance(columns, pl.DataFrame) else columns.to_polars())
         names = set(more.column_names)
         every = [*(each for each in self.table.columns if each.name not in names), *more.columns]
-        made = of([c.obj for c in every], [c.name for c in every], [c.dtype for c in every], self.rows)
-        return CudfHeld(made, self._frames)
+        made = build_frame([c.obj for c in every], [c.name for c in every], [c.dtype for c in every], self.rows)
+        return CudfFrame(made, self._frames)
 
     def max_integer(self, name: str) -> int | None:
         """See `ComputedFrame`."""
-        return self._reduced(name, plc.aggregation.max())
+        return self._reduce(name, plc.aggregation.max())
 
     def min_integer(self, name: str) -> int | None:
         """See `ComputedFrame`."""
-        return self._reduced(name, plc.aggregation.min())
+        return self._reduce(name, plc.aggregation.min())
 
-    def _reduced(self, name: str, how: Any) -> int | None:
+    def _reduce(self, name: str, how: Any) -> int | None:
         if not self.rows:
             return None
         column = self.table.column_map[name].obj
-        found = plc.reduce.reduce(column, how, column.type(), stream=current()).to_py(stream=current())
+        found = plc.reduce.reduce(column, how, column.type(), stream=current_stream()).to_py(stream=current_stream())
         return None if found is None else int(found)
 
     def fits_int64(self, name: str) -> bool:
@@ -159,7 +166,7 @@ class CudfHeld:
         column = self.table.column_map[name].obj
         if column.type().id() != plc.TypeId.DECIMAL128:
             return True
-        current()
+        current_stream()
         return are_narrow(column)
 
     def null_count(self, name: str) -> int:
@@ -170,7 +177,7 @@ class CudfHeld:
 class _Source:
     """A frame on the GPU as a source of lazy frames: read in place by cudf-polars, copied for Polars."""
 
-    def __init__(self, table: Any, frames: CudfFrames) -> None:
+    def __init__(self, table: Any, frames: CudfBackend) -> None:
         self._table = table
         self._frames = frames
 
@@ -179,16 +186,16 @@ class _Source:
     ) -> Iterator[Any]:
         table = self._table if columns is None else self._table.select(columns)
         if columns is not None and not columns:
-            table = of([], [], [], self._table.num_rows)
+            table = build_frame([], [], [], self._table.num_rows)
         if self._frames.evaluates:
-            yield taken(table)
+            yield on_current_stream(table)
             return
         frame = to_host(table)
         frame = frame if predicate is None else frame.filter(predicate)
         yield frame if limit is None else frame.head(limit)
 
 
-class CudfFrames:
+class CudfBackend:
     """The backend on this process's GPU; frames are complete when returned, so that any thread may read them."""
 
     prefilters_joins = False
@@ -196,65 +203,65 @@ class CudfFrames:
     def __init__(self, blocks: BufferPool | None = None) -> None:
         """`blocks` is the pool of page-locked host memory to which rows are offloaded."""
         dialect.install()
-        self._told = _Told()
-        self._blocks = blocks
+        self._state = _StatementState()
+        self._pool = blocks
         self.shrink: Callable[[], None] = lambda: None
         """Evicts what can be read again."""
 
     def set_priority(self, lane: Priority) -> None:
         """See `Backend`: each priority has its own stream."""
-        enter(lane)
+        set_priority(lane)
 
     @property
     def evaluates(self) -> bool:
         """Whether the calling thread is evaluating a frame with cudf-polars: then sources are read in place."""
-        return self._told.evaluates
+        return self._state.evaluates
 
-    def compute(self, lazy: pl.LazyFrame) -> CudfHeld:
+    def compute(self, lazy: pl.LazyFrame) -> CudfFrame:
         """See `Backend`; raises 53200 where GPU memory is too small."""
         refused: list[str] = []
-        for flags in _TRIES:
-            node, refused = _translated(lazy, flags)
+        for flags in _OPTIMIZATIONS:
+            node, refused = _translate(lazy, flags)
             if refused:
                 continue
             try:
-                return self._evaluated(node)
+                return self._evaluate(node)
             except MemoryError as error:
-                if not self._told.last:
+                if not self._state.last:
                     raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
                 refused = [_FULL]
                 break
-            except _REFUSED as error:
+            except _REJECTIONS as error:
                 refused = [" ".join(str(error).split())[:200] or type(error).__name__]
                 break
-        self._told.reasons += refused
+        self._state.reasons += refused
         try:
             return self.from_host(collect(lazy))
         except MemoryError as error:
             raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
 
-    def _evaluated(self, node: Any) -> CudfHeld:
+    def _evaluate(self, node: Any) -> CudfFrame:
         """Evaluates a node; raises MemoryError where GPU memory is too small even after room was made."""
-        return CudfHeld(self.retry_with_memory(lambda: self._rows_of(node)), self)
+        return CudfFrame(self.retry_with_memory(lambda: self._evaluate_node(node)), self)
 
-    def _rows_of(self, node: Any) -> Any:
+    def _evaluate_node(self, node: Any) -> Any:
         """Returns a node's result in the types that it declares."""
-        self._told.evaluates = True
+        self._state.evaluates = True
         try:
-            made = node.evaluate(cache={}, timer=None, context=IRExecutionContext(get_cuda_stream=current))
-            return apart(declared(made, node.schema))
+            made = node.evaluate(cache={}, timer=None, context=IRExecutionContext(get_cuda_stream=current_stream))
+            return copy_small_slices(cast_to_declared(made, node.schema))
         finally:
-            self._told.evaluates = False
-            complete()  # after a failure, too: its sources may be freed now
+            self._state.evaluates = False
+            synchronize()  # after a failure, too: its sources may be freed now
 
     def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """See `Backend`."""
-        self._told.reasons.append(why)
+        self._state.reasons.append(why)
         return self.compute(lazy).to_polars()
 
-    def from_host(self, frame: pl.DataFrame) -> CudfHeld:
+    def from_host(self, frame: pl.DataFrame) -> CudfFrame:
         """See `Backend`; raises MemoryError where GPU memory is too small even after room was made."""
-        return CudfHeld(self.retry_with_memory(lambda: to_device(frame)), self)
+        return CudfFrame(self.retry_with_memory(lambda: to_device(frame)), self)
 
     def prefilter_top(
         self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool
@@ -272,8 +279,8 @@ class CudfFrames:
         table = self.compute(lazy.with_columns(named)).table
         width = table.num_columns - len(keys)
         places = list(range(width, width + len(keys)))
-        moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED, stream=current())
-        return self._parts(table.columns[:width], moved.columns()[:width], [*starts[:count], table.num_rows], away)
+        moved, starts = plc.partitioning.hash_partition(table.table, places, count, seed=SEED, stream=current_stream())
+        return self._split_at(table.columns[:width], moved.columns()[:width], [*starts[:count], table.num_rows], away)
 
     def partition_by_number(
         self, lazy: pl.LazyFrame, place: str, count: int, *, away: bool = False
@@ -281,7 +288,7 @@ class CudfFrames:
         """See `Backend`."""
         table = self.compute(lazy).table
         places = _cast(table.column_map[place].obj, _SMALL)
-        return self._by_place(table, places, [place], count, away)
+        return self._partition(table, places, [place], count, away)
 
     def partition_by_range(
         self,
@@ -299,24 +306,28 @@ class CudfFrames:
         keys = plc.Table([table.column_map[name].obj for name in names])
         nulls_last = [not key.nulls_first for key in order]
         by = sort_order([key.descending for key in order], nulls_last=nulls_last, num_keys=len(names))
-        places = plc.search.lower_bound(edges, keys, *by, stream=current())
+        places = plc.search.lower_bound(edges, keys, *by, stream=current_stream())
         if spread:
             first = _cast(places, _PLACE)
-            last = _cast(plc.search.upper_bound(edges, keys, *by, stream=current()), _PLACE)
-            zero, one, turn, turns = map(_place, (0, 1, TURN, TURNS))
-            turned = _of(plc.filling.sequence(table.num_rows, zero, turn, stream=current()), turns, _MOD)
-            turns = _of(turned, _of(_of(last, first, _SUB), one, _ADD), _MOD)
-            places = _cast(_of(first, turns, _ADD), _SMALL)
-        return self._by_place(table, places, names, count, away)
+            last = _cast(plc.search.upper_bound(edges, keys, *by, stream=current_stream()), _PLACE)
+            zero, one, turn, turns = map(_int64_scalar, (0, 1, TURN, TURNS))
+            turned = _apply_operator(
+                plc.filling.sequence(table.num_rows, zero, turn, stream=current_stream()), turns, _MOD
+            )
+            turns = _apply_operator(turned, _apply_operator(_apply_operator(last, first, _SUB), one, _ADD), _MOD)
+            places = _cast(_apply_operator(first, turns, _ADD), _SMALL)
+        return self._partition(table, places, names, count, away)
 
-    def _by_place(self, table: Any, places: Any, without: Sequence[str], count: int, away: bool) -> list[ComputedFrame]:
+    def _partition(
+        self, table: Any, places: Any, without: Sequence[str], count: int, away: bool
+    ) -> list[ComputedFrame]:
         """Partitions a table's rows by their part numbers, and drops the columns in `without`."""
         kept = [each for each in table.columns if each.name not in without]
         rows = plc.Table([each.obj for each in kept])
-        moved, starts = plc.partitioning.partition(rows, places, count, stream=current())
-        return self._parts(kept, moved.columns(), [*starts[:count], table.num_rows], away)
+        moved, starts = plc.partitioning.partition(rows, places, count, stream=current_stream())
+        return self._split_at(kept, moved.columns(), [*starts[:count], table.num_rows], away)
 
-    def _parts(
+    def _split_at(
         self, like: Sequence[Any], moved: Sequence[Any], edges: Sequence[int], away: bool
     ) -> list[ComputedFrame]:
         """Splits columns at edges; names and types are those of `like`.
@@ -325,60 +336,63 @@ class CudfFrames:
         """
         names, kinds = [each.name for each in like], [each.dtype for each in like]
         runs = list(itertools.pairwise(edges))
-        complete()
-        small = len(runs) > _FEW_PARTS and sum(map(own_bytes, moved)) < len(runs) * FEW_BYTES
+        synchronize()
+        small = len(runs) > _FEW_PARTS and sum(map(estimate_own_bytes, moved)) < len(runs) * FEW_BYTES
         if away or small:
-            whole = to_host(of(moved, names, kinds, edges[-1]))
+            whole = to_host(build_frame(moved, names, kinds, edges[-1]))
             return [HostFrame(whole.slice(first, last - first)) for first, last in runs]
         kept = plc.Table(moved, num_rows=edges[-1])
-        cut = plc.copying.slice(kept, [edge for run in runs for edge in run], stream=current())
-        return [CudfHeld(of(part.columns(), names, kinds, part.num_rows()), self) for part in cut]
+        cut = plc.copying.slice(kept, [edge for run in runs for edge in run], stream=current_stream())
+        return [CudfFrame(build_frame(part.columns(), names, kinds, part.num_rows()), self) for part in cut]
 
-    def repeat_rows(self, rows: ComputedFrame, times: str, number: str) -> CudfHeld:
+    def repeat_rows(self, rows: ComputedFrame, times: str, number: str) -> CudfFrame:
         """See `Backend`."""
-        assert isinstance(rows, CudfHeld)
+        assert isinstance(rows, CudfFrame)
         table = rows.table
         counts = _cast(table.column_map[times].obj, _PLACE)
-        firsts = plc.reduce.scan(counts, plc.aggregation.sum(), plc.reduce.ScanType.EXCLUSIVE, stream=current())
-        repeated = plc.filling.repeat(plc.Table([*table.table.columns(), firsts]), counts, stream=current())
+        firsts = plc.reduce.scan(counts, plc.aggregation.sum(), plc.reduce.ScanType.EXCLUSIVE, stream=current_stream())
+        repeated = plc.filling.repeat(plc.Table([*table.table.columns(), firsts]), counts, stream=current_stream())
         *columns, starts = repeated.columns()
-        places = plc.filling.sequence(repeated.num_rows(), _place(0), _place(1), stream=current())
-        numbers = _of(places, starts, _SUB)
-        complete()
-        every = [*table.columns, of([numbers], [number], [data_type(pl.Int64())], repeated.num_rows()).columns[0]]
+        places = plc.filling.sequence(repeated.num_rows(), _int64_scalar(0), _int64_scalar(1), stream=current_stream())
+        numbers = _apply_operator(places, starts, _SUB)
+        synchronize()
+        every = [
+            *table.columns,
+            build_frame([numbers], [number], [data_type(pl.Int64())], repeated.num_rows()).columns[0],
+        ]
         names, kinds = [each.name for each in every], [each.dtype for each in every]
-        return CudfHeld(of([*columns, numbers], names, kinds, repeated.num_rows()), self)
+        return CudfFrame(build_frame([*columns, numbers], names, kinds, repeated.num_rows()), self)
 
     @property
     def can_offload(self) -> bool:
         """See `Backend`."""
-        return self._blocks is not None and self._blocks.available > 0
+        return self._pool is not None and self._pool.available > 0
 
     def offload(self, rows: ComputedFrame) -> Offloaded | None:
         """See `Backend`."""
-        blocks = self._blocks
-        if blocks is None or not isinstance(rows, CudfHeld) or not rows.rows or rows.bytes > blocks.available:
+        blocks = self._pool
+        if blocks is None or not isinstance(rows, CudfFrame) or not rows.rows or rows.bytes > blocks.available:
             return None
         try:
-            return put(rows.table, blocks)
-        except (MemoryError, *_REFUSED):
+            return offload(rows.table, blocks)
+        except (MemoryError, *_REJECTIONS):
             return None
 
-    def reload(self, parts: Sequence[ComputedFrame | Offloaded]) -> CudfHeld | None:
+    def reload(self, parts: Sequence[ComputedFrame | Offloaded]) -> CudfFrame | None:
         """See `Backend`; None as well for what must be concatenated on the host."""
-        if not any(isinstance(each, Locked) for each in parts):
+        if not any(isinstance(each, PinnedFrame) for each in parts):
             return None
 
         def work() -> Any:
-            current()
+            current_stream()
             try:
-                return _joined([each for each in _there(parts) if each.num_rows])
+                return _concatenate([each for each in _to_gpu_tables(parts) if each.num_rows])
             finally:
-                complete()
+                synchronize()
 
         try:
-            return CudfHeld(self.retry_with_memory(work), self)
-        except (MemoryError, OverflowError, *_REFUSED):
+            return CudfFrame(self.retry_with_memory(work), self)
+        except (MemoryError, OverflowError, *_REJECTIONS):
             return None
 
     def free_memory(self) -> None:
@@ -392,63 +406,63 @@ class CudfFrames:
             try:
                 return work()
             except (MemoryError, RuntimeError) as error:
-                if not is_full(error):
+                if not is_out_of_memory(error):
                     raise
             # Here the attempt's references are released.
             wait()
         try:
             return work()
         except RuntimeError as error:
-            if is_full(error):
+            if is_out_of_memory(error):
                 raise MemoryError(str(error)[:200]) from error
             raise
 
     def _settle(self) -> None:
         gc.collect()
-        complete_all()
+        synchronize_all()
 
     def set_final_attempt(self, last: bool) -> None:
         """See `Backend`."""
-        self._told.last = last
+        self._state.last = last
 
     def take_host_steps(self) -> tuple[str, ...]:
         """See `Backend`."""
-        told, self._told.reasons = tuple(dict.fromkeys(self._told.reasons)), []
+        told, self._state.reasons = tuple(dict.fromkeys(self._state.reasons)), []
         return told
 
 
-def _there(parts: Sequence[ComputedFrame | Offloaded]) -> Iterator[Any]:
+def _to_gpu_tables(parts: Sequence[ComputedFrame | Offloaded]) -> Iterator[Any]:
     """Yields tables in GPU memory in order; consecutive host parts are concatenated first."""
-    for _, some in itertools.groupby(parts, lambda each: isinstance(each, Locked)):
+    for _, some in itertools.groupby(parts, lambda each: isinstance(each, PinnedFrame)):
         together = list(some)
-        away = [each for each in together if isinstance(each, Locked)]
+        away = [each for each in together if isinstance(each, PinnedFrame)]
         yield from [each.frame() for each in away] if away else [to_device(concat_on_host(together))]
 
 
-def _joined(tables: Sequence[Any]) -> Any:
+def _concatenate(tables: Sequence[Any]) -> Any:
     """Concatenates at least one table; raises TypeError where types differ."""
     first, *more = tables
     if not more:
         return first
-    made = plc.concatenate.concatenate([each.table for each in tables], stream=current())
+    made = plc.concatenate.concatenate([each.table for each in tables], stream=current_stream())
     kinds = [each.dtype for each in first.columns]
-    return of(made.columns(), first.column_names, kinds, made.num_rows())
+    return build_frame(made.columns(), first.column_names, kinds, made.num_rows())
 
 
-def _of(left: Any, right: Any, operator: Any) -> Any:
+def _apply_operator(left: Any, right: Any, operator: Any) -> Any:
     """Applies an operator to two int64 columns, or to a column and a scalar."""
-    return plc.binaryop.binary_operation(left, right, operator, _PLACE, stream=current())
+    return plc.binaryop.binary_operation(left, right, operator, _PLACE, stream=current_stream())
 
 
 def _cast(column: Any, kind: Any) -> Any:
-    return plc.unary.cast(column, kind, stream=current())
+    return plc.unary.cast(column, kind, stream=current_stream())
 
 
-def _place(value: int) -> Any:
-    return plc.Scalar.from_py(value, _PLACE, stream=current())
+def _int64_scalar(value: int) -> Any:
+    return plc.Scalar.from_py(value, _PLACE, stream=current_stream())
 
 
-class _Told(threading.local):
+class _StatementState(threading.local):
     """A thread's statement: why it ran on the host, `last` (see `Backend.last`), and whether it `evaluates`."""
 
     def __init__(self) -> None:
@@ -457,7 +471,7 @@ class _Told(threading.local):
         self.evaluates = False
 
 
-def _translated(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:
+def _translate(lazy: pl.LazyFrame, flags: pl.QueryOptFlags) -> tuple[Any, list[str]]:
     """Translates a lazy frame, optimized by Polars, to a cudf-polars node; returns the translator's errors, too."""
     found: list[tuple[Any, list[str]]] = []
 

@@ -9,18 +9,18 @@ from cuda.bindings import runtime
 
 from gpudb.engine.gpu import limits
 from gpudb.engine.gpu.backend.base import ComputedFrame
-from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
-from gpudb.engine.gpu.cudf.ipc_memory import Mapped
-from gpudb.engine.gpu.cudf.layout import Layout
-from gpudb.engine.gpu.cudf.streams import complete
+from gpudb.engine.gpu.cudf.backend import CudfBackend, CudfFrame
+from gpudb.engine.gpu.cudf.ipc_memory import MappedMemory
+from gpudb.engine.gpu.cudf.layout import PackedLayout
+from gpudb.engine.gpu.cudf.streams import synchronize
 
 
-class Contiguous:
+class ContiguousPacker:
     """See `BufferPacker`."""
 
-    def __init__(self, frames: CudfFrames) -> None:
+    def __init__(self, frames: CudfBackend) -> None:
         self._frames = frames
-        mapped = Mapped()
+        mapped = MappedMemory()
         self.locate, self.copy_from, self.unmap = mapped.locate, mapped.copy_from, mapped.unmap
 
     def prepare_thread(self) -> None:
@@ -29,13 +29,13 @@ class Contiguous:
 
     def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
         """See `BufferPacker`; raises MemoryError where memory is too small for the copy."""
-        if not isinstance(held, CudfHeld) or held.bytes < limits.FEW_BYTES:
+        if not isinstance(held, CudfFrame) or held.bytes < limits.FEW_BYTES:
             return None
-        layout, buffer = Layout.packed(held.table)
-        complete()
+        layout, buffer = PackedLayout.pack(held.table)
+        synchronize()
         return pickle.dumps(layout), buffer
 
-    def unpack(self, facts: bytes, buffer: Any) -> CudfHeld:
+    def unpack(self, facts: bytes, buffer: Any) -> CudfFrame:
         """See `BufferPacker`."""
-        layout: Layout = pickle.loads(facts)
-        return CudfHeld(layout.frame(buffer), self._frames)
+        layout: PackedLayout = pickle.loads(facts)
+        return CudfFrame(layout.unpack(buffer), self._frames)

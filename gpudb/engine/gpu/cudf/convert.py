@@ -13,14 +13,14 @@ import pyarrow as pa
 import pylibcudf as plc
 from cudf_polars.containers import Column, DataFrame, DataType
 
-from gpudb.engine.gpu.cudf.streams import complete, current, taken
-from gpudb.plan.errors import NotCarried
+from gpudb.engine.gpu.cudf.streams import current_stream, on_current_stream, synchronize
+from gpudb.plan.errors import NotSupportedOnWorkers
 
 _WIDE = pl.Decimal(38, 0)
 
 
 def to_device(frame: pl.DataFrame) -> Any:
-    """Copies a Polars frame to GPU memory; raises NotCarried for types without a column type there."""
+    """Copies a Polars frame to GPU memory; raises NotSupportedOnWorkers for types without a column type there."""
     kinds = [data_type(kind) for kind in frame.schema.values()]
     wide = [name for name, kind in frame.schema.items() if kind == pl.Int128]
     given: Any = frame.with_columns(pl.col(name).cast(_WIDE) for name in wide)
@@ -28,28 +28,28 @@ def to_device(frame: pl.DataFrame) -> Any:
     if bytes_of:
         given = given.to_arrow(compat_level=pl.CompatLevel.oldest())
     for place in bytes_of:
-        given = given.set_column(place, given.column_names[place], as_text(given.column(place)))
-    made = plc.Table.from_arrow(given, stream=current())
-    complete()
-    return of(made.columns(), frame.columns, kinds, frame.height)
+        given = given.set_column(place, given.column_names[place], relabel_as_text(given.column(place)))
+    made = plc.Table.from_arrow(given, stream=current_stream())
+    synchronize()
+    return build_frame(made.columns(), frame.columns, kinds, frame.height)
 
 
-def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def relabel_as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Relabels bytes as text, without validation."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     whole = whole.cast(pa.large_binary())
     return pa.Array.from_buffers(pa.large_string(), len(whole), whole.buffers(), offset=whole.offset)
 
 
-def of(columns: Sequence[Any], names: Sequence[str], kinds: Sequence[Any], rows: int) -> Any:
+def build_frame(columns: Sequence[Any], names: Sequence[str], kinds: Sequence[Any], rows: int) -> Any:
     """Builds a frame of columns that are on the GPU."""
     named = [Column(each, name=name, dtype=kind) for each, name, kind in zip(columns, names, kinds, strict=True)]
-    return DataFrame(named, stream=current(), num_rows=rows)
+    return DataFrame(named, stream=current_stream(), num_rows=rows)
 
 
 def to_host(frame: Any) -> pl.DataFrame:
     """Copies a frame in GPU memory to a Polars frame."""
-    made: pl.DataFrame = taken(frame).to_polars()
+    made: pl.DataFrame = on_current_stream(frame).to_polars()
     made = made.with_columns(pl.col(c.name).cast(pl.Binary) for c in frame.columns if c.dtype.polars_type == pl.Binary)
     wide = [column.name for column in frame.columns if isinstance(column.dtype.polars_type, pl.Int128)]
     return made.with_columns(pl.col(name).to_physical() for name in wide) if wide else made
@@ -58,11 +58,11 @@ def to_host(frame: Any) -> pl.DataFrame:
 def data_type(kind: pl.DataType) -> Any:
     """Returns the cudf-polars type of a physical column."""
     if isinstance(kind, pl.List | pl.Struct) and _holds_bytes(kind):
-        raise NotCarried(f"a column of {kind} on a GPU")
+        raise NotSupportedOnWorkers(f"a column of {kind} on a GPU")
     try:
         return DataType(kind)
     except NotImplementedError as error:
-        raise NotCarried(f"a column of {kind} on a GPU") from error
+        raise NotSupportedOnWorkers(f"a column of {kind} on a GPU") from error
 
 
 def _holds_bytes(kind: Any) -> bool:

@@ -23,24 +23,24 @@ def install() -> None:
 
     def mapped(cls: Any, schema: Any, name: str, options: Any, frame: Any, *, context: Any) -> Any:
         made = known(schema, name, options, frame, context=context)
-        return declared(made, schema) if name == "explode" else made
+        return cast_to_declared(made, schema) if name == "explode" else made
 
     ir.MapFunction.do_evaluate = classmethod(mapped)
 
 
-def declared(frame: Any, schema: Any) -> Any:
+def cast_to_declared(frame: Any, schema: Any) -> Any:
     """Returns a frame whose columns have the types in a node's `schema`."""
     if not schema:
         return frame
     if not frame.num_rows:
         return to_device(pl.DataFrame(schema={name: kind.polars_type for name, kind in schema.items()}))
-    columns = [_as(column, schema[column.name], frame.stream) for column in frame.columns]
+    columns = [_cast_column(column, schema[column.name], frame.stream) for column in frame.columns]
     if all(made is column for made, column in zip(columns, frame.columns, strict=True)):
         return frame
     return DataFrame(columns, stream=frame.stream, num_rows=frame.num_rows)
 
 
-def _as(column: Any, kind: Any, stream: Any) -> Any:
+def _cast_column(column: Any, kind: Any, stream: Any) -> Any:
     held, wanted = column.obj, kind.plc_type
     if held.type().id() != wanted.id():
         # Some integers hold the bits of dates: see `dialect`.

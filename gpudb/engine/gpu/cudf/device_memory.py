@@ -9,16 +9,16 @@ from typing import Any
 
 from gpudb.errors import OutOfMemory, SqlError
 
-SHARE = 0.5
+RESIDENT_SHARE = 0.5
 """Default share of a GPU's memory for resident columns; the rest is for statements."""
-POOL = 0.9
+POOL_SHARE = 0.9
 """Share of free memory that is allocated at once where other processes' GPUs read from it."""
-LEAST = 0.1
+FREE_SHARE = 0.1
 """Share of memory that must be free when a worker opens the GPU."""
 FREE_SECONDS = 15.0
 """How long a worker waits for that: the memory of a killed process is freed a little later."""
 
-READERS = 16
+READER_THREADS = 16
 """Maximum threads that copy file bytes to the GPU: one copies some GB/s out of the page cache."""
 
 
@@ -51,7 +51,7 @@ _opened: Device | None = None
 
 def _open(peers: bool, bound: int) -> Device:
     # libcudf reads files with four threads by default, and reads the setting at its first read.
-    os.environ.setdefault("KVIKIO_NTHREADS", str(min(READERS, len(os.sched_getaffinity(0)))))
+    os.environ.setdefault("KVIKIO_NTHREADS", str(min(READER_THREADS, len(os.sched_getaffinity(0)))))
     try:
         import rmm
         from cuda.bindings import runtime
@@ -59,12 +59,12 @@ def _open(peers: bool, bound: int) -> Device:
         _, found = runtime.cudaGetDeviceProperties(0)
         free, total = rmm.mr.available_device_memory()
         ends = time.monotonic() + FREE_SECONDS
-        while (full := free < LEAST * total) and time.monotonic() < ends:
+        while (full := free < FREE_SHARE * total) and time.monotonic() < ends:
             time.sleep(0.2)
             free, total = rmm.mr.available_device_memory()
         room = int(min(free, bound or total))
         if peers and not full:
-            resource = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), int(POOL * room) // 256 * 256)
+            resource = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), int(POOL_SHARE * room) // 256 * 256)
         else:
             resource = rmm.mr.CudaAsyncViewMemoryResource(_driver_pool(int(total)))
         if bound:
@@ -77,7 +77,7 @@ def _open(peers: bool, bound: int) -> Device:
     if full:
         message = f"{name} has {free >> 20} of its {total >> 20} MiB free: other processes hold the rest"
         raise OutOfMemory(message, hint="nvidia-smi lists them; CUDA_VISIBLE_DEVICES names another GPU.")
-    _share_with_cupy()
+    _use_rmm_in_cupy()
     return Device(name, found.uuid.bytes.hex(), room, resource)
 
 
@@ -105,7 +105,7 @@ def _driver_pool(total: int) -> Any:
     return pool
 
 
-def failure() -> str | None:
+def context_error() -> str | None:
     """Returns the error that has broken this process's CUDA context, such as an illegal access; None while it works."""
     from cuda.bindings import runtime
 
@@ -116,12 +116,12 @@ def failure() -> str | None:
     return None if int(second) == 0 else str(first.name)
 
 
-def is_full(error: Exception) -> bool:
+def is_out_of_memory(error: Exception) -> bool:
     """Whether an error of libcudf or CUDA means that memory is exhausted."""
     return isinstance(error, MemoryError) or "cudaErrorMemoryAllocation" in str(error)
 
 
-def _share_with_cupy() -> None:
+def _use_rmm_in_cupy() -> None:
     import cupy
     from rmm.allocators.cupy import rmm_cupy_allocator
 
@@ -146,11 +146,11 @@ def device_facts() -> tuple[tuple[str, str, str], ...]:
         ("COMPUTE_CAPABILITY", f"{found.major}.{found.minor}", "Compute capability"),
         ("MULTIPROCESSOR_COUNT", str(found.multiProcessorCount), "Multiprocessors"),
         ("L2_CACHE_SIZE", str(found.l2CacheSize), "Level 2 cache, bytes"),
-        ("DRIVER_VERSION", _version(driver), "The driver's newest CUDA"),
-        ("RUNTIME_VERSION", _version(made_for), "CUDA of the runtime"),
+        ("DRIVER_VERSION", _format_version(driver), "The driver's newest CUDA"),
+        ("RUNTIME_VERSION", _format_version(made_for), "CUDA of the runtime"),
         ("PROCESS_ID", str(os.getpid()), "Worker process"),
     )
 
 
-def _version(number: int) -> str:
+def _format_version(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"

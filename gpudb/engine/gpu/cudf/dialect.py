@@ -32,9 +32,9 @@ from cudf_polars.dsl import expr, ir, translate
 from polars import polars as rust  # type: ignore[attr-defined]
 
 from gpudb.engine.gpu.cudf import declared_types, scalars, sortedness
-from gpudb.engine.gpu.cudf.convert import as_text, to_device
-from gpudb.engine.gpu.cudf.masks import owned, safe
-from gpudb.engine.gpu.cudf.streams import current
+from gpudb.engine.gpu.cudf.convert import relabel_as_text, to_device
+from gpudb.engine.gpu.cudf.masks import copy_with_mask, protect_mask
+from gpudb.engine.gpu.cudf.streams import current_stream
 
 _NODES = rust._expr_nodes
 _OPERATOR = _NODES.Operator
@@ -45,7 +45,7 @@ _BOOLEAN = pl.Boolean()
 @cache
 def install() -> None:
     """Installs all extensions."""
-    ir.get_cuda_stream = current  # used where a join condition is built for libcudf, without a context
+    ir.get_cuda_stream = current_stream  # used where a join condition is built for libcudf, without a context
     known = datatype._from_polars
 
     def held(kind: pl.DataType) -> Any:
@@ -60,7 +60,7 @@ def install() -> None:
         if isinstance(self.dtype.polars_type, pl.Int128) and isinstance(self.value, int):
             return evaluated(expr.Literal(self.dtype, Decimal(self.value)), frame, **context)
         if isinstance(self.value, bytes):
-            text = as_text(pa.array([self.value], pa.large_binary()))
+            text = relabel_as_text(pa.array([self.value], pa.large_binary()))
             return Column(plc.Column.from_arrow(text, stream=frame.stream), dtype=self.dtype)
         return evaluated(self, frame, **context)
 
@@ -76,21 +76,21 @@ def install() -> None:
 
     Column.astype = converted
     masked = Column.mask_nans
-    Column.mask_nans = lambda self, stream: masked(owned(self, stream), stream=stream)
-    expr.Gather.do_evaluate = _gathered
+    Column.mask_nans = lambda self, stream: masked(copy_with_mask(self, stream), stream=stream)
+    expr.Gather.do_evaluate = _gather
     # Frames inside a plan are converted as ours are.
     DataFrame.from_polars = classmethod(lambda cls, frame, stream: to_device(frame))
     sortedness.install()
     declared_types.install()
     scalars.install()
-    _expressions()
-    _sources()
+    _register_expressions()
+    _register_sources()
 
 
 # ---------------------------------------------------------------------------------------------- expressions
 
 
-def _expressions() -> None:
+def _register_expressions() -> None:
     table = translate._translate_expr
     binary, function = table.dispatch(_NODES.BinaryExpr), table.dispatch(_NODES.Function)
 
@@ -102,24 +102,24 @@ def _expressions() -> None:
         if wide:
             return expr.BinOp(dtype, _WIDE.get(node.op) or expr.BinOp._MAPPING[node.op], left, right)
         if _is_float(left) and _is_float(right):
-            return _compared(node.op, left, right)
+            return _compare_floats(node.op, left, right)
         return expr.BinOp(dtype, expr.BinOp._MAPPING[node.op], left, right)
 
     def called(node: Any, translator: Any, dtype: Any, schema: Any) -> Any:
         name, *_ = node.function_data
         if name == _NODES.StringFunction.Contains:
             value, pattern = (translator.translate_expr(n=n, schema=schema) for n in node.input)
-            shape = _like_of(pattern.value) if isinstance(pattern, expr.Literal) else None
+            shape = _to_like_pattern(pattern.value) if isinstance(pattern, expr.Literal) else None
             if shape is not None:
                 return Like(dtype, shape, value)
         if name == _NODES.TemporalFunction.OffsetBy:
             value, by = (translator.translate_expr(n=n, schema=schema) for n in node.input)
             months = _MONTHS.fullmatch(str(by.value)) if isinstance(by, expr.Literal) else None
             if months is not None:
-                return Moved(dtype, int(months[1]), value)
+                return AddMonths(dtype, int(months[1]), value)
         if str(name) == "RangeFunction.IntRange" and node.function_data[1] == 1:
-            return Numbers(dtype, *(translator.translate_expr(n=n, schema=schema) for n in node.input))
-        return safe(function(node, translator, dtype, schema))
+            return IntRange(dtype, *(translator.translate_expr(n=n, schema=schema) for n in node.input))
+        return protect_mask(function(node, translator, dtype, schema))
 
     table.register(_NODES.BinaryExpr, operation)
     table.register(_NODES.Function, called)
@@ -134,14 +134,14 @@ def _is_float(value: Any) -> bool:
     return bool(plc.traits.is_floating_point(value.dtype.plc_type))
 
 
-def _compared(op: Any, left: Any, right: Any) -> Any:
+def _compare_floats(op: Any, left: Any, right: Any) -> Any:
     """Compares two floats by IEEE rules, corrected for NaN; constants other than NaN need no correction."""
     kind = DataType(_BOOLEAN)
 
     def is_nan(value: Any) -> Any | None:
         if isinstance(value, expr.Literal):
             return expr.Literal(kind, value.value != value.value) if value.value is not None else None
-        return safe(expr.BooleanFunction(kind, expr.BooleanFunction.Name.IsNan, (), value))
+        return protect_mask(expr.BooleanFunction(kind, expr.BooleanFunction.Name.IsNan, (), value))
 
     def either(a: Any, b: Any) -> Any:
         return expr.BinOp(kind, _BINARY.BITWISE_OR, a, b)
@@ -154,7 +154,7 @@ def _compared(op: Any, left: Any, right: Any) -> Any:
 
     plain = expr.BinOp(kind, expr.BinOp._MAPPING[op], left, right)
     a, b = is_nan(left), is_nan(right)
-    if a is None or b is None or (_never(a) and _never(b)):
+    if a is None or b is None or (_is_false(a) and _is_false(b)):
         return plain
     match op:
         case _OPERATOR.Eq:
@@ -171,7 +171,7 @@ def _compared(op: Any, left: Any, right: Any) -> Any:
             return either(plain, a)
 
 
-def _never(value: Any) -> bool:
+def _is_false(value: Any) -> bool:
     return isinstance(value, expr.Literal) and value.value is False
 
 
@@ -192,7 +192,7 @@ class Like(expr.Expr):  # type: ignore[misc]
         return Column(plc.strings.contains.like(value.obj, self.pattern, "\\", stream=frame.stream), dtype=self.dtype)
 
 
-class Numbers(expr.Expr):  # type: ignore[misc]
+class IntRange(expr.Expr):  # type: ignore[misc]
     """The integers from a start up to an exclusive end."""
 
     _non_child = ("dtype",)
@@ -213,7 +213,7 @@ class Numbers(expr.Expr):  # type: ignore[misc]
         return Column(plc.filling.sequence(max(end - first, 0), start, step, stream=frame.stream), dtype=self.dtype)
 
 
-def _gathered(self: Any, frame: Any, **context: Any) -> Any:
+def _gather(self: Any, frame: Any, **context: Any) -> Any:
     """Returns the values at some indexes."""
     values, places = (each.evaluate(frame, **context) for each in self.children)
     if not places.size:
@@ -231,7 +231,7 @@ def _gathered(self: Any, frame: Any, **context: Any) -> Any:
 _MONTHS = re.compile(r"(-?\d+)mo")
 
 
-class Moved(expr.Expr):  # type: ignore[misc]
+class AddMonths(expr.Expr):  # type: ignore[misc]
     """Adds months to a timestamp or date; clamps to the month's last day."""
 
     _non_child = ("dtype", "months")
@@ -253,7 +253,7 @@ class Moved(expr.Expr):  # type: ignore[misc]
 _PIECE = re.compile(r"\.\*|\\(.)|(.)", re.S)
 
 
-def _like_of(pattern: object) -> str | None:
+def _to_like_pattern(pattern: object) -> str | None:
     """Returns the LIKE pattern that a regular expression was built from; None if it is another one."""
     if not isinstance(pattern, str) or not pattern.startswith("(?s)^") or not pattern.endswith("$"):
         return None
@@ -278,7 +278,7 @@ def _like_of(pattern: object) -> str | None:
 # ---------------------------------------------------------------------------------------------- sources
 
 
-def _sources() -> None:
+def _register_sources() -> None:
     table = translate._translate_ir
     kind = rust._ir_nodes.PythonScan
     known = table.dispatch(kind)
@@ -289,12 +289,12 @@ def _sources() -> None:
             return known(node, translator, schema)
         if options[3] is not None:
             raise NotImplementedError("a filter and a row limit on one source")
-        return ir.Slice(schema, 0, limit, known(_Unlimited((*options, None)), translator, schema))
+        return ir.Slice(schema, 0, limit, known(_UnlimitedScan((*options, None)), translator, schema))
 
     table.register(kind, source)
 
 
-class _Unlimited:
+class _UnlimitedScan:
     """A scan node without its row limit."""
 
     def __init__(self, options: tuple[Any, ...]) -> None:

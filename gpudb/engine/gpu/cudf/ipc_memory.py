@@ -15,13 +15,8 @@ from typing import Any
 import rmm
 from cuda.bindings import driver, runtime
 
-<<<<<<< main
-from gpudb.engine.gpu.cudf.streams import complete, current
-from gpudb.engine.gpu.rpc.messages import IpcHandle
-=======
 from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
-from gpudb.engine.gpu.rpc.calls import IpcHandle
->>>>>>> mine
+from gpudb.engine.gpu.rpc.messages import IpcHandle
 
 _HANDLE_BYTES = 64
 

@@ -11,39 +11,39 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.engine.gpu.cudf.arrays import KINDS
-from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
-from gpudb.engine.gpu.cudf.convert import data_type, of, to_device
-from gpudb.engine.gpu.cudf.streams import complete, current
-from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.cudf.backend import CudfBackend, CudfFrame
+from gpudb.engine.gpu.cudf.convert import build_frame, data_type, to_device
+from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.lru import ByIdentity, LruCache
 
-_KEPT = 16
+_MAX_DICTIONARIES = 16
 """Maximum dictionaries whose texts are cached on the GPU."""
 _MASK = 64
 """A bitmap's length is a multiple of this many bytes."""
 
 
-class Laid:
+class ResultFrameBuilder:
     """Converts columns on the GPU to frames; None where a column's form must pass through the host."""
 
-    def __init__(self, frames: CudfFrames) -> None:
+    def __init__(self, frames: CudfBackend) -> None:
         self._frames = frames
-        self._texts: LruCache[ByIdentity[Dictionary], Any] = LruCache(_KEPT)
+        self._texts: LruCache[ByIdentity[Dictionary], Any] = LruCache(_MAX_DICTIONARIES)
 
-    def __call__(self, lanes: Sequence[Lane]) -> CudfHeld | None:
+    def __call__(self, lanes: Sequence[ResultColumn]) -> CudfFrame | None:
         """Returns the frame."""
         made = []
         for lane in lanes:
-            column = self._text(lane, lane.dictionary) if lane.dictionary is not None else _column(lane)
+            column = self._decode(lane, lane.dictionary) if lane.dictionary is not None else _build_column(lane)
             if column is None:
                 return None
             made.append(column)
-        complete()
+        synchronize()
         kinds = [data_type(pl.String() if lane.dictionary is not None else lane.kind) for lane in lanes]
-        return CudfHeld(of(made, [lane.name for lane in lanes], kinds, lanes[0].rows), self._frames)
+        return CudfFrame(build_frame(made, [lane.name for lane in lanes], kinds, lanes[0].rows), self._frames)
 
-    def _text(self, lane: Lane, dictionary: Dictionary) -> Any:
+    def _decode(self, lane: ResultColumn, dictionary: Dictionary) -> Any:
         """Decodes dictionary codes."""
         key = ByIdentity(dictionary)
         texts = self._texts.get(key)
@@ -51,26 +51,26 @@ class Laid:
             texts = to_device(pl.DataFrame({"v": dictionary.values})).table
             self._texts.put(key, texts)
         codes = lane.parts[0] if lane.valid is None else cupy.where(lane.valid, lane.parts[0], np.int64(2**31 - 1))
-        places = _numbers(codes.astype(np.int32), plc.TypeId.INT32, None)
+        places = _build_numbers(codes.astype(np.int32), plc.TypeId.INT32, None)
         bounds = plc.copying.OutOfBoundsPolicy
         policy = bounds.DONT_CHECK if lane.valid is None else bounds.NULLIFY
-        made = plc.copying.gather(texts, places, policy, stream=current()).columns()[0]
-        complete()  # another thread may evict the texts
+        made = plc.copying.gather(texts, places, policy, stream=current_stream()).columns()[0]
+        synchronize()  # another thread may evict the texts
         return made
 
 
-def _column(lane: Lane) -> Any | None:
+def _build_column(lane: ResultColumn) -> Any | None:
     kind = data_type(lane.kind).plc_type.id()
     if kind == plc.TypeId.DECIMAL128:
         if len(lane.parts) > 2:
             return None
-        return _wide(lane)
+        return _build_wide_column(lane)
     if kind not in KINDS or len(lane.parts) > 1:
         return None
-    return _numbers(lane.parts[0].astype(KINDS[kind]), kind, lane.valid)
+    return _build_numbers(lane.parts[0].astype(KINDS[kind]), kind, lane.valid)
 
 
-def _wide(lane: Lane) -> Any:
+def _build_wide_column(lane: ResultColumn) -> Any:
     """Assembles 128-bit integers from one 64-bit word, or from a 32-bit limb and one with all higher bits."""
     low = lane.parts[0].view(np.uint64)
     halves = cupy.empty((lane.rows, 2), np.uint64)
@@ -82,14 +82,14 @@ def _wide(lane: Lane) -> Any:
         # The low limb's sum is not negative, so the carry is at most one.
         carried = (total < low).astype(np.int64)
         halves[:, 0], halves[:, 1] = total, ((above >> 32) + carried).view(np.uint64)
-    return _made(plc.DataType(plc.TypeId.DECIMAL128, scale=0), lane.rows, halves, lane.valid)
+    return _make_column(plc.DataType(plc.TypeId.DECIMAL128, scale=0), lane.rows, halves, lane.valid)
 
 
-def _numbers(values: Any, kind: Any, valid: Any | None) -> Any:
-    return _made(plc.DataType(kind), len(values), cupy.ascontiguousarray(values), valid)
+def _build_numbers(values: Any, kind: Any, valid: Any | None) -> Any:
+    return _make_column(plc.DataType(kind), len(values), cupy.ascontiguousarray(values), valid)
 
 
-def _made(kind: Any, rows: int, values: Any, valid: Any | None) -> Any:
+def _make_column(kind: Any, rows: int, values: Any, valid: Any | None) -> Any:
     data = plc.gpumemoryview(values.reshape(-1).view(np.uint8))
     if valid is None:
         return plc.Column(kind, rows, data, None, 0, 0, [])

@@ -8,31 +8,31 @@ from typing import Any
 import polars as pl
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.convert import data_type, of
-from gpudb.engine.gpu.cudf.streams import current
+from gpudb.engine.gpu.cudf.convert import build_frame, data_type
+from gpudb.engine.gpu.cudf.streams import current_stream
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PackedLayout:
     """Names and types of the columns, the number of rows, and libcudf's metadata of their offsets."""
 
     schema: tuple[tuple[str, pl.DataType], ...]
     rows: int
-    places: bytes
+    metadata: bytes
 
     @classmethod
-    def packed(cls, frame: Any) -> tuple[Layout, Any]:
+    def pack(cls, frame: Any) -> tuple[PackedLayout, Any]:
         """Packs a frame; returns its layout, and the GPU buffer to which its columns are being copied.
 
         Raises MemoryError where memory is too small.
         """
-        places, data = plc.contiguous_split.pack(frame.table, stream=current()).release()
+        places, data = plc.contiguous_split.pack(frame.table, stream=current_stream()).release()
         schema = tuple((each.name, each.dtype.polars_type) for each in frame.columns)
         return cls(schema, frame.num_rows, bytes(places)), data.obj
 
-    def frame(self, buffer: Any) -> Any:
+    def unpack(self, buffer: Any) -> Any:
         """Returns the frame that a packed GPU buffer contains, without a copy."""
         span = plc.gpumemoryview(buffer)
-        table = plc.contiguous_split.unpack_from_memoryviews(memoryview(self.places), span, current())
+        table = plc.contiguous_split.unpack_from_memoryviews(memoryview(self.metadata), span, current_stream())
         names, kinds = [name for name, _ in self.schema], [data_type(kind) for _, kind in self.schema]
-        return of(table.columns(), names, kinds, self.rows)
+        return build_frame(table.columns(), names, kinds, self.rows)

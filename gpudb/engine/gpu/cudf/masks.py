@@ -20,7 +20,7 @@ _BORROWING = {
 """Operations that reuse their argument's mask unchanged."""
 
 
-class Own(expr.Expr):  # type: ignore[misc]
+class OwnMask(expr.Expr):  # type: ignore[misc]
     """The same values, with a mask that begins where they do."""
 
     _non_child = ("dtype",)
@@ -33,20 +33,20 @@ class Own(expr.Expr):  # type: ignore[misc]
     def do_evaluate(self, frame: Any, **context: Any) -> Any:
         """Called by cudf-polars."""
         made = self.children[0].evaluate(frame, **context)
-        return made if made.obj.null_mask() is None else owned(made, frame.stream)
+        return made if made.obj.null_mask() is None else copy_with_mask(made, frame.stream)
 
 
-def owned(column: Any, stream: Any) -> Any:
+def copy_with_mask(column: Any, stream: Any) -> Any:
     """Copies a column to memory of its own; returns it unchanged if it has no offset."""
     if not column.obj.offset():
         return column
     return Column(column.obj.copy(stream=stream), dtype=column.dtype, name=column.name).sorted_like(column)
 
 
-def safe(made: Any) -> Any:
+def protect_mask(made: Any) -> Any:
     """Wraps the argument of an operation that reuses its mask."""
     borrowing = _BORROWING.get(type(made))
     if borrowing is None or made.name not in borrowing:
         return made
     value, *others = made.children
-    return made.reconstruct([Own(value.dtype, value), *others])
+    return made.reconstruct([OwnMask(value.dtype, value), *others])

@@ -11,12 +11,12 @@ from cuda.bindings import runtime
 from gpudb.engine.gpu.backend.base import Offloaded
 from gpudb.engine.gpu.cache.buffer_pool import BLOCK_BYTES, BufferPool
 from gpudb.engine.gpu.cudf.convert import to_host
-from gpudb.engine.gpu.cudf.layout import Layout
-from gpudb.engine.gpu.cudf.streams import complete, current
+from gpudb.engine.gpu.cudf.layout import PackedLayout
+from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.exchange.buffers import encode_frame
 
 
-def locked(limit: int) -> BufferPool:
+def pinned_pool(limit: int) -> BufferPool:
     """Returns a pool of page-locked blocks of up to `limit` bytes."""
 
     def made(size: int) -> tuple[int, Any]:
@@ -31,23 +31,23 @@ def locked(limit: int) -> BufferPool:
     return BufferPool(limit, made)
 
 
-class Locked(Offloaded):
+class PinnedFrame(Offloaded):
     """A packed frame in consecutive blocks, which return to the pool once it is no longer referenced."""
 
-    def __init__(self, blocks: BufferPool, found: Sequence[int], size: int, layout: Layout) -> None:
-        self._blocks, self._found, self._layout = blocks, found, layout
+    def __init__(self, blocks: BufferPool, found: Sequence[int], size: int, layout: PackedLayout) -> None:
+        self._pool, self._addresses, self._layout = blocks, found, layout
         self.size = size
 
     def __del__(self) -> None:
-        self._blocks.release(self._found)
+        self._pool.release(self._addresses)
 
     def copy(self, buffer: int, *, back: bool = False) -> None:
         """Starts to copy between the blocks and a GPU buffer of the same size, on the calling thread's stream.
 
         The caller keeps both alive until the stream is complete.
         """
-        kind, stream = runtime.cudaMemcpyKind.cudaMemcpyDefault, current().__cuda_stream__()[1]
-        for place, block in enumerate(self._found):
+        kind, stream = runtime.cudaMemcpyKind.cudaMemcpyDefault, current_stream().__cuda_stream__()[1]
+        for place, block in enumerate(self._addresses):
             start = place * BLOCK_BYTES
             target, source = (buffer + start, block) if back else (block, buffer + start)
             (failed,) = runtime.cudaMemcpyAsync(target, source, min(BLOCK_BYTES, self.size - start), kind, stream)
@@ -56,27 +56,27 @@ class Locked(Offloaded):
 
     def frame(self) -> Any:
         """Starts to copy the frame to GPU memory; the caller keeps this alive until its thread's stream is complete."""
-        buffer = rmm.DeviceBuffer(size=self.size, stream=current())
+        buffer = rmm.DeviceBuffer(size=self.size, stream=current_stream())
         self.copy(buffer.ptr, back=True)
-        return self._layout.frame(buffer)
+        return self._layout.unpack(buffer)
 
     def data(self) -> bytes:
         """See `Offloaded`: through the GPU, which alone can unpack the frame."""
         frame = self.frame()
-        complete()
+        synchronize()
         return encode_frame(to_host(frame))
 
 
-def put(frame: Any, blocks: BufferPool) -> Locked | None:
+def offload(frame: Any, blocks: BufferPool) -> PinnedFrame | None:
     """Offloads a frame to blocks; None where there are too few. Raises MemoryError where the GPU cannot pack it."""
     # Not in chunks: libcudf gives chunks of lists the null counts of the whole column.
-    layout, buffer = Layout.packed(frame)
+    layout, buffer = PackedLayout.pack(frame)
     found = blocks.acquire(-(-buffer.size // BLOCK_BYTES))
     if found is None:
         return None
-    made = Locked(blocks, found, buffer.size, layout)
+    made = PinnedFrame(blocks, found, buffer.size, layout)
     try:
         made.copy(buffer.ptr)
     finally:
-        complete()
+        synchronize()
     return made

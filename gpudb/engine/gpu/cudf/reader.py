@@ -20,8 +20,8 @@ import pylibcudf as plc
 from gpudb.catalog.model import Column, DataFile
 from gpudb.engine.gpu.cache.host_columns import read_lanes
 from gpudb.engine.gpu.cudf.convert import data_type, to_device
-from gpudb.engine.gpu.cudf.device_memory import is_full
-from gpudb.engine.gpu.cudf.streams import complete, current
+from gpudb.engine.gpu.cudf.device_memory import is_out_of_memory
+from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.errors import SqlError
 from gpudb.storage.iceberg.column_layout import names_by_id
@@ -38,64 +38,64 @@ _DECIMALS = {
 }
 
 
-def read(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[list[Any]]:
+def read_columns(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[list[Any]]:
     """Reads rows `first` to `last` of a file's columns; returns a libcudf column per physical column, complete.
 
     Columns that were added after the file was written are NULL. libcudf decodes its columns in one call: the columns of
     a row group are adjacent in the file.
     """
     if first == last:
-        return [nothing(column) for column in columns]
-    names = _names(file.path)
+        return [empty_columns(column) for column in columns]
+    names = _column_names(file.path)
     direct = {
         column.field_id: names[column.field_id]
         for column in columns
         if column.type.name in _DIRECT and not column.type.carried and column.field_id in names
     }
-    found = _decoded(file.path, list(direct.values()), first, last) if direct else {}
+    found = _decode(file.path, list(direct.values()), first, last) if direct else {}
     made: list[list[Any]] = []
     for column in columns:
         if column.field_id in direct:
             ((_, kind),) = physical_columns(column.type).items()
-            made.append([_as_lane(found[direct[column.field_id]], data_type(kind).plc_type)])
+            made.append([_to_physical(found[direct[column.field_id]], data_type(kind).plc_type)])
         else:
             (held,) = read_lanes(file, [column], first, last)
             made.append([each.obj for each in to_device(held).columns])
-    complete()
+    synchronize()
     return made
 
 
-def _decoded(path: str, names: list[str], first: int, last: int) -> dict[str, Any]:
+def _decode(path: str, names: list[str], first: int, last: int) -> dict[str, Any]:
     options = plc.io.parquet.ParquetReaderOptions.builder(plc.io.SourceInfo([path])).column_names(names).build()
     options.set_skip_rows(first)
     options.set_num_rows(last - first)
     try:
-        known = footer(path, Path(path).stat().st_mtime_ns)
-        made = plc.io.parquet.read_parquet(options, parquet_metadatas=known, stream=current())
+        known = read_footer(path, Path(path).stat().st_mtime_ns)
+        made = plc.io.parquet.read_parquet(options, parquet_metadatas=known, stream=current_stream())
     except OSError as error:
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
     except RuntimeError as error:
-        if is_full(error):
+        if is_out_of_memory(error):
             raise MemoryError(str(error)[:200]) from error
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
     return dict(zip(made.column_names(), made.tbl.columns(), strict=True))
 
 
-def nothing(column: Column) -> list[Any]:
+def empty_columns(column: Column) -> list[Any]:
     """Returns empty libcudf columns of a column's physical types."""
     return [each.obj for each in to_device(pl.DataFrame(schema=physical_columns(column.type))).columns]
 
 
-def _names(path: str) -> Mapping[int, str]:
+def _column_names(path: str) -> Mapping[int, str]:
     """Returns the names of a file's columns by field id."""
     try:
-        return _names_at(path, Path(path).stat().st_mtime_ns)
+        return _read_column_names(path, Path(path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException) as error:
         raise SqlError.of("data_corrupted", f'could not read file "{path}": {error}') from error
 
 
 @lru_cache(64)
-def footer(path: str, changed: int) -> list[Any]:
+def read_footer(path: str, changed: int) -> list[Any]:
     """Reads a file's metadata as libcudf takes it; cached, so that reading a file in chunks parses it once.
 
     Without page indexes: each read would copy those of the whole file, which takes longer than decoding a few row
@@ -109,16 +109,16 @@ def footer(path: str, changed: int) -> list[Any]:
 
 
 @lru_cache(4096)
-def _names_at(path: str, changed: int) -> Mapping[int, str]:
+def _read_column_names(path: str, changed: int) -> Mapping[int, str]:
     with pq.ParquetFile(path) as opened:
         return names_by_id(opened.schema_arrow)
 
 
-def _as_lane(found: Any, kind: Any) -> Any:
+def _to_physical(found: Any, kind: Any) -> Any:
     """Converts a stored column to the physical type: decimals to integers, integers to another width."""
     plain = _DECIMALS.get(found.type().id())
     if plain is not None:
         found = plc.Column(
             plain, found.size(), found.data(), found.null_mask(), found.null_count(), found.offset(), found.children()
         )
-    return found if found.type() == kind else plc.unary.cast(found, kind, stream=current())
+    return found if found.type() == kind else plc.unary.cast(found, kind, stream=current_stream())

@@ -17,12 +17,12 @@ from gpudb.catalog.model import Column, DataFile
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.host_columns import column_bounds, pruned_files, read_concurrently
 from gpudb.engine.gpu.cache.partition import Partition, cached_partition, scan_partition
-from gpudb.engine.gpu.cudf.backend import CudfFrames, CudfHeld
-from gpudb.engine.gpu.cudf.convert import data_type, of
-from gpudb.engine.gpu.cudf.reader import nothing, read
-from gpudb.engine.gpu.cudf.streams import complete, current
+from gpudb.engine.gpu.cudf.backend import CudfBackend, CudfFrame
+from gpudb.engine.gpu.cudf.convert import build_frame, data_type
+from gpudb.engine.gpu.cudf.reader import empty_columns, read_columns
+from gpudb.engine.gpu.cudf.streams import current_stream, synchronize
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
-from gpudb.engine.gpu.fused.packed_cache.read_batches import AHEAD
+from gpudb.engine.gpu.fused.packed_cache.read_batches import CONCURRENT_READS
 from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.tree.nodes import Scan
@@ -39,7 +39,7 @@ _Rows = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Resident:
+class _ResidentColumn:
     """A column over the shares of some files, by path in order; a newer snapshot may lack some of them."""
 
     files: Mapping[str, _Rows]
@@ -47,14 +47,14 @@ class _Resident:
     bytes: int
 
 
-class CudfTables:
+class CudfTableCache:
     """Caches columns in a worker's GPU memory; `budget` limits their bytes together with those of `beside`."""
 
-    def __init__(self, budget: int, frames: CudfFrames, beside: PackedTables | None = None) -> None:
+    def __init__(self, budget: int, frames: CudfBackend, beside: PackedTables | None = None) -> None:
         self._budget = budget
-        self._beside = beside
-        self._frames = frames
-        self.columns: ColumnCache[_Key, _Resident] = ColumnCache()
+        self._packed = beside
+        self._backend = frames
+        self.columns: ColumnCache[_Key, _ResidentColumn] = ColumnCache()
 
     @property
     def bytes(self) -> int:
@@ -71,7 +71,7 @@ class CudfTables:
         names: list[str] = []
         kinds: list[Any] = []
         arrays: list[Any] = []
-        found = self._whole if share.chunks == 1 else self._chunk
+        found = self._cached_columns if share.chunks == 1 else self._chunk_columns
         every = found(scan, columns, files, share, wanted)
         for place, (column, parts) in enumerate(zip(columns, every, strict=True)):
             for (suffix, kind), array in zip(physical_columns(column.type).items(), parts, strict=True):
@@ -80,12 +80,12 @@ class CudfTables:
                 arrays.append(array)
         if not columns:
             names, kinds = [NO_COLUMNS], [data_type(pl.Boolean())]
-            one = plc.Scalar.from_py(True, kinds[0].plc_type, stream=current())
-            arrays = [plc.Column.from_scalar(one, rows, stream=current())]
-        held = CudfHeld(of(arrays, names, kinds, rows), self._frames)
+            one = plc.Scalar.from_py(True, kinds[0].plc_type, stream=current_stream())
+            arrays = [plc.Column.from_scalar(one, rows, stream=current_stream())]
+        held = CudfFrame(build_frame(arrays, names, kinds, rows), self._backend)
         return Frame(held.lazy, tuple(column_bounds(scan.table, column) for column in columns))
 
-    def _whole(
+    def _cached_columns(
         self,
         scan: Scan,
         columns: Sequence[Column],
@@ -95,9 +95,9 @@ class CudfTables:
     ) -> list[list[Any]]:
         """Returns columns over a share of some files of their table, and caches them."""
         self._load(scan, columns, files, share)
-        return [self._lanes(scan, column, files, share, wanted) for column in columns]
+        return [self._cached_column(scan, column, files, share, wanted) for column in columns]
 
-    def _chunk(
+    def _chunk_columns(
         self,
         scan: Scan,
         columns: Sequence[Column],
@@ -110,8 +110,8 @@ class CudfTables:
         kept = [self.columns.get((scan.table.oid, column.field_id, column.type, whole)) for column in columns]
         kept = [held if held and all(file.path in held.files for file in files) else None for held in kept]
         missing = [column for column, held in zip(columns, kept, strict=True) if held is None]
-        fresh = iter(_read(missing, [(file, wanted[file.path]) for file in files]))
-        return [next(fresh) if held is None else _cut(held, files, wanted) for held in kept]
+        fresh = iter(_read_files(missing, [(file, wanted[file.path]) for file in files]))
+        return [next(fresh) if held is None else _slice_column(held, files, wanted) for held in kept]
 
     def _load(self, scan: Scan, columns: Sequence[Column], files: tuple[DataFile, ...], share: Partition) -> None:
         """Reads missing columns concurrently, if there is room for twice their size."""
@@ -123,12 +123,14 @@ class CudfTables:
             if not self.columns.holds((scan.table.oid, column.field_id, column.type, whole))
         ]
         rows = sum(_length(each) for each in owned.values())
-        if len(missing) < 2 or self.bytes + 2 * _WIDTH * rows * min(len(missing), AHEAD) > self._budget:
+        if len(missing) < 2 or self.bytes + 2 * _WIDTH * rows * min(len(missing), CONCURRENT_READS) > self._budget:
             return
-        for _ in read_concurrently(lambda column: self._lanes(scan, column, files, whole, owned), missing, AHEAD):
+        for _ in read_concurrently(
+            lambda column: self._cached_column(scan, column, files, whole, owned), missing, CONCURRENT_READS
+        ):
             pass
 
-    def _lanes(
+    def _cached_column(
         self, scan: Scan, column: Column, files: tuple[DataFile, ...], share: Partition, wanted: Mapping[str, _Rows]
     ) -> list[Any]:
         """Returns a column over a share of some files of its table."""
@@ -137,20 +139,20 @@ class CudfTables:
         key = (scan.table.oid, column.field_id, column.type, whole)
         held = self.columns.get(key)
         if held is None or not all(file.path in held.files for file in files):
-            held = self._grown(key, held, scan, column, files, owned)
+            held = self._extend(key, held, scan, column, files, owned)
         if share == whole and list(held.files) == [file.path for file in files]:
             return list(held.lanes)
-        return _cut(held, files, wanted)
+        return _slice_column(held, files, wanted)
 
-    def _grown(
+    def _extend(
         self,
         key: _Key,
-        held: _Resident | None,
+        held: _ResidentColumn | None,
         scan: Scan,
         column: Column,
         files: tuple[DataFile, ...],
         owned: Mapping[str, _Rows],
-    ) -> _Resident:
+    ) -> _ResidentColumn:
         """Extends a cached column by the files that it lacks; drops those that have left the table."""
         wanted = {file.path for file in files} | set(held.files if held else ())
         order = tuple(file for file in scan.table.files if file.path in wanted)
@@ -159,16 +161,18 @@ class CudfTables:
             start = 0
             for path, rows in held.files.items():
                 last = start + _length(rows)
-                old[path] = [[plc.copying.slice(lane, [start, last], stream=current())[0] for lane in held.lanes]]
+                old[path] = [
+                    [plc.copying.slice(lane, [start, last], stream=current_stream())[0] for lane in held.lanes]
+                ]
                 start = last
-        (whole,) = _read([column], [(file, owned[file.path]) for file in order], old)
-        made = _Resident(
+        (whole,) = _read_files([column], [(file, owned[file.path]) for file in order], old)
+        made = _ResidentColumn(
             {file.path: owned[file.path] for file in order},
             tuple(whole),
             sum(int(each.device_buffer_size()) for each in whole),
         )
         self.columns.put(key, made, made.bytes, scan.table.oid, column.name)
-        beside = self._beside.bytes if self._beside is not None else 0
+        beside = self._packed.bytes if self._packed is not None else 0
         self.columns.shrink(self._budget - beside, least=1)
         return made
 
@@ -177,7 +181,7 @@ def _length(rows: _Rows) -> int:
     return rows[1] - rows[0]
 
 
-def _cut(held: _Resident, files: Sequence[DataFile], wanted: Mapping[str, _Rows]) -> list[Any]:
+def _slice_column(held: _ResidentColumn, files: Sequence[DataFile], wanted: Mapping[str, _Rows]) -> list[Any]:
     """Returns the wanted rows of some files from a cached column that has them all."""
     edges: dict[str, tuple[int, int]] = {}
     start = 0
@@ -192,10 +196,10 @@ def _cut(held: _Resident, files: Sequence[DataFile], wanted: Mapping[str, _Rows]
             runs[-1] = last
         else:
             runs += [first, last]
-    return [_joined(plc.copying.slice(lane, runs, stream=current()), lane) for lane in held.lanes]
+    return [_concatenate(plc.copying.slice(lane, runs, stream=current_stream()), lane) for lane in held.lanes]
 
 
-def _read(
+def _read_files(
     columns: Sequence[Column],
     files: Sequence[tuple[DataFile, _Rows]],
     old: Mapping[str, list[list[Any]]] | None = None,
@@ -205,23 +209,26 @@ def _read(
     if not columns:
         return []
     missing = [(file, rows) for file, rows in files if file.path not in known]
-    made = read_concurrently(lambda one: read(one[0], columns, *one[1]), missing, AHEAD)
+    made = read_concurrently(lambda one: read_columns(one[0], columns, *one[1]), missing, CONCURRENT_READS)
     fresh = {file.path: found for (file, _), found in zip(missing, made, strict=True)}
     parts = [known.get(file.path) or fresh[file.path] for file, _ in files]
     if not parts:
-        return [nothing(column) for column in columns]
+        return [empty_columns(column) for column in columns]
     return [
-        [_joined([part[place][lane] for part in parts], parts[0][place][lane]) for lane in range(len(parts[0][place]))]
+        [
+            _concatenate([part[place][lane] for part in parts], parts[0][place][lane])
+            for lane in range(len(parts[0][place]))
+        ]
         for place in range(len(columns))
     ]
 
 
-def _joined(parts: Sequence[Any], like: Any) -> Any:
+def _concatenate(parts: Sequence[Any], like: Any) -> Any:
     """Concatenates columns, and waits for the result."""
     if not parts:
-        return plc.copying.empty_like(like, stream=current())
+        return plc.copying.empty_like(like, stream=current_stream())
     if len(parts) == 1:
         return parts[0]
-    made = plc.concatenate.concatenate(list(parts), stream=current())
-    complete()
+    made = plc.concatenate.concatenate(list(parts), stream=current_stream())
+    synchronize()
     return made

@@ -13,7 +13,7 @@ from typing import Any
 
 import pylibcudf as plc
 
-from gpudb.engine.gpu.cudf.streams import complete
+from gpudb.engine.gpu.cudf.streams import synchronize
 
 _libcudf = plc.Scalar
 
@@ -31,13 +31,13 @@ class _Scalar(_libcudf, metaclass=_Kind):  # type: ignore[misc,valid-type]
     @classmethod
     def from_py(cls, *given: Any, **options: Any) -> Any:
         """See `pylibcudf.Scalar`."""
-        complete()
+        synchronize()
         return _libcudf.from_py(*given, **options)
 
     @classmethod
     def from_arrow(cls, *given: Any, **options: Any) -> Any:
         """See `pylibcudf.Scalar`."""
-        complete()
+        synchronize()
         return _libcudf.from_arrow(*given, **options)
 
 
@@ -45,16 +45,16 @@ def install() -> None:
     """Patches pylibcudf's constructors of scalars."""
     plc.Scalar = plc.scalar.Scalar = _Scalar
     for module, name in ((plc.reduce, "reduce"), (plc.reduce, "minmax"), (plc.copying, "get_element")):
-        setattr(module, name, _complete(getattr(module, name)))
+        setattr(module, name, _completing(getattr(module, name)))
 
 
-def _complete(make: Callable[..., Any]) -> Callable[..., Any]:
+def _completing(make: Callable[..., Any]) -> Callable[..., Any]:
     """Wraps a function whose scalar is read next."""
 
     @wraps(make)
     def made(*given: Any, **options: Any) -> Any:
         scalar = make(*given, **options)
-        complete()
+        synchronize()
         return scalar
 
     return made

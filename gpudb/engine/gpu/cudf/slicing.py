@@ -15,16 +15,16 @@ SMALL = 1 << 24
 """Maximum bytes of slices that are copied, where they are the smaller part of the memory that they keep alive."""
 
 
-def own_bytes(column: Any) -> int:
+def estimate_own_bytes(column: Any) -> int:
     """Returns the bytes of a libcudf column's own rows; estimated for texts and lists."""
-    held, rows = int(column.device_buffer_size()), _rows_there(column)
+    held, rows = int(column.device_buffer_size()), _rows_in_memory(column)
     return held * column.size() // rows if column.size() < rows else held
 
 
-def apart(frame: Any) -> Any:
+def copy_small_slices(frame: Any) -> Any:
     """Returns a frame that does not keep much larger columns alive."""
     held = sum(int(column.obj.device_buffer_size()) for column in frame.columns)
-    own = sum(own_bytes(column.obj) for column in frame.columns)
+    own = sum(estimate_own_bytes(column.obj) for column in frame.columns)
     if own > SMALL or held - own <= own:
         return frame
     copies = [
@@ -41,7 +41,7 @@ def apart(frame: Any) -> Any:
     return DataFrame(copies, stream=frame.stream, num_rows=frame.num_rows)
 
 
-def _rows_there(column: Any) -> int:
+def _rows_in_memory(column: Any) -> int:
     """Returns the number of rows in the memory that a column is a slice of."""
     kind, data = column.type(), column.data()
     if plc.traits.is_fixed_width(kind):

@@ -17,12 +17,12 @@ def install() -> None:
 
     def distinct(cls: Any, keep: Any, subset: Any, zlice: Any, stable: bool, frame: Any, *, context: Any) -> Any:
         made = known(keep, subset, zlice, stable, frame, context=context)
-        return made if stable else forgotten(made)
+        return made if stable else forget_sortedness(made)
 
     ir.Distinct.do_evaluate = classmethod(distinct)
 
 
-def forgotten(frame: Any) -> Any:
+def forget_sortedness(frame: Any) -> Any:
     """Returns a frame without sortedness."""
     columns = [Column(each.obj, name=each.name, dtype=each.dtype) for each in frame.columns]
     return DataFrame(columns, stream=frame.stream, num_rows=frame.num_rows)

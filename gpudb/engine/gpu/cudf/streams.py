@@ -21,7 +21,7 @@ from rmm.pylibrmm.stream import Stream
 
 from gpudb.engine.gpu.backend.priority import URGENCY, Priority
 
-_MOVING = 4
+_TRANSFER_STREAMS = 4
 """Number of streams that read and move rows."""
 _T = TypeVar("_T")
 
@@ -41,66 +41,66 @@ class _Streams(threading.local):
 
 
 _streams = _Streams()
-_lanes: dict[Priority, _Stream] = {}
-_moving: list[_Stream] = []
+_priority_streams: dict[Priority, _Stream] = {}
+_transfer_streams: list[_Stream] = []
 _turns = itertools.count()
 _making = threading.Lock()
 
 
-def enter(lane: Priority) -> None:
+def set_priority(lane: Priority) -> None:
     """Sets the calling thread's priority."""
     with _making:
-        if lane not in _lanes:
-            _lanes[lane] = _made(URGENCY[lane])
-    _use(_lanes[lane])
+        if lane not in _priority_streams:
+            _priority_streams[lane] = _make_stream(URGENCY[lane])
+    _use_stream(_priority_streams[lane])
 
 
-def current() -> Any:
+def current_stream() -> Any:
     """Returns the calling thread's stream for libcudf, and makes it CuPy's current one."""
     mine = _streams.mine
     if mine is None:
         with _making:
-            while len(_moving) < _MOVING:
-                _moving.append(_made(0))
-        mine = _use(_moving[next(_turns) % _MOVING])
+            while len(_transfer_streams) < _TRANSFER_STREAMS:
+                _transfer_streams.append(_make_stream(0))
+        mine = _use_stream(_transfer_streams[next(_turns) % _TRANSFER_STREAMS])
     return mine.libcudf
 
 
-def complete() -> None:
+def synchronize() -> None:
     """Waits for all work of the calling thread: then any thread may read its results, and its inputs may be freed."""
     (_streams.mine.cupy if _streams.mine is not None else cupy.cuda.Stream.null).synchronize()
 
 
-def complete_all() -> None:
+def synchronize_all() -> None:
     """Waits for all work of all threads: then freed memory can be allocated on any stream."""
     with _making:
-        every = [*_lanes.values(), *_moving]
+        every = [*_priority_streams.values(), *_transfer_streams]
     for each in every:
         each.cupy.synchronize()
 
 
-def completed(work: Callable[..., _T], *given: Any) -> _T:
+def run_synchronized(work: Callable[..., _T], *given: Any) -> _T:
     """Runs a function and waits for its work on the GPU, even if it fails."""
-    current()
+    current_stream()
     try:
         return work(*given)
     finally:
-        complete()
+        synchronize()
 
 
-def taken(frame: Any) -> Any:
+def on_current_stream(frame: Any) -> Any:
     """Returns a complete frame on this thread's stream: cudf-polars continues on its inputs' streams."""
-    return DataFrame(frame.columns, stream=current(), num_rows=frame.num_rows)
+    return DataFrame(frame.columns, stream=current_stream(), num_rows=frame.num_rows)
 
 
-def _use(stream: _Stream) -> _Stream:
+def _use_stream(stream: _Stream) -> _Stream:
     if _streams.mine is not stream:
         stream.cupy.use()
         _streams.mine = stream
     return stream
 
 
-def _made(urgency: int) -> _Stream:
+def _make_stream(urgency: int) -> _Stream:
     # To CUDA a lower number is more urgent.
     made = cupy.cuda.Stream(priority=-urgency)
     return _Stream(made, Stream(made))

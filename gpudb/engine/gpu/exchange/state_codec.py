@@ -25,7 +25,7 @@ _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
 _Column = tuple[str, int | pl.DataType, tuple[Any, ...] | None, Any, bytes | None]
 EncodedStates = tuple[Array, list[_Column]]
 """A matrix of the integer columns without NULLs, and for each column its name, kind (or its index in `_KINDS`), parts
-(None: the next row of the matrix), validity, and its texts as a pickled list (see `Lane`).
+(None: the next row of the matrix), validity, and its texts as a pickled list (see `ResultColumn`).
 """
 
 

@@ -77,11 +77,7 @@ class UcxServer:
         self._connections = Connections(self._arguments, CONNECT_SECONDS)
         made: Any = Server
         self._server = made(
-<<<<<<< main
             {BufferRequest.handler: wrap_handler(BufferRequest, self._answer_fetch)},
-=======
-            {"gpudb_fetch_buffer": wrap_handler(self._answer_fetch)},
->>>>>>> mine
             connection_args=self._arguments,
             needs_workdir=False,
         )

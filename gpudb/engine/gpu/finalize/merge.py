@@ -287,7 +287,9 @@ class KernelStates:
     def is_plain(self) -> bool:
         """Whether every value is one word, or a text of a cached dictionary."""
         return all(
-            len(lane.parts) == 1 and lane.parts[0].dtype != object and (lane.dictionary is None or lane.dictionary.is_shared)
+            len(lane.parts) == 1
+            and lane.parts[0].dtype != object
+            and (lane.dictionary is None or lane.dictionary.is_shared)
             for lane in self._lanes.values()
         )
 

@@ -10,5 +10,5 @@
     packed_cache/    a worker's cache of packed columns
     runner           runs fused parts on a worker
 
-The layers are linted (pyproject.toml); only `cuda` and `runner.Kernels` need a GPU.
+The layers are linted (pyproject.toml); only `cuda` and `runner.KernelRunner` need a GPU.
 """

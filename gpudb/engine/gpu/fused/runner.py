@@ -20,14 +20,9 @@ import polars as pl
 
 from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.cache.partition import Partition
-<<<<<<< main
 from gpudb.engine.gpu.figures import KernelFigures
-from gpudb.engine.gpu.fused.codegen.kernel import generated
-from gpudb.engine.gpu.fused.cuda.compile_pool import Compiling, Jobs, Workshop
-=======
 from gpudb.engine.gpu.fused.codegen.kernel import generate_kernel
 from gpudb.engine.gpu.fused.cuda.compile_pool import CompilePool, Compiling, Jobs
->>>>>>> mine
 from gpudb.engine.gpu.fused.cuda.launch import Launcher
 from gpudb.engine.gpu.fused.cuda.replay import Replay
 from gpudb.engine.gpu.fused.numpy_backend import executor
@@ -58,31 +53,6 @@ GENERAL_ROWS = 2 * 10**8
 """Rough rows per second of the general engine, including its first-run costs."""
 
 
-<<<<<<< main
-=======
-@dataclass(frozen=True, slots=True)
-class LaunchReport:
-    """What EXPLAIN ANALYZE reports of a fused part.
-
-    The table, the bytes read, launches, rows skipped by zones, milliseconds, registers; of the `rows` of the table on
-    this worker those that passed filters and joins (None: unknown); the bytes of its hash tables; or why it was
-    `declined`, so that the general engine answered.
-    """
-
-    table: str
-    bytes: int
-    segments: int
-    skipped: int
-    milliseconds: float
-    registers: int = 0
-    reused: bool = False
-    declined: str = ""
-    rows: int = 0
-    rows_passed: int | None = None
-    hashed: int = 0
-
-
->>>>>>> mine
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadyPart:
     """A prepared part of a plan; it can run once all `jobs` are done.
@@ -102,11 +72,7 @@ class ReadyPart:
 
 class _Reports(threading.local):
     def __init__(self) -> None:
-<<<<<<< main
-        self.launched: list[KernelFigures] = []
-=======
-        self.reports: list[LaunchReport] = []
->>>>>>> mine
+        self.reports: list[KernelFigures] = []
 
 
 class NumpyRunner:
@@ -119,7 +85,9 @@ class NumpyRunner:
     def __init__(self, tables: PackedTables, workshop: CompilePool | None = None) -> None:
         self.tables = tables
         self._compile_pool = workshop
-        self._parts: LruCache[_Key, ReadyPart] = LruCache(MAX_PARTS, weigh=attrgetter("bytes"), limit=tables.budget // 8)
+        self._parts: LruCache[_Key, ReadyPart] = LruCache(
+            MAX_PARTS, weigh=attrgetter("bytes"), limit=tables.budget // 8
+        )
         self._refused: LruCache[_Key, str] = LruCache(MAX_PARTS)
         self._reports = _Reports()
         self.declined: str | None = None
@@ -149,11 +117,7 @@ class NumpyRunner:
         refused = self._refused.get((ByIdentity(node), key))
         if refused is not None:
             self.declined = refused
-<<<<<<< main
-            self._told.launched.append(KernelFigures(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
-=======
-            self._reports.launched.append(LaunchReport(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
->>>>>>> mine
+            self._reports.reports.append(KernelFigures(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
             return None
         prepared = source = None
         jobs: Jobs = ()
@@ -167,11 +131,7 @@ class NumpyRunner:
             self.declined = None
         except NotFused as reason:
             self.declined = str(reason)
-<<<<<<< main
-            self._told.launched.append(KernelFigures(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
-=======
-            self._reports.launched.append(LaunchReport(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
->>>>>>> mine
+            self._reports.reports.append(KernelFigures(scan.table.name, 0, 0, 0, 0.0, declined=self.declined))
             if not isinstance(reason, Compiling):
                 _LOG.warning("a fused part runs as the general engine's: %s", reason)
                 self._refuse(node, key, str(reason))
@@ -207,14 +167,10 @@ class NumpyRunner:
 
         return self._to_columns(prepared, prepared.outcome(run))
 
-<<<<<<< main
-    def launched(self) -> tuple[KernelFigures, ...]:
-=======
-    def take_reports(self) -> tuple[LaunchReport, ...]:
->>>>>>> mine
+    def take_reports(self) -> tuple[KernelFigures, ...]:
         """Returns the reports of this thread's runs since the last call."""
-        told, self._reports.launched = tuple(self._reports.launched), []
-        return told
+        reports, self._reports.reports = tuple(self._reports.reports), []
+        return reports
 
     def _refuse(self, node: Fused, key: Hashable, reason: str) -> None:
         """Remembers that a kernel cannot compute a part: its data do not change under its key."""
@@ -234,17 +190,17 @@ class NumpyRunner:
             sources = [generate_kernel(each).source for each in {specialize(*pair): None for pair in pairs}]
             self._compile_pool.wait(sources, sum(segment.rows for segment in prepared.segments) / GENERAL_ROWS)
 
-    def _run_reported(self, prepared: PreparedPipeline, table: str, wanted: ZonePruning | None = None) -> PartColumns:
+    def _run_reported(self, prepared: PreparedPipeline, table: str, pruning: ZonePruning | None = None) -> PartColumns:
         """Runs a part and reports it; a cached part passes its `pruning` of earlier runs."""
         self.ran += 1
-        known = wanted or ZonePruning()
+        pruned = pruning or ZonePruning()
         started = time.perf_counter()
         read: list[executor.Segment] = []
         skipped = 0
 
         def run(some: PreparedPipeline) -> executor.Outcome:
             nonlocal skipped
-            left = known.prune(some.pipeline, some.segments)
+            left = pruned.prune(some.pipeline, some.segments)
             skipped += sum(segment.rows for segment in some.segments) - sum(segment.rows for segment in left)
             read.extend(left)
             return self._run(replace(some, segments=left))
@@ -252,24 +208,20 @@ class NumpyRunner:
         outcome = prepared.outcome(run)
         spent = self._milliseconds(1000 * (time.perf_counter() - started))
         size = sum(column.bytes for segment in read for column in segment.columns)
-<<<<<<< main
-        told = KernelFigures(
-=======
-        told = LaunchReport(
->>>>>>> mine
+        report = KernelFigures(
             table,
             size,
             len(read),
             skipped,
             spent,
             self._max_registers(prepared),
-            wanted is not None,
+            pruning is not None,
             rows=sum(segment.rows for segment in prepared.segments),
-            rows_passed=prepared.rows_passed(outcome),
+            passed=prepared.rows_passed(outcome),
             hashed=sum(int(each.nbytes) for made in prepared.lookups for each in made),
         )
         made = self._to_columns(prepared, outcome)
-        self._reports.launched.append(told)
+        self._reports.reports.append(report)
         return to_frame(made) if isinstance(made, list) else made
 
     def _to_device(self, prepared: PreparedPipeline) -> PreparedPipeline:
@@ -353,4 +305,6 @@ class KernelRunner(NumpyRunner):
         return self._launcher.milliseconds
 
     def _max_registers(self, prepared: PreparedPipeline) -> int:
-        return max((self._launcher.kernel_for(prepared.pipeline, each).registers for each in prepared.segments), default=0)
+        return max(
+            (self._launcher.kernel_for(prepared.pipeline, each).registers for each in prepared.segments), default=0
+        )

@@ -13,7 +13,7 @@ from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node, Scan
 from gpudb.plan.tree.stages import Stage
@@ -49,18 +49,19 @@ _FRAMES = _Empty()
 
 
 def check_functions(query: bound.Query) -> None:
-    """Raises NotCarried for a volatile function, even in an unused column: pruning would drop its effect
+    """Raises NotSupportedOnWorkers for a volatile function, even in an unused column: pruning would drop its effect
     or its error.
     """
     for node in walk(query):
         if isinstance(node, bound.Call | bound.SetReturning | bound.FunctionScan) and node.function.volatile:
-            raise NotCarried(f"function {node.function}, whose value changes from row to row")
+            raise NotSupportedOnWorkers(f"function {node.function}, whose value changes from row to row")
 
 
 def check_stages(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dict[int, tuple[str, ...]]:
     """Returns the host's functions in each stage, by the stage's number.
 
-    Raises NotCarried for the first stage that no worker supports; errors of the statement itself are left to its run.
+    Raises NotSupportedOnWorkers for the first stage that no worker supports; errors of the statement itself are left to
+    its run.
     """
 
     def empty(node: Node) -> Node:

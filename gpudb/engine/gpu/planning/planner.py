@@ -29,7 +29,7 @@ from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import RULES, Rule, optimize, optimize_request, optimize_stages
 from gpudb.plan.optimize.fold_constants import Evaluate
 from gpudb.plan.physical.exchange_planning import Costs
-from gpudb.plan.physical.stage_cutting import stages_of
+from gpudb.plan.physical.stage_cutting import cut_stages
 from gpudb.plan.tree.nodes import WHOLE, Node, Plan, Scan
 from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import rebuild, walk_nodes
@@ -131,7 +131,8 @@ class Planner:
         self._lock = threading.Lock()
 
     def plan(self, request: Request, space: MemorySpace | None = None, chunks: int = 0) -> PhysicalPlan:
-        """Returns the plan and its stages over the snapshot. NotCarried names what the workers do not support.
+        """Returns the plan and its stages over the snapshot. NotSupportedOnWorkers names what the workers do not
+        support.
 
         Each worker's partition is cut into `chunks`, or for 0 into as many as the memory in `space` requires. The
         stages are cached while the tables have the same files, unless constants depend on the request. Stages with
@@ -164,7 +165,7 @@ class Planner:
         physical = fuse_parts(root, estimate, request.parameters, self._kernel_limits(space)) if fuse else root
         if not chunks:
             chunks = choose_chunks(physical, workers, space) if space is not None else 1
-        stages = self._apply_stage_rules(stages_of(physical, is_mergeable, self._chunked_costs(chunks, space)))
+        stages = self._apply_stage_rules(cut_stages(physical, is_mergeable, self._chunked_costs(chunks, space)))
         if fuse not in kept.host_functions:
             kept.host_functions[fuse] = check_stages(stages, request.parameters)
         # Polars computes on the host what the GPU does not.
@@ -234,7 +235,7 @@ class Planner:
             return replace(node, table=table, part=WHOLE if table.replicated else (worker, self._costs.workers))
 
         root = rebuild(optimize_request(kept.plan.root, evaluate, rules=self._rules), own)
-        stages = self._apply_stage_rules(stages_of(root, is_mergeable, replace(self._costs, workers=1, small=0)))
+        stages = self._apply_stage_rules(cut_stages(root, is_mergeable, replace(self._costs, workers=1, small=0)))
         check_stages(stages, request.parameters)
         return PhysicalPlan(Plan(root, kept.plan.columns), stages, estimate_cost(root, 1, gpu=self._gpu))
 

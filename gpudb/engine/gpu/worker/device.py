@@ -45,11 +45,7 @@ def open_host(limit: int, budget: int, fuse: bool) -> Device:
     space = budget, max(limit - budget - memory_watchdog.used_bytes(), limit // 8)
     tables = ResidentTables(room)
     return Device(
-<<<<<<< main
-        HostBackend(), tables, Twin(PackedTables(room)) if fuse else None, space, free_host_memory=tables.shrink
-=======
         HostBackend(), tables, NumpyRunner(PackedTables(room)) if fuse else None, space, free_host_memory=tables.shrink
->>>>>>> mine
     )
 
 

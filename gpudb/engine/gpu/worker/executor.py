@@ -153,14 +153,18 @@ class Executor:
             tuple(task.operator_figures),
         )
 
-    def _offload(self, parts: Sequence[ComputedFrame], share: Partition, statement: RunningQuery) -> list[Offloaded]:
+    def _offload(
+        self, parts: Sequence[ComputedFrame], partition: Partition, statement: RunningQuery
+    ) -> list[Offloaded]:
         """Offloads parts until they are read: in host memory for this worker's device while it has room,
         or in a file.
         """
         file: SpillFile | None = None
         made: list[Offloaded] = []
         for place, each in enumerate(parts):
-            mine = share.worker.count == 1 or (len(parts) > 1 and place // share.chunks == share.worker.index)
+            mine = partition.worker.count == 1 or (
+                len(parts) > 1 and place // partition.chunks == partition.worker.index
+            )
             kept = self.backend.offload(each) if mine else None
             if kept is None:
                 file = file or statement.open_spill_file(self._folder)
@@ -187,13 +191,8 @@ class Executor:
 
     def _take_profile(self) -> tuple[tuple[str, ...], tuple[KernelFigures, ...]]:
         """Returns the host steps and the kernel launches of this thread since the last call."""
-<<<<<<< main
-        launched = self.kernels.launched() if self.kernels is not None else ()
-        return self.backend.take_host_steps(), launched
-=======
         launched = self.kernels.take_reports() if self.kernels is not None else ()
-        return self.backend.take_host_steps(), tuple(map(astuple, launched))
->>>>>>> mine
+        return self.backend.take_host_steps(), launched
 
     def bound_parts(self, stages: Sequence[Stage], key: Hashable) -> dict[int, BoundPart]:
         """Returns the fused parts of stages that are bound under a key, by the ids of their nodes."""
@@ -204,14 +203,14 @@ class Executor:
         found = {id(node): kernels.get(node, key) for node in nodes}
         return {number: partial(kernels.rerun, ready) for number, ready in found.items() if ready is not None}
 
-    async def store_result(self, running: RunningQuery, share: int, rows: ComputedFrame) -> bytes | None:
+    async def store_result(self, running: RunningQuery, partition: int, rows: ComputedFrame) -> bytes | None:
         """Returns a partition of the result if it is small; else stores it and returns None."""
         if rows.bytes <= INLINE_BYTES:
             # Work on the GPU may delay the copy, and the event loop must answer.
             away = self.gpu and not isinstance(rows, HostFrame)
             frame = await asyncio.to_thread(rows.to_polars) if away else rows.to_polars()
             return encode_batch(to_batch(frame, running.types))
-        running.results[share] = await asyncio.to_thread(lambda: self.results.store(rows.to_polars()))
+        running.results[partition] = await asyncio.to_thread(lambda: self.results.store(rows.to_polars()))
         return None
 
     async def encode_failure(self, error: Exception, statement: int) -> Failed | FetchFailed:

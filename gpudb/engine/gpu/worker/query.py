@@ -9,7 +9,7 @@ from functools import partial
 from itertools import groupby
 
 from gpudb.engine.gpu.backend.base import FEW, ComputedFrame, Offloaded
-from gpudb.engine.gpu.cache.build_cache import fused_parts, prune_stages, required_stages
+from gpudb.engine.gpu.cache.build_cache import binding_key, fused_parts, is_bound, prune_stages, required_stages
 from gpudb.engine.gpu.cache.partition import WHOLE, Partition
 from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
@@ -25,10 +25,10 @@ from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed, Refusal, Refused,
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
 from gpudb.engine.gpu.worker.stage_executor import BoundPart, StageTask
-from gpudb.engine.gpu.worker.two_phase import TwoPhaseWorker, binding_key, is_bound
+from gpudb.engine.gpu.worker.two_phase import TwoPhaseWorker
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import OutOfMemory
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Join
 from gpudb.plan.tree.stages import Stage
@@ -53,7 +53,7 @@ class QueryRun:
 
     def __init__(
         self,
-        computing: Executor,
+        executor: Executor,
         fetch: Fetch,
         running: RunningQuery,
         plan: WorkerPlan,
@@ -67,7 +67,7 @@ class QueryRun:
 
         Their inputs are left out.
         """
-        self._executor, self._fetch = computing, fetch
+        self._executor, self._fetch = executor, fetch
         stages = plan.stages
         self._running, self._plan, self._peers = running, plan, peers
         self._bound_stages = bound
@@ -78,94 +78,105 @@ class QueryRun:
         self._chunks, self._count = chunks, len(peers) * chunks
         self._encoded_parameters, self._measure = parameters, measure
         self._parameters, self._timezone = pickle.loads(parameters)
+        self._whole_key = binding_key(parameters, WHOLE)
         running.types = stages[-1].root.types
         self._figures: list[StageFigures] = []
         self._results: list[tuple[int, bytes | None]] = []
         self._finished: FinalResult | None = None
         self._declined: set[int] = set()
 
-    async def run(self, shares: tuple[int, ...]) -> RunReply:
+    async def run(self, partitions: tuple[int, ...]) -> RunReply:
         """Runs each stage as soon as its inputs are available; returns the figures of each, and the result."""
-        if not self._keep_bound(shares):
+        if not self._keep_bound(partitions):
             return Refused(Refusal.PART_EVICTED)
         try:
             if self._count == 1:
                 await self._run_in_sequence()
             elif self._chunks > 1:
-                await self._run_chunked(shares)
+                await self._run_chunked(partitions)
             else:
                 async with asyncio.TaskGroup() as group:
                     for stage in order_by_dependents(self._stages):
-                        for share in (
-                            self._local_partitions(stage, shares) if stage.number in self._stage_numbers else ()
+                        for partition in (
+                            self._local_partitions(stage, partitions) if stage.number in self._stage_numbers else ()
                         ):
-                            group.create_task(self._run_stage(stage, share, {}))
+                            group.create_task(self._run_stage(stage, partition, {}))
         except BaseExceptionGroup as failed:
             return await self._encode_failure(_first(failed))
         except Exception as error:
             return await self._encode_failure(error)
         return RunResult(
-            tuple(self._figures), tuple(self._results), self._is_fast_path_ready(shares), *self._report_bound(shares)
+            tuple(self._figures),
+            tuple(self._results),
+            self._is_fast_path_ready(partitions),
+            *self._report_bound(partitions),
         )
 
-    def _local_partitions(self, stage: Stage, shares: Sequence[int]) -> list[int]:
+    def _local_partitions(self, stage: Stage, partitions: Sequence[int]) -> list[int]:
         """Returns those of the given partitions on which a stage runs."""
-        return sorted(set(shares).intersection(stage_partitions(stage, self._count)))
+        return sorted(set(partitions).intersection(stage_partitions(stage, self._count)))
 
-    def _find_bound(self, stage: Stage, share: int) -> Mapping[int, BoundPart] | None:
+    def _find_bound(self, stage: Stage, partition: int) -> Mapping[int, BoundPart] | None:
         """Returns a stage's fused parts if all of them are bound over a partition."""
         parts = fused_parts(stage)
         found = (
-            self._executor.bound_parts([stage], binding_key(self._encoded_parameters, Partition(share, self._count)))
+            self._executor.bound_parts(
+                [stage], binding_key(self._encoded_parameters, Partition(partition, self._count))
+            )
             if parts
             else {}
         )
         return found if parts and all(id(part) in found for part in parts) else None
 
-    def _keep_bound(self, shares: Sequence[int]) -> bool:
+    def _keep_bound(self, partitions: Sequence[int]) -> bool:
         """Returns whether this worker has bound what the coordinator assumes, and keeps it for the run."""
         for stage in (each for each in self._plan.stages if each.number in self._bound_stages):
-            for share in self._local_partitions(stage, shares):
-                found = self._find_bound(stage, share)
+            for partition in self._local_partitions(stage, partitions):
+                found = self._find_bound(stage, partition)
                 if found is None:
                     return False
-                self._kept_parts[stage.number, share] = found
+                self._kept_parts[stage.number, partition] = found
         return True
 
-    def _report_bound(self, shares: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _report_bound(self, partitions: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Returns the stages that ran here, bound and not bound; empty if stages were left out."""
         bound: list[int] = []
         loose: list[int] = []
         if self._count == 1 or self._chunks > 1 or self._bound_stages:
             return (), ()
         for stage in self._plan.stages:
-            here = self._local_partitions(stage, shares)
+            here = self._local_partitions(stage, partitions)
             if here:
-                whole = all(self._find_bound(stage, share) is not None for share in here)
+                whole = all(self._find_bound(stage, partition) is not None for partition in here)
                 (bound if whole else loose).append(stage.number)
         return tuple(bound), tuple(loose)
 
     async def _encode_failure(self, error: BaseException) -> Failed | FetchFailed:
-        if not isinstance(error, Exception) or isinstance(error, PartitionLost | NotCarried):
+        if not isinstance(error, Exception) or isinstance(error, PartitionLost | NotSupportedOnWorkers):
             return encode_error(error, self._running.number)
         return await self._executor.encode_failure(error, self._running.number)
 
+    def _plan_sequence(self) -> tuple[Mapping[int, BoundPart], list[Stage]]:
+        """Returns the bound parts on the only worker, and the stages that remain to run."""
+        bound_parts = self._executor.bound_parts(self._stages, self._whole_key)
+        required = required_stages(self._stages, bound_parts)
+        return bound_parts, [stage for stage in self._stages if stage.number in required]
+
     async def _run_in_sequence(self) -> None:
         """Runs all stages in sequence, without those that only build sides of bound parts read."""
-        again = self._executor.bound_parts(self._stages, binding_key(self._encoded_parameters, WHOLE))
-        wanted = required_stages(self._stages, again)
+        bound_parts, remaining = self._plan_sequence()
         # Columns may have to be read first, which may take long.
-        self._running.short = self._running.short and all(rows < _MANY for rows in _unbound(self._stages, again))
-        left = [stage for stage in self._stages if stage.number in wanted]
-        given: dict[int, list[ComputedFrame]] = {}
-        while left:
-            left = await self._executor.run_queued(self._running, partial(self._run_stages, left, given, again))
-        for rows in given.values():
+        self._running.short = self._running.short and all(rows < _MANY for rows in _unbound(self._stages, bound_parts))
+        outputs: dict[int, list[ComputedFrame]] = {}
+        while remaining:
+            run = partial(self._run_stages, remaining, outputs, bound_parts)
+            remaining = await self._executor.run_queued(self._running, run)
+        for rows in outputs.values():
             self._results.append((0, await self._executor.store_result(self._running, 0, rows[0])))
         if self._finished is not None:
             self._results.append((0, encode_batch(self._finished.batch)))
 
-    def _is_fast_path_ready(self, shares: Sequence[int]) -> bool:
+    def _is_fast_path_ready(self, partitions: Sequence[int]) -> bool:
         """Returns whether the fast path can answer the statement from now on.
 
         It returned few rows, used bound parts only, and ran in short time, whatever was estimated.
@@ -175,40 +186,38 @@ class QueryRun:
         if not self._running.short and sum(each.milliseconds for each in self._figures) > _BRIEF:
             return False
         if self._count > 1:
-            return self._two_phase.is_ready(shares, self._figures)
-        again = self._executor.bound_parts(self._stages, binding_key(self._encoded_parameters, WHOLE))
-        wanted = required_stages(self._stages, again)
+            return self._two_phase.is_ready(partitions, self._figures)
+        bound_parts, stages = self._plan_sequence()
         few = all(each.rows <= FEW for each in self._figures)
-        return few and all(is_bound(stage.root, again) for stage in self._stages if stage.number in wanted)
+        return few and all(is_bound(stage.root, bound_parts) for stage in stages)
 
     @property
     def _two_phase(self) -> TwoPhaseWorker:
         return TwoPhaseWorker(self._executor, self._plan, self._count, self._encoded_parameters)
 
-    def answer_fast_path(self, question: FastPathRequest) -> bytes | None:
+    def answer_fast_path(self, request: FastPathRequest) -> bytes | None:
         """Answers a fast-path request about a bound statement in the caller's thread.
 
         None for many rows or unbound parts.
         """
         if self._count > 1:
+            phases = self._two_phase
             return (
-                self._two_phase.run_second(question.given)
-                if question.given
-                else self._two_phase.run_first(question.share)
+                phases.run_second(request.first_phase) if request.first_phase else phases.run_first(request.partition)
             )
         kernels, plain = self._executor.kernels, self._plan.single_kernel
         if kernels is not None and plain is not None:
-            ready = kernels.get(plain.part, binding_key(self._encoded_parameters, WHOLE))
+            ready = kernels.get(plain.part, self._whole_key)
             return self._run_single_kernel(plain, kernels, ready) if ready is not None else None
-        again = self._executor.bound_parts(self._stages, binding_key(self._encoded_parameters, WHOLE))
-        wanted = required_stages(self._stages, again)
-        left = [stage for stage in self._stages if stage.number in wanted]
-        given: dict[int, list[ComputedFrame]] = {}
-        if not all(is_bound(stage.root, again) for stage in left) or self._run_stages(left, given, again):
+        bound_parts, stages = self._plan_sequence()
+        outputs: dict[int, list[ComputedFrame]] = {}
+        if not all(is_bound(stage.root, bound_parts) for stage in stages):
+            return None
+        if self._run_stages(stages, outputs, bound_parts):
             return None
         if self._finished is not None:
             return encode_batch(self._finished.batch)
-        ((rows,),) = given.values()
+        ((rows,),) = outputs.values()
         return self._encode_result(rows)
 
     def _run_single_kernel(self, plain: SingleKernelPlan, kernels: NumpyRunner, ready: ReadyPart) -> bytes | None:
@@ -226,68 +235,70 @@ class QueryRun:
         return encode_batch(to_batch(rows.to_polars(), self._running.types)) if rows.bytes <= INLINE_BYTES else None
 
     def _run_stages(
-        self, left: list[Stage], given: dict[int, list[ComputedFrame]], again: Mapping[int, BoundPart]
+        self, remaining: list[Stage], outputs: dict[int, list[ComputedFrame]], bound_parts: Mapping[int, BoundPart]
     ) -> list[Stage]:
         """Runs stages until the statement must change its queue, or ends; returns the remaining stages."""
         short = self._executor.is_short(self._running)
         task = self._running.task
-        while left and self._executor.is_short(self._running) == short:
+        while remaining and self._executor.is_short(self._running) == short:
             if task is not None and task.cancelling():
                 return []
-            stage, *left = left
-            work = self._task(stage, WHOLE, binding_key(self._encoded_parameters, WHOLE), again)
-            received = {number: given[number] for number in stage.inputs if number in given}
+            stage, *remaining = remaining
+            work = self._task(stage, WHOLE, self._whole_key, bound_parts)
+            received = {number: outputs[number] for number in stage.inputs if number in outputs}
             done = self._executor.finish(work, received)
             if done is not None:
-                given.clear()
+                outputs.clear()
                 self._finished, figures = done
             else:
                 made, figures = self._executor.execute(work, received)
-                given[stage.number] = [each for each in made if not isinstance(each, Offloaded)]
+                outputs[stage.number] = [each for each in made if not isinstance(each, Offloaded)]
             self._figures.append(figures)
-            for number in given.keys() - {stage.number} - {number for each in left for number in each.inputs}:
-                del given[number]
-        return left
+            for number in outputs.keys() - {stage.number} - {number for each in remaining for number in each.inputs}:
+                del outputs[number]
+        return remaining
 
-    def _task(self, stage: Stage, share: Partition, key: Hashable, again: Mapping[int, BoundPart]) -> StageTask:
+    def _task(
+        self, stage: Stage, partition: Partition, key: Hashable, bound_parts: Mapping[int, BoundPart]
+    ) -> StageTask:
         return StageTask(
             stage,
-            share,
+            partition,
             self._parameters,
             self._timezone,
             key,
-            again,
+            bound_parts,
             declined=self._declined,
             measure=self._measure,
         )
 
-    async def _run_chunked(self, shares: tuple[int, ...]) -> None:
+    async def _run_chunked(self, partitions: tuple[int, ...]) -> None:
         """Runs stage by stage, and each stage partition by partition, so that memory holds little at once.
 
         Every worker follows that order, so none waits for a worker that waits for it.
         """
         for stage in self._stages:
             shared: dict[int, list[ComputedFrame]] = {}
-            for share in sorted(set(shares).intersection(stage_partitions(stage, self._count))):
-                await self._run_stage(stage, share, shared)
+            for partition in sorted(set(partitions).intersection(stage_partitions(stage, self._count))):
+                await self._run_stage(stage, partition, shared)
 
-    async def _run_stage(self, stage: Stage, share: int, shared: dict[int, list[ComputedFrame]]) -> None:
+    async def _run_stage(self, stage: Stage, partition: int, shared: dict[int, list[ComputedFrame]]) -> None:
         """Runs a stage on a partition; the partitions that run here share rows that are broadcast."""
         if stage.alone and self._chunks > 1:
             # While rows are received, memory has them twice: in parts, and concatenated.
             self._check_memory(sum(each.bytes for each in self._figures if each.stage in stage.inputs), _READ)
-        received = {number: shared.get(number) or await self._receive(number, share) for number in stage.inputs}
+        received = {number: shared.get(number) or await self._receive(number, partition) for number in stage.inputs}
         shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
-        part = Partition(share, self._count, self._chunks)
+        part = Partition(partition, self._count, self._chunks)
         # A part that is bound over a chunk is read only once.
         key = binding_key(self._encoded_parameters, part) if self._chunks == 1 else None
-        again = self._kept_parts.get((stage.number, share))
-        if again is None:
-            again = self._executor.bound_parts([stage], key) if key is not None else {}
+        bound_parts = self._kept_parts.get((stage.number, partition))
+        if bound_parts is None:
+            bound_parts = self._executor.bound_parts([stage], key) if key is not None else {}
         if stage.alone and self._chunks > 1:
             self._check_memory(_bytes(received), _TOGETHER)
-        task = self._task(stage, part, key, again)
-        readers = consumers(self._stages, stage.number, share, self._count, self._chunks)
+        task = self._task(stage, part, key, bound_parts)
+        readers = consumers(self._stages, stage.number, partition, self._count, self._chunks)
         spill = self._running if self._chunks > 1 and readers else None
         work = partial(self._executor.execute, task, received, spill=spill)
         try:
@@ -301,9 +312,9 @@ class QueryRun:
         if stage.output == "result":
             (rows,) = frames
             assert not isinstance(rows, Offloaded)
-            self._results.append((share, await self._executor.store_result(self._running, share, rows)))
+            self._results.append((partition, await self._executor.store_result(self._running, partition, rows)))
         else:
-            self._running.output(stage.number, share).set_result(ExchangeBuffers(frames, readers))
+            self._running.output(stage.number, partition).set_result(ExchangeBuffers(frames, readers))
 
     def _gathers_all_rows(self, stage: Stage) -> bool:
         """Returns whether a stage receives the same rows however small chunks are; a join may run another way."""
@@ -317,13 +328,13 @@ class QueryRun:
         if copies * size > room:
             raise _too_large(size, f"which has room for {max(room, 0)}")
 
-    async def _receive(self, number: int, share: int) -> list[ComputedFrame]:
+    async def _receive(self, number: int, partition: int) -> list[ComputedFrame]:
         """Receives a stage's rows for a partition: from each worker those of all its partitions at once."""
         if self._stages[number].output == "broadcast":
-            share -= share % self._chunks
-        found = producers(self._stages[number], share, self._count)
+            partition -= partition % self._chunks
+        found = producers(self._stages[number], partition, self._count)
         by_peer = [tuple(group) for _, group in groupby(found, lambda giver: giver // self._chunks)]
-        return list(await asyncio.gather(*(self._fetch_group(number, group, share) for group in by_peer)))
+        return list(await asyncio.gather(*(self._fetch_group(number, group, partition) for group in by_peer)))
 
     async def _fetch_group(self, stage: int, givers: tuple[int, ...], taker: int) -> ComputedFrame:
         address = self._peers[givers[0] // self._chunks]
@@ -341,10 +352,10 @@ def _too_large(size: int, why: str) -> TooLarge:
     return TooLarge("out of memory", detail=detail, hint=hint)
 
 
-def _unbound(stages: Sequence[Stage], again: Mapping[int, object]) -> Iterator[int]:
+def _unbound(stages: Sequence[Stage], bound_parts: Mapping[int, object]) -> Iterator[int]:
     """Yields the row counts of the tables whose fused parts are not bound yet."""
     for node in (node for stage in stages for node in walk_nodes(stage.root)):
-        if isinstance(node, Fused) and id(node) not in again:
+        if isinstance(node, Fused) and id(node) not in bound_parts:
             yield find_scan(node.root).table.rows
 
 

@@ -66,11 +66,11 @@ class RunningQuery:
             del self._threads[thread]
             self._spent += time.monotonic() - began
 
-    def output(self, stage: int, share: int) -> asyncio.Future[ExchangeBuffers]:
+    def output(self, stage: int, partition: int) -> asyncio.Future[ExchangeBuffers]:
         """Returns a future of a stage's output on a partition."""
-        found = self._outputs.get((stage, share))
+        found = self._outputs.get((stage, partition))
         if found is None:
-            found = self._outputs[stage, share] = asyncio.get_running_loop().create_future()
+            found = self._outputs[stage, partition] = asyncio.get_running_loop().create_future()
         return found
 
     async def take_output(self, stage: int, givers: Sequence[int], taker: int) -> list[ComputedFrame | Offloaded]:
@@ -90,11 +90,7 @@ class RunningQuery:
         self._last_buffer += 1
         self._buffers[self._last_buffer] = rows
         return (
-<<<<<<< main
             PendingBuffer(self._last_buffer, rows.metadata, rows.place)
-=======
-            PendingBuffer(self._last_buffer, rows.answer, rows.place)
->>>>>>> mine
             if rows.place is not None
             else PendingBuffer(self._last_buffer)
         )

@@ -48,7 +48,7 @@ class TableSource(Protocol):
     def bytes(self) -> int:
         """The bytes of the cached columns."""
 
-    def frame(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> Frame:
+    def frame(self, scan: Scan, partition: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over a worker's partition of the table's files."""
 
 
@@ -105,8 +105,8 @@ def execute_stage(
 ) -> list[ComputedFrame]:
     """Executes a stage; returns a part for each partition if it is partitioned by hash or range, else one.
 
-    `asked`, a host, collects the functions that run there. Raises the statement's errors, or NotCarried for what only
-    the lowering detects.
+    `asked`, a host, collects the functions that run there. Raises the statement's errors, or NotSupportedOnWorkers for
+    what only the lowering detects.
     """
 
     frames.set_final_attempt(work.partition.chunks >= MOST)

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Hashable, Mapping, Sequence
 
 from gpudb.engine.gpu.backend.base import FEW, ComputedFrame, HostFrame, Offloaded
+from gpudb.engine.gpu.cache.build_cache import binding_key, is_bound
 from gpudb.engine.gpu.cache.partition import WHOLE, Partition
 from gpudb.engine.gpu.exchange.buffers import encode_frame
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
@@ -16,7 +17,6 @@ from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
 from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.plan.tree.fused_nodes import Fused
-from gpudb.plan.tree.nodes import Node, Scan
 
 
 class TwoPhaseWorker:
@@ -29,32 +29,38 @@ class TwoPhaseWorker:
         self._phases = plan.two_phase
         self._max_bytes = BYTES // count
 
-    def is_ready(self, shares: Sequence[int], measured: Sequence[StageFigures]) -> bool:
+    def is_ready(self, partitions: Sequence[int], measured: Sequence[StageFigures]) -> bool:
         """Returns whether the first phase is bound over these partitions and returned few rows."""
         if self._phases is None:
             return False
-        for share in (Partition(index, self._count) for index in shares):
-            again = self._executor.bound_parts(self._phases.first, binding_key(self._encoded_parameters, share))
-            if not all(is_bound(part.root, again) for part in self._phases.first):
+        for partition in (Partition(index, self._count) for index in partitions):
+            bound_parts = self._executor.bound_parts(
+                self._phases.first, binding_key(self._encoded_parameters, partition)
+            )
+            if not all(is_bound(part.root, bound_parts) for part in self._phases.first):
                 return False
         numbers = {part.number for part in self._phases.first}
-        given = [each for each in measured if each.stage in numbers]
-        return all(each.rows <= FEW for each in given) and sum(each.bytes for each in given) <= self._max_bytes
+        first_phase = [each for each in measured if each.stage in numbers]
+        return (
+            all(each.rows <= FEW for each in first_phase) and sum(each.bytes for each in first_phase) <= self._max_bytes
+        )
 
     def run_first(self, index: int) -> bytes | None:
         """Returns the first phase's rows over a partition; None if it is not bound, or the rows are many."""
         if self._phases is None:
             return None
-        share = Partition(index, self._count)
-        key = binding_key(self._encoded_parameters, share)
-        again = self._executor.bound_parts(self._phases.first, key)
-        if not all(is_bound(part.root, again) for part in self._phases.first):
+        partition = Partition(index, self._count)
+        key = binding_key(self._encoded_parameters, partition)
+        bound_parts = self._executor.bound_parts(self._phases.first, key)
+        if not all(is_bound(part.root, bound_parts) for part in self._phases.first):
             return None
-        given = share, self._parameters, self._timezone
+        arguments = partition, self._parameters, self._timezone
         found: list[bytes | EncodedStates] = []
         for part in self._phases.first:
-            plain = isinstance(part.root, Fused) and not part.narrows
-            rows = self._run_kernel(part.root, key) if plain else self._run_task(StageTask(part, *given, key, again))  # type: ignore[arg-type]
+            if isinstance(part.root, Fused) and not part.narrows:
+                rows = self._run_kernel(part.root, key)
+            else:
+                rows = self._run_task(StageTask(part, *arguments, key, bound_parts))
             if rows is None:
                 return None
             found.append(rows)
@@ -80,11 +86,11 @@ class TwoPhaseWorker:
     def _encode(self, rows: ComputedFrame) -> bytes | None:
         return encode_frame(rows.to_polars()) if rows.rows <= FEW and rows.bytes <= 2 * self._max_bytes else None
 
-    def run_second(self, given: Sequence[bytes]) -> bytes | None:
+    def run_second(self, first_phase: Sequence[bytes]) -> bytes | None:
         """Runs the second phase over the rows of all workers; None if the result is large."""
         if self._phases is None:
             return None
-        by_part = zip(*map(pickle.loads, given), strict=True)
+        by_part = zip(*map(pickle.loads, first_phase), strict=True)
         received = {
             part.number: [HostFrame(decode_output(each).frame) for each in rows]
             for part, rows in zip(self._phases.first, by_part, strict=True)
@@ -96,15 +102,3 @@ class TwoPhaseWorker:
         ((made,), _) = self._executor.execute(task, received)
         assert not isinstance(made, Offloaded)
         return made
-
-
-def binding_key(parameters: bytes, share: Partition) -> Hashable:
-    """Returns the key under which fused parts are bound: everything that they depend on, besides the plan."""
-    return parameters, share
-
-
-def is_bound(node: Node, again: Mapping[int, object]) -> bool:
-    """Returns whether a stage reads only bound parts, which `again` has by their ids."""
-    if id(node) in again:
-        return True
-    return not isinstance(node, Scan | Fused) and all(is_bound(each, again) for each in node.inputs)

@@ -120,7 +120,6 @@ class StageWorker(WorkerPlugin):
         self._memory_watchdog = asyncio.ensure_future(
             memory_watchdog.watch(self._limit, device.free_host_memory, self._end_over_limit)
         )
-<<<<<<< main
         handlers: tuple[tuple[type[RpcRequest[Any]], Callable[[Any], Awaitable[Any]]], ...] = (
             (RunRequest, self.run),
             (OutputRequest, self.send_output),
@@ -133,10 +132,6 @@ class StageWorker(WorkerPlugin):
         )
         for request, handler in handlers:
             worker.handlers[request.handler] = wrap_handler(request, handler)
-=======
-        for handler in (self.run, self.part, self.copied, self.rows, self.drop, self.hold, self.device_info, self.ping):
-            worker.handlers[f"gpudb_{handler.__name__}"] = wrap_handler(handler)
->>>>>>> mine
         # Objects of the start-up are permanent: scanning them for cycles takes longer than most statements.
         gc.freeze()
 
@@ -160,7 +155,6 @@ class StageWorker(WorkerPlugin):
         self._exchange.set_peers(request.peers, request.ucx_addresses)
         plan = self._queries.plan(request.digest, request.stages)
         if plan is None:
-<<<<<<< main
             return Refused(Refusal.PLAN_UNKNOWN)
         if self._queries.has_ended(request.statement):
             return Refused(Refusal.STATEMENT_ENDED)
@@ -178,17 +172,6 @@ class StageWorker(WorkerPlugin):
             request.bound,
         )
         running.task = asyncio.ensure_future(work.run(request.partitions))
-=======
-            return {"unknown": True}
-        if self._queries.has_ended(statement):
-            return {"gone": True}
-        running = self._queries.get_or_begin(statement)
-        running.short = short
-        work = QueryRun(
-            self.executor, self._fetch_output, running, plan, tuple(peers), chunks, parameters, measure, bound
-        )
-        running.task = asyncio.ensure_future(work.run(tuple(shares)))
->>>>>>> mine
         try:
             return await running.task
         except asyncio.CancelledError:
@@ -290,25 +273,25 @@ class StageWorker(WorkerPlugin):
 
     # ---------------------------------------------------------------------------------------- statements
 
-    def answer_fast_path(self, question: FastPathRequest) -> bytes | None:
+    def answer_fast_path(self, request: FastPathRequest) -> bytes | None:
         """Answers a fast-path request in the caller's thread from bound parts, one statement at a time.
 
         None declines it, also after an error: staged execution raises the error again.
         """
-        statement = question.statement
+        statement = request.statement
         running = self._queries.begin(statement)
         running.short = True
         try:
-            plan = self._queries.plan(question.digest)
+            plan = self._queries.plan(request.digest)
             if plan is None:
                 return None
-            peers = (self._worker.address,) * question.shares
-            work = QueryRun(self.executor, self._fetch_output, running, plan, peers, 1, question.parameters)
+            peers = (self._worker.address,) * request.partition_count
+            work = QueryRun(self.executor, self._fetch_output, running, plan, peers, 1, request.parameters)
             with self._fast_path_lock:
                 self.executor.backend.set_priority("at once")
-                return self.executor.run_tracked(running, lambda: work.answer_fast_path(question))
+                return self.executor.run_tracked(running, lambda: work.answer_fast_path(request))
         except Exception as error:
-            _LOG.info("statement %s goes the usual way: %s", statement, error)
+            _LOG.info("statement %s falls back to staged execution: %s", statement, error)
             return None
         finally:
             self._queries.forget(statement)

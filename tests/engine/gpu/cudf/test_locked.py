@@ -106,10 +106,6 @@ def test_blocks_are_others_once_nobody_holds_the_rows(frames: Any) -> None:
         assert near.offload(half) is None
         assert_frame_equal(near.reload([made]).to_polars(), half.to_polars())
         del made
-<<<<<<< main
-        assert near._blocks.available == GROUP_BYTES
-=======
-        assert near._pool.room == GROUP_BYTES
->>>>>>> mine
+        assert near._pool.available == GROUP_BYTES
     assert near.can_offload
     assert not _near(frames, 0).can_offload

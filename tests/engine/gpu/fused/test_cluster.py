@@ -135,8 +135,4 @@ def test_build_sides_of_bound_parts_are_left_out(
 
 def _let_go(dask_worker: Any) -> None:
     """On a worker: forgets the parts that it has bound."""
-<<<<<<< main
-    dask_worker.plugins["gpudb"].executor.kernels._kept.clear()
-=======
-    dask_worker.plugins["gpudb"].computing.kernels._parts.clear()
->>>>>>> mine
+    dask_worker.plugins["gpudb"].executor.kernels._parts.clear()

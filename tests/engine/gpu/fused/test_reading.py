@@ -251,7 +251,12 @@ def test_tables_are_packed_the_same_with_little_memory(
             each.column(table, column, run, WHOLE, each.variant(table, column, texts=kept))
             for each, run in ((large, one), (small, other))
         )
-        assert (ours.encoding, ours.base, ours.low, ours.high) == (theirs.encoding, theirs.base, theirs.low, theirs.high)
+        assert (ours.encoding, ours.base, ours.low, ours.high) == (
+            theirs.encoding,
+            theirs.base,
+            theirs.low,
+            theirs.high,
+        )
         if kept:
             assert ours.texts is not None
             assert theirs.texts is not None

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpudb.engine.gpu.fused.runner import Twin
+from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.protocol import Settings
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
 from tests.support.lab import Lab
@@ -34,8 +34,8 @@ def test_they_are_the_same_moment(lab: Lab, zone: str, pair: str, fused: bool) -
     request = replace(request, settings=Settings(timezone=zone))
     kinds = [column.type for column in request.query.columns]
     assert local_stages.as_text(lab.database.cpu.run(request), kinds) == [(SAME[zone][pair],)]
-    costs, kernels = (Costs(scan=0), Twin(local_stages.PACKED)) if fused else (None, None)
+    costs, kernels = (Costs(scan=0), NumpyRunner(local_stages.PACKED)) if fused else (None, None)
     try:
         assert local_stages.rows(request, 2, lab.database.cpu, costs, kernels=kernels) == [(SAME[zone][pair],)]
-    except NotCarried:
+    except NotSupportedOnWorkers:
         assert zone != "UTC"

@@ -13,7 +13,7 @@ from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.gpu.worker.stage_executor import StageTask, execute_stage
 from gpudb.errors import SqlError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.stage_nodes import Final
 from gpudb.plan.tree.traversal import walk_nodes
@@ -75,7 +75,9 @@ def test_sums_that_might_wrap_are_the_embedded_engine_s_to_make(lab: Lab, sql: s
     request = lab.request(sql)
     for workers, chunks in ((1, 1), (3, 1), (1, 3)):
         kernels = NumpyRunner(local_stages.PACKED) if fused else None
-        with pytest.raises((NotCarried, SqlError), match=r"sums that 128 bits may not hold|overflows numeric format"):
+        with pytest.raises(
+            (NotSupportedOnWorkers, SqlError), match=r"sums that 128 bits may not hold|overflows numeric format"
+        ):
             local_stages.rows(request, workers, lab.database.cpu, Costs(scan=0), kernels=kernels, chunks=chunks)
 
 

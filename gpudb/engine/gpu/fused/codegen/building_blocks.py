@@ -6,17 +6,17 @@ from functools import cache
 from pathlib import Path
 
 HEADERS = ("columns.cuh", "values.cuh", "calendar.cuh", "lookup.cuh", "groups.cuh")
-TEXT = "text.cuh"
+TEXT_HEADER = "text.cuh"
 """Header of kernels that read raw text."""
 
 
 @cache
-def headers() -> dict[str, str]:
+def load_headers() -> dict[str, str]:
     """Returns the headers' sources, by name."""
-    return {name: building_block(name) for name in (*HEADERS, TEXT)}
+    return {name: read_source(name) for name in (*HEADERS, TEXT_HEADER)}
 
 
-def building_block(name: str) -> str:
+def read_source(name: str) -> str:
     """Reads a file of kernels/."""
     package = Path(__file__).parents[4]
     folder = next(each for each in (package / "kernels", package.parent / "kernels") if each.is_dir())

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from gpudb.engine.gpu.fused.codegen import date_fields, stored_columns
-from gpudb.engine.gpu.fused.codegen.kernel_source import Code, Statements, c_type, number
+from gpudb.engine.gpu.fused.codegen.kernel_source import Code, StatementWriter, c_literal, c_type
 from gpudb.engine.gpu.fused.ir.pipeline import (
     Arithmetic,
-    Calendar,
-    Checked,
-    Choose,
+    BooleanTest,
+    CaseWhen,
     Compare,
+    DateField,
     Expr,
     Field,
-    Float,
-    IsBoolean,
+    FloatSortKey,
     IsNull,
+    LikeMatch,
     Limb,
     Literal,
     Logic,
-    Mapped,
-    Matches,
-    Ordered,
     Payload,
     Quotient,
-    Root,
+    RangeCheck,
+    SquareRoot,
+    TableEntry,
+    ToFloat,
 )
-from gpudb.engine.gpu.fused.ir.traversal import can_fail, is_long
+from gpudb.engine.gpu.fused.ir.traversal import can_fail, is_expensive
 
 
-class Emitter(Statements):
+class Emitter(StatementWriter):
     """Emits expressions as variables of the scope in which they are first used."""
 
     def distance(self, expr: Expr, low: int, kind: str) -> Code:
@@ -36,16 +36,16 @@ class Emitter(Statements):
         2⁶⁴).
         """
         if kind == "u32" and c_type(expr.bounds) == "int" and -(2**31) <= low < 2**31:
-            given = self.given(low % 2**32, "u32")
-            packed = stored_columns.above(self, expr, given)
+            given = self.parameter(low % 2**32, "u32")
+            packed = stored_columns.packed_distance(self, expr, given)
             if packed is not None:
                 return packed
             value, valid = self.value(expr)
             return f"((u32){value} - {given})", valid
         value, valid = self.value(expr)
-        return f"({kind})((i64){value} - {self.given(low, 'i64')})", valid
+        return f"({kind})((i64){value} - {self.parameter(low, 'i64')})", valid
 
-    def true(self, expr: Expr) -> str:
+    def condition(self, expr: Expr) -> str:
         """Emits whether a boolean is true."""
         value, valid = self.value(expr)
         return value if valid is None else f"({value} & {valid})"
@@ -69,9 +69,9 @@ class Emitter(Statements):
                 return "0", "false"
             case Literal(value=constant):
                 assert constant is not None
-                return (self.given if expr.given else number)(constant, kind), None
+                return (self.parameter if expr.is_parameter else c_literal)(constant, kind), None
             case Field(column=column):
-                return stored_columns.field(self, column, kind)
+                return stored_columns.read_column(self, column, kind)
             case Payload():
                 return self._payload(expr, kind)
             case Arithmetic():
@@ -80,21 +80,21 @@ class Emitter(Statements):
                 value, valid = self.value(arg)
                 assert arg.bounds is not None
                 if shift is not None:
-                    return self.kept(kind, f"({kind})({value} >> {self.given(shift, 'int')})"), valid
+                    return self.variable(kind, f"({kind})({value} >> {self.parameter(shift, 'int')})"), valid
                 wide = c_type((arg.bounds[0] - divisor, arg.bounds[1] + divisor))
-                a, b = f"({wide}){value}", number(divisor, wide) if wide != "int" else f"{divisor}"
+                a, b = f"({wide}){value}", c_literal(divisor, wide) if wide != "int" else f"{divisor}"
                 text = {
                     "truncate": f"{a} / {b}",
                     "floor": f"floor_quotient<{wide}>({a}, {b})",
                     "round": f"round_div<{wide}>({a}, {b})",
                 }[how]
-                return self.kept(kind, f"({kind})({text})"), valid
-            case Checked(arg=arg, code=code):
+                return self.variable(kind, f"({kind})({text})"), valid
+            case RangeCheck(arg=arg, code=code):
                 value, valid = self.value(arg)
                 assert expr.bounds is not None
                 wide = c_type(arg.bounds)
-                low, high = (self.given(limit, wide) for limit in expr.bounds)
-                return self._limited(value, valid, (low, high), code, kind), valid
+                low, high = (self.parameter(limit, wide) for limit in expr.bounds)
+                return self._check_limits(value, valid, (low, high), code, kind), valid
             case Compare(op=op, left=left, right=right):
                 return self._compare(op, left, right)
             case Logic():
@@ -104,37 +104,37 @@ class Emitter(Statements):
                 if valid is None:
                     return ("true" if negated else "false"), None
                 return f"({valid})" if negated else f"(!{valid})", None
-            case IsBoolean(arg=arg, wanted=wanted, negated=negated):
+            case BooleanTest(arg=arg, expected=wanted, negated=negated):
                 value, valid = self.value(arg)
                 text = f"(bool){value}" if wanted else f"!{value}"
                 text = text if valid is None else f"({text}) & {valid}"
-                return self.kept("bool", f"!({text})" if negated else text), None
-            case Mapped(arg=arg, table=table, size=size):
+                return self.variable("bool", f"!({text})" if negated else text), None
+            case TableEntry(arg=arg, table=table, size=size):
                 value, valid = self.value(arg)
-                null = self.given(size, "int")
-                place = self.kept("int", value if valid is None else f"{valid} ? (int){value} : {null}")
-                made = self.kept(kind, f"({kind})m{table}[{place}]")
-                return made, self.kept("bool", f"k{table}[{place}]") if expr.nullable else None
-            case Matches(arg=Field(column=column), table=table, length=length, fold=fold):
-                begin, count = stored_columns.text(self, column)
-                given = self.given(length, "int")
+                null = self.parameter(size, "int")
+                place = self.variable("int", value if valid is None else f"{valid} ? (int){value} : {null}")
+                made = self.variable(kind, f"({kind})m{table}[{place}]")
+                return made, self.variable("bool", f"k{table}[{place}]") if expr.nullable else None
+            case LikeMatch(arg=Field(column=column), table=table, length=length, fold=fold):
+                begin, count = stored_columns.read_text(self, column)
+                given = self.parameter(length, "int")
                 text = f"like<{str(fold).lower()}>({begin}, {count}, m{table}, {given})"
-                return self.kept("bool", text), self.value(expr.arg)[1]
-            case Calendar():
-                return date_fields.calendar(self, expr, self.value)
-            case Choose():
+                return self.variable("bool", text), self.value(expr.arg)[1]
+            case DateField():
+                return date_fields.emit_date_field(self, expr, self.value)
+            case CaseWhen():
                 return self._choose(expr, kind)
-            case Float(arg=arg, divisor=divisor):
+            case ToFloat(arg=arg, divisor=divisor):
                 value, valid = self.value(arg)
                 text = f"(double){value}" + ("" if divisor == 1 else f" / {float(divisor)!r}")
-                return self.kept("double", text), valid
-            case Root(arg=arg, code=code):
+                return self.variable("double", text), valid
+            case SquareRoot(arg=arg, code=code):
                 value, valid = self.value(arg)
                 self.fail(f"({value} < 0)" + ("" if valid is None else f" & {valid}"), code)
-                return self.kept("double", f"sqrt({value})"), valid
-            case Ordered(arg=arg, signed=signed):
+                return self.variable("double", f"sqrt({value})"), valid
+            case FloatSortKey(arg=arg, signed=signed):
                 value, valid = self.value(arg)
-                return self.kept("i64", f"ordered({value}{'' if signed else ' + 0.0'})"), valid
+                return self.variable("i64", f"ordered({value}{'' if signed else ' + 0.0'})"), valid
             case Limb(arg=arg, number=place, last=last):
                 value, valid = self.value(arg)
                 wide = c_type(arg.bounds)
@@ -143,15 +143,15 @@ class Emitter(Statements):
         raise AssertionError(type(expr).__name__)
 
     def _payload(self, expr: Payload, kind: str) -> Code:
-        step, place, hit, first = self.partners[expr.lookup]
+        step, place, hit, first = self.matches[expr.lookup]
         column = expr.column
         array = f"a{expr.lookup}_{column}[{place}]"
         if not step.payloads[column]:
-            return self.kept("double", array), hit
-        raw = first if column == 0 and first is not None else self.kept("u64", array)
+            return self.variable("double", array), hit
+        raw = first if column == 0 and first is not None else self.variable("u64", array)
         bias, base = step.biases[column], step.bases[column]
         # Distances from the base may need all 64 bits.
-        made = self.kept(kind, f"({kind})(i64)((u64){raw} + {self.given((base - bias) % 2**64, 'u64')})")
+        made = self.variable(kind, f"({kind})(i64)((u64){raw} + {self.parameter((base - bias) % 2**64, 'u64')})")
         direct = column == 0 and step.unique and not step.hashed and not step.presence
         valid = hit
         if bias > direct:
@@ -159,20 +159,20 @@ class Emitter(Statements):
             valid = known if hit is None else f"({hit} & {known})"
         return made, valid
 
-    def _both(self, *valid: str | None) -> str | None:
+    def _and_valid(self, *valid: str | None) -> str | None:
         found = sorted({each for each in valid if each is not None})
         return None if not found else found[0] if len(found) == 1 else "(" + " & ".join(found) + ")"
 
-    def _limited(self, value: str, valid: str | None, limits: tuple[str, str], code: int, kind: str) -> str:
-        wrong = self.kept("bool", f"({value} < {limits[0]}) | ({value} > {limits[1]})")
+    def _check_limits(self, value: str, valid: str | None, limits: tuple[str, str], code: int, kind: str) -> str:
+        wrong = self.variable("bool", f"({value} < {limits[0]}) | ({value} > {limits[1]})")
         self.fail(wrong if valid is None else f"{wrong} & {valid}", code)
-        return self.kept(kind, f"{wrong} ? ({kind})0 : ({kind}){value}")
+        return self.variable(kind, f"{wrong} ? ({kind})0 : ({kind}){value}")
 
     def _arithmetic(self, expr: Arithmetic, kind: str) -> Code:
         (a, one), (b, other) = self.value(expr.left), self.value(expr.right)
-        valid = self._both(one, other)
+        valid = self._and_valid(one, other)
         if expr.bounds is None:
-            made = self.kept("double", f"{a} {expr.op} {b}")
+            made = self.variable("double", f"{a} {expr.op} {b}")
             there = "" if valid is None else f" & {valid}"
             divides = f" & ({b} != 0)" if expr.zero else ""
             if expr.code:
@@ -192,12 +192,12 @@ class Emitter(Statements):
         wide = c_type((min(corners), max(corners)))
         text = f"({wide}){a} {expr.op} ({wide}){b}"
         if expr.limits is None:
-            return self.kept(kind, text if wide == kind else f"({kind})({text})"), valid
-        low, high = (number(limit, wide) for limit in expr.limits)
-        return self._limited(self.kept(wide, text), valid, (low, high), expr.code, kind), valid
+            return self.variable(kind, text if wide == kind else f"({kind})({text})"), valid
+        low, high = (c_literal(limit, wide) for limit in expr.limits)
+        return self._check_limits(self.variable(wide, text), valid, (low, high), expr.code, kind), valid
 
     def _compare(self, op: str, left: Expr, right: Expr) -> Code:
-        packed = stored_columns.compared(self, op, left, right)
+        packed = stored_columns.compare_packed(self, op, left, right)
         if packed is not None:
             return packed
         (a, one), (b, other) = self.value(left), self.value(right)
@@ -212,14 +212,14 @@ class Emitter(Statements):
             }[op]
         else:
             text = f"{a} {op} {b}"
-        return self.kept("bool", text), self._both(one, other)
+        return self.variable("bool", text), self._and_valid(one, other)
 
     def _logic(self, expr: Logic) -> Code:
         if expr.op == "NOT":
             value, valid = self.value(expr.args[0])
-            return self.kept("bool", f"!{value}"), valid
+            return self.variable("bool", f"!{value}"), valid
         stops = expr.op == "OR"
-        if not any(can_fail(each) or is_long(each) for each in expr.args[1:]):
+        if not any(can_fail(each) or is_expensive(each) for each in expr.args[1:]):
             codes = [self.value(each) for each in expr.args]
             # The result is known if an operand decides it, or if all are valid.
             decided = [
@@ -228,38 +228,38 @@ class Emitter(Statements):
                 else f"(({value if stops else f'!{value}'}) & {valid})"
                 for value, valid in codes
             ]
-            any_decided = self.kept("bool", " | ".join(decided))
+            any_decided = self.variable("bool", " | ".join(decided))
             value = any_decided if stops else f"(!{any_decided})"
             if not expr.nullable:
                 return value, None
-            known = self._both(*(valid for _, valid in codes))
-            return value, None if known is None else self.kept("bool", f"{any_decided} | {known}")
-        decided_name, unknown = self.name(), self.name()
-        self.line(f"bool {decided_name} = false, {unknown} = false;")
+            known = self._and_valid(*(valid for _, valid in codes))
+            return value, None if known is None else self.variable("bool", f"{any_decided} | {known}")
+        decided_name, unknown = self.new_name(), self.new_name()
+        self.emit(f"bool {decided_name} = false, {unknown} = false;")
         for each in expr.args:
             with self.block(f"if (!{decided_name})"):
                 value, valid = self.value(each)
                 is_deciding = value if stops else f"!{value}"
                 if valid is None:
-                    self.line(f"{decided_name} = {is_deciding};")
+                    self.emit(f"{decided_name} = {is_deciding};")
                 else:
-                    self.line(f"{decided_name} = ({is_deciding}) & {valid}; {unknown} |= !{valid};")
+                    self.emit(f"{decided_name} = ({is_deciding}) & {valid}; {unknown} |= !{valid};")
         value = decided_name if stops else f"(!{decided_name})"
         return value, f"({decided_name} | !{unknown})" if expr.nullable else None
 
-    def _choose(self, expr: Choose, kind: str) -> Code:
-        made, known = self.name(), self.name()
-        self.line(f"{kind} {made} = 0; bool {known} = true;")
+    def _choose(self, expr: CaseWhen, kind: str) -> Code:
+        made, known = self.new_name(), self.new_name()
+        self.emit(f"{kind} {made} = 0; bool {known} = true;")
         self._branch(expr, 0, made, known, kind)
         return made, known if expr.nullable else None
 
-    def _branch(self, expr: Choose, place: int, made: str, known: str, kind: str) -> None:
+    def _branch(self, expr: CaseWhen, place: int, made: str, known: str, kind: str) -> None:
         if place == len(expr.branches):
             self._assign(expr.default, made, known, kind)
             return
         condition, then = expr.branches[place]
         with self.block():
-            true = self.true(condition)
+            true = self.condition(condition)
             with self.block(f"if ({true})"):
                 self._assign(then, made, known, kind)
             with self.block("else"):
@@ -267,4 +267,4 @@ class Emitter(Statements):
 
     def _assign(self, expr: Expr, made: str, known: str, kind: str) -> None:
         value, valid = self.value(expr)
-        self.line(f"{made} = ({kind}){value};" + ("" if valid is None else f" {known} = {valid};"))
+        self.emit(f"{made} = ({kind}){value};" + ("" if valid is None else f" {known} = {valid};"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gpudb.engine.gpu.fused.columns.packed_column import Form
+from gpudb.engine.gpu.fused.columns.packed_column import Encoding
 from gpudb.engine.gpu.fused.ir.pipeline import Bounds, Expr, Lookup
 
 Code = tuple[str, str | None]
@@ -22,7 +22,7 @@ def c_type(bounds: Bounds) -> str:
     return "int" if size < 2**31 else "i64" if size < 2**63 else "i128"
 
 
-def number(value: int | float, kind: str) -> str:
+def c_literal(value: int | float, kind: str) -> str:
     """Returns a C++ literal of a type."""
     if isinstance(value, float):
         if value != value or value in {float("inf"), float("-inf")}:
@@ -39,64 +39,64 @@ def number(value: int | float, kind: str) -> str:
     return f"({'-' if value < 0 else ''}(i128)((unsigned __int128){high}ULL << 64 | {low}ULL))"
 
 
-class Statements:
-    """Emits statements, for rows of columns in packed `forms`; constants that should not specialize the kernel are
+class StatementWriter:
+    """Emits statements, for rows of columns in packed `encodings`; constants that should not specialize the kernel are
     parameters.
     """
 
-    def __init__(self, forms: tuple[Form, ...]) -> None:
+    def __init__(self, forms: tuple[Encoding, ...]) -> None:
         self.lines: list[str] = []
         self.prologue: list[str] = []
         self.constants: list[Constant] = []
-        self.forms = forms
+        self.encodings = forms
         self._depth = 1
         self._memo: list[dict[Expr, Code]] = [{}]
-        self._names = 0
+        self._name_count = 0
         # By lookup: its step, the index of the row's match, its validity, and the first payload if it is already
         # loaded.
-        self.partners: dict[int, tuple[Lookup, str, str | None, str | None]] = {}
+        self.matches: dict[int, tuple[Lookup, str, str | None, str | None]] = {}
 
-    def line(self, text: str) -> None:
+    def emit(self, text: str) -> None:
         """Emits a line."""
         self.lines.append("    " * self._depth + text)
 
     @contextmanager
     def block(self, head: str = "") -> Iterator[None]:
         """Emits a block, whose variables are local."""
-        self.line(f"{head} {{" if head else "{")
+        self.emit(f"{head} {{" if head else "{")
         self._depth += 1
         self._memo.append({})
         yield
         self._memo.pop()
         self._depth -= 1
-        self.line("}")
+        self.emit("}")
 
-    def name(self, prefix: str = "t") -> str:
+    def new_name(self, prefix: str = "t") -> str:
         """Returns an unused variable name."""
-        self._names += 1
-        return f"{prefix}{self._names}"
+        self._name_count += 1
+        return f"{prefix}{self._name_count}"
 
-    def given(self, value: int | float, kind: str) -> str:
+    def parameter(self, value: int | float, kind: str) -> str:
         """Adds a parameter for a constant and returns its name; 128 bits are passed as two halves."""
         if kind == "i128":
             assert isinstance(value, int)
-            high, low = self.given(value >> 64, "i64"), self.given(value & (2**64 - 1), "u64")
+            high, low = self.parameter(value >> 64, "i64"), self.parameter(value & (2**64 - 1), "u64")
             return f"((i128)((unsigned __int128)(u64){high} << 64 | {low}))"
         self.constants.append((kind, value))
         return f"c{len(self.constants) - 1}"
 
-    def kept(self, kind: str, text: str) -> str:
+    def variable(self, kind: str, text: str) -> str:
         """Emits a new variable for a value and returns its name."""
-        made = self.name()
-        self.line(f"const {kind} {made} = {text};")
+        made = self.new_name()
+        self.emit(f"const {kind} {made} = {text};")
         return made
 
-    def before(self, kind: str, text: str) -> str:
+    def precompute(self, kind: str, text: str) -> str:
         """Emits a new variable that is computed once, before the row loop."""
-        made = self.name("once")
+        made = self.new_name("once")
         self.prologue.append(f"const {kind} {made} = {f'hidden({text})' if kind == 'u32' else text};")
         return made
 
     def fail(self, condition: str, code: int) -> None:
         """Emits an error of the row where a condition is true."""
-        self.line(f"if ({condition}) error = max(error, {code});")
+        self.emit(f"if ({condition}) error = max(error, {code});")

@@ -8,25 +8,25 @@ from math import prod
 from gpudb.engine.gpu.fused.codegen.expressions import Emitter
 from gpudb.engine.gpu.fused.codegen.kernel_source import c_type
 from gpudb.engine.gpu.fused.ir.pipeline import Expr, Filter, Lookup, Pipeline
-from gpudb.engine.gpu.fused.numpy_backend.hashing import bitmap_bytes
+from gpudb.engine.gpu.fused.numpy_backend.hashing import bitmap_size
 
-BITMAPS = 180 * 1024
+BITMAP_BYTES = 180 * 1024
 """Bytes of a block's shared memory that lookups' bitmaps may use."""
 _ROLLED = "#pragma unroll 1"
 """Each of a thread's rows has the loop over its matches; unrolling would compile it several times for each."""
-Taken = list[tuple[str, str, tuple[str, ...]]]
+Parameters = list[tuple[str, str, tuple[str, ...]]]
 """Parameters: type, name, and the key of the argument that `launch` passes."""
 
 
-def alone(step: Filter | Lookup) -> bool:
+def runs_row_by_row(step: Filter | Lookup) -> bool:
     """Whether a step runs row by row, since a row can have several matches, or its match has to fulfil a condition."""
     return isinstance(step, Lookup) and (not step.unique or step.condition is not None)
 
 
-def parameters(step: Lookup) -> Taken:
-    """Returns the parameters for a lookup's arrays, in the order of `lookup_tables.build`."""
+def lookup_parameters(step: Lookup) -> Parameters:
+    """Returns the parameters for a lookup's arrays, in the order of `lookup_tables.build_lookup_table`."""
     n = step.number
-    found: Taken = []
+    found: Parameters = []
     places = iter(range(len(step.payloads) + 2))
 
     def array(kind: str, label: str) -> None:
@@ -44,44 +44,48 @@ def parameters(step: Lookup) -> Taken:
     return found
 
 
-class Probes:
+class LookupWriter:
     """Emits the lookups of a pipeline whose threads have `v` rows each.
 
-    `together` are the steps that run for all rows of a thread; with `few`, they leave few rows, which are processed one
-    by one. `near` are the first lookups whose bitmaps fit into every block's shared memory; `bytes` is their size
-    there. Few rows' matches are `kept` in registers, or probed again.
+    `joint_steps` are those that run for all rows of a thread; if `leaves_few`, they leave few rows, which are processed
+    one by one. `shared_bitmaps` are the first lookups whose bitmaps fit into every block's shared memory;
+    `bitmap_bytes` is their size there. Few rows' matches stay in registers if `keeps_matches`, or are probed again.
     """
 
-    def __init__(self, pipeline: Pipeline, out: Emitter, v: int, *, together: bool, kept: bool) -> None:
+    def __init__(self, pipeline: Pipeline, out: Emitter, v: int, *, together: bool, keep_matches: bool) -> None:
         self._out, self._v = out, v
-        self.kept = kept
+        self.keeps_matches = keep_matches
         steps = pipeline.steps
-        first = next((place for place, step in enumerate(steps) if alone(step)), len(steps))
-        together = together or any(form.text for form in pipeline.columns)
-        few = None if together or pipeline.few is None or pipeline.few > first else pipeline.few
-        self.few = few is not None
+        first = next((place for place, step in enumerate(steps) if runs_row_by_row(step)), len(steps))
+        together = together or any(form.is_text for form in pipeline.columns)
+        few = (
+            None
+            if together or pipeline.few_rows_after is None or pipeline.few_rows_after > first
+            else pipeline.few_rows_after
+        )
+        self.leaves_few = few is not None
         first = first if few is None else few
-        self.together = list(steps[:first])
-        self.near: list[Lookup] = []
-        self.bytes = 0
-        for step in self.together:
+        self.joint_steps = list(steps[:first])
+        self.shared_bitmaps: list[Lookup] = []
+        self.bitmap_bytes = 0
+        for step in self.joint_steps:
             if isinstance(step, Lookup) and step.presence:
-                size = bitmap_bytes(prod(step.sizes) + 1)
-                if self.bytes + size <= BITMAPS:
-                    self.near.append(step)
-                    self.bytes += size
+                size = bitmap_size(prod(step.sizes) + 1)
+                if self.bitmap_bytes + size <= BITMAP_BYTES:
+                    self.shared_bitmaps.append(step)
+                    self.bitmap_bytes += size
 
-    def copy(self, first: int) -> None:
+    def copy_bitmaps(self, first: int) -> None:
         """Emits the copies of bitmaps into shared memory, from byte `first` on."""
-        for step in self.near:
-            n, size = step.number, bitmap_bytes(prod(step.sizes) + 1)
-            place = self._out.given(first, "int")
-            self._out.line(f"const u32 near{n} = hidden({place});")
-            words = self._out.given(size // 4, "int")
-            self._out.line(f"copy_words((u32*)((u8*)shared + near{n}), (const u32*)z{n}, {words});")
+        for step in self.shared_bitmaps:
+            n, size = step.number, bitmap_size(prod(step.sizes) + 1)
+            place = self._out.parameter(first, "int")
+            self._out.emit(f"const u32 near{n} = hidden({place});")
+            words = self._out.parameter(size // 4, "int")
+            self._out.emit(f"copy_words((u32*)((u8*)shared + near{n}), (const u32*)z{n}, {words});")
             first += size
 
-    def _index(self, step: Lookup) -> tuple[str, str, str]:
+    def _combined_key(self, step: Lookup) -> tuple[str, str, str]:
         """Emits the keys combined to one integer, its type, and the condition that each is in range ("" for always)."""
         out = self._out
         terms, inside = "", []
@@ -90,20 +94,20 @@ class Probes:
             narrow = _is_narrow(key, low, size)
             held = "u32" if narrow else "u64"
             text, valid = out.distance(key, low, held)
-            distance = out.kept(held, text)
-            count = out.given(size, held)
+            distance = out.variable(held, text)
+            count = out.parameter(size, held)
             inside.append(f"({distance} < {count})")
             if valid is not None:
                 inside.append(valid)
             terms = f"({kind}){distance}" if not terms else f"({terms}) * ({kind}){count} + ({kind}){distance}"
         return terms, kind, " & ".join(inside)
 
-    def _place(self, step: Lookup) -> str:
+    def _direct_index(self, step: Lookup) -> str:
         """Emits a row's index in a direct table; the last entry, which never matches, for keys out of range."""
         out = self._out
-        nobody = out.given(prod(step.sizes), "u32")
+        nobody = out.parameter(prod(step.sizes), "u32")
         if len(step.keys) > 1:
-            index, _, inside = self._index(step)
+            index, _, inside = self._combined_key(step)
             return f"{inside} ? {index} : {nobody}"
         (key,), (low,), (size,) = step.keys, step.lows, step.sizes
         narrow = _is_narrow(key, low, size)
@@ -111,103 +115,103 @@ class Probes:
         place = f"min({distance}, {nobody})" if narrow else f"(u32)min({distance}, (u64){nobody})"
         return place if valid is None else f"{valid} ? {place} : {nobody}"
 
-    def all_rows(self, step: Lookup, *, first: bool) -> None:
+    def probe_all_rows(self, step: Lookup, *, first: bool) -> None:
         """Emits a lookup for all rows of the thread: first all loads, then their evaluation.
 
         Before the `first` step all rows exist, except at the table's end.
         """
         out, n, v = self._out, step.number, self._v
         biased = not step.hashed and not step.presence
-        near = step in self.near
-        out.line(f"i64 p{n}[{v}];" if step.hashed else f"u32 p{n}[{v}];")
+        near = step in self.shared_bitmaps
+        out.emit(f"i64 p{n}[{v}];" if step.hashed else f"u32 p{n}[{v}];")
         if not step.hashed:
-            out.line(f"{'u64' if biased and step.payloads[0] == 8 else 'u32'} r{n}[{v}];")
-        out.line("#pragma unroll")
+            out.emit(f"{'u64' if biased and step.payloads[0] == 8 else 'u32'} r{n}[{v}];")
+        out.emit("#pragma unroll")
         with out.block(f"for (int v = 0; v < {v}; ++v)"):
             if step.hashed:
-                index, _, inside = self._index(step)
-                out.line(f"p{n}[v] = {inside} & (bool)(alive >> v & 1u) ? probe(h{n}, mask{n}, (i64)({index})) : -1;")
+                index, _, inside = self._combined_key(step)
+                out.emit(f"p{n}[v] = {inside} & (bool)(alive >> v & 1u) ? probe(h{n}, mask{n}, (i64)({index})) : -1;")
             else:
-                out.line(f"p{n}[v] = {self._place(step)};")
+                out.emit(f"p{n}[v] = {self._direct_index(step)};")
                 read = f"__ldg(a{n}_0 + p{n}[v])" if biased else f"__ldg((const u32*)z{n} + (p{n}[v] >> 5))"
                 if near:
                     read = f"shared_word(shared, near{n}, p{n}[v])"
-                out.line(f"r{n}[v] = {read};" if first else f"r{n}[v] = 0; if (alive & 1u << v) r{n}[v] = {read};")
-        out.line(f"u32 hit{n} = 0;")
-        out.line("#pragma unroll")
+                out.emit(f"r{n}[v] = {read};" if first else f"r{n}[v] = 0; if (alive & 1u << v) r{n}[v] = {read};")
+        out.emit(f"u32 hit{n} = 0;")
+        out.emit("#pragma unroll")
         with out.block(f"for (int v = 0; v < {v}; ++v)"):
             if step.hashed:
-                out.line(f"hit{n} = pushed(hit{n}, p{n}[v] >= 0);")
+                out.emit(f"hit{n} = pushed(hit{n}, p{n}[v] >= 0);")
                 if step.kind == "left":
-                    out.line(f"p{n}[v] = max(p{n}[v], 0ll);")
+                    out.emit(f"p{n}[v] = max(p{n}[v], 0ll);")
             elif biased:
                 wide = step.payloads[0] == 8
-                out.line(f"hit{n} = pushed(hit{n}, {f'r{n}[v] != 0' if wide else f'min(r{n}[v], 1u)'});")
+                out.emit(f"hit{n} = pushed(hit{n}, {f'r{n}[v] != 0' if wide else f'min(r{n}[v], 1u)'});")
             else:
-                out.line(f"hit{n} = pushed(hit{n}, r{n}[v] >> (p{n}[v] & 31));")
-        out.line(f"hit{n} >>= {32 - v};")
+                out.emit(f"hit{n} = pushed(hit{n}, r{n}[v] >> (p{n}[v] & 31));")
+        out.emit(f"hit{n} >>= {32 - v};")
         if step.kind != "left":
-            out.line(f"alive &= {'~' if step.kind == 'anti' else ''}hit{n};")
+            out.emit(f"alive &= {'~' if step.kind == 'anti' else ''}hit{n};")
         hit = f"(hit{n} >> v & 1u)" if step.kind == "left" else None
-        out.partners[n] = step, f"p{n}[v]", hit, f"r{n}[v]" if biased else None
+        out.matches[n] = step, f"p{n}[v]", hit, f"r{n}[v]" if biased else None
 
-    def again(self, step: Lookup, at: str) -> None:
+    def find_again(self, step: Lookup, at: str) -> None:
         """Emits the match, found before, of the thread's row number `at`.
 
         The row is probed again, which saves registers for the indexes of all rows, unless these are kept.
         """
         out, n = self._out, step.number
         place, first = f"place{n}", None
-        if self.kept:
-            out.line(f"const {'i64' if step.hashed else 'u32'} {place} = picked(p{n}, {at});")
+        if self.keeps_matches:
+            out.emit(f"const {'i64' if step.hashed else 'u32'} {place} = picked(p{n}, {at});")
             if not step.hashed and not step.presence:
-                first = out.kept("u64", f"a{n}_0[{place}]")
+                first = out.variable("u64", f"a{n}_0[{place}]")
         elif step.hashed:
-            index, *_ = self._index(step)
-            out.line(f"const i64 {place} = max(probe(h{n}, mask{n}, (i64)({index})), 0ll);")
+            index, *_ = self._combined_key(step)
+            out.emit(f"const i64 {place} = max(probe(h{n}, mask{n}, (i64)({index})), 0ll);")
         else:
-            out.line(f"const u32 {place} = {self._place(step)};")
+            out.emit(f"const u32 {place} = {self._direct_index(step)};")
             if not step.presence:
-                first = out.kept("u64", f"a{n}_0[{place}]")
-        out.partners[n] = step, place, f"(hit{n} >> {at} & 1u)" if step.kind == "left" else None, first
+                first = out.variable("u64", f"a{n}_0[{place}]")
+        out.matches[n] = step, place, f"(hit{n} >> {at} & 1u)" if step.kind == "left" else None, first
 
-    def one_row(self, step: Lookup, rest: Callable[[], None]) -> None:
+    def probe_row(self, step: Lookup, rest: Callable[[], None]) -> None:
         """Emits a lookup for one row; `rest` emits the processing of each match."""
         out, n = self._out, step.number
         place, found = f"y{n}", f"e{n}"
         if step.hashed:
-            index, _, inside = self._index(step)
-            out.line(f"const i64 {place} = {inside} ? probe(h{n}, mask{n}, (i64)({index})) : -1;")
-            out.line(f"const bool {found} = {place} >= 0;")
+            index, _, inside = self._combined_key(step)
+            out.emit(f"const i64 {place} = {inside} ? probe(h{n}, mask{n}, (i64)({index})) : -1;")
+            out.emit(f"const bool {found} = {place} >= 0;")
         elif step.unique:
-            out.line(f"const u32 {place} = {self._place(step)};")
+            out.emit(f"const u32 {place} = {self._direct_index(step)};")
         else:
-            index, _, inside = self._index(step)
-            out.line(f"const bool {found} = {inside};")
-            out.line(f"const u32 {place} = {found} ? (u32)({index}) : 0u;")
+            index, _, inside = self._combined_key(step)
+            out.emit(f"const bool {found} = {inside};")
+            out.emit(f"const u32 {place} = {found} ? (u32)({index}) : 0u;")
         if not step.unique:
-            self._partners(step, place, found, rest)
+            self._each_match(step, place, found, rest)
             return
         first = None
         if step.presence:
-            out.line(f"const bool {found} = z{n}[{place} >> 3] >> ({place} & 7) & 1;")
+            out.emit(f"const bool {found} = z{n}[{place} >> 3] >> ({place} & 7) & 1;")
         elif not step.hashed:
             first = f"first{n}"
-            out.line(f"const u64 {first} = a{n}_0[{place}];")
-            out.line(f"const bool {found} = {first} != 0;")
+            out.emit(f"const u64 {first} = a{n}_0[{place}];")
+            out.emit(f"const bool {found} = {first} != 0;")
         if step.condition is not None and step.kind == "left":
             where = f"max({place}, 0ll)" if step.hashed else place
-            out.line(f"bool hit{n} = {found};")
-            out.partners[n] = step, where, None, first
+            out.emit(f"bool hit{n} = {found};")
+            out.matches[n] = step, where, None, first
             with out.block(f"if (hit{n})"):
-                true = out.true(step.condition)
-                out.line(f"hit{n} = {true};")
-            out.partners[n] = step, where, f"hit{n}", first
+                true = out.condition(step.condition)
+                out.emit(f"hit{n} = {true};")
+            out.matches[n] = step, where, f"hit{n}", first
             rest()
             return
         if step.condition is not None:
-            out.partners[n] = step, f"max({place}, 0ll)" if step.hashed else place, None, first
-            self._asked(step, f"if ({found})", "", rest)
+            out.matches[n] = step, f"max({place}, 0ll)" if step.hashed else place, None, first
+            self._conditional_match(step, f"if ({found})", "", rest)
             return
         hit = None
         if step.kind == "left":
@@ -215,62 +219,62 @@ class Probes:
             if step.hashed:
                 place = f"max({place}, 0ll)"
         else:
-            out.line(f"if ({found if step.kind == 'anti' else '!' + found}) continue;")
-        out.partners[n] = step, place, hit, first
+            out.emit(f"if ({found if step.kind == 'anti' else '!' + found}) continue;")
+        out.matches[n] = step, place, hit, first
         rest()
 
-    def _partners(self, step: Lookup, place: str, here: str, rest: Callable[[], None]) -> None:
+    def _each_match(self, step: Lookup, place: str, here: str, rest: Callable[[], None]) -> None:
         out, n = self._out, step.number
-        out.line(f"const u32 begin{n} = {here} ? s{n}[{place}] : 0u, end{n} = {here} ? s{n}[{place} + 1] : 0u;")
+        out.emit(f"const u32 begin{n} = {here} ? s{n}[{place}] : 0u, end{n} = {here} ? s{n}[{place} + 1] : 0u;")
         last, hit = f"end{n}", None
         if step.kind == "left" and step.condition is not None:
-            self._partners_or_none(step, rest)
+            self._each_match_or_none(step, rest)
             return
         if step.kind == "left":
             hit, last = f"hit{n}", f"last{n}"
-            out.line(f"const bool {hit} = begin{n} < end{n};")
-            out.line(f"const u32 last{n} = {hit} ? end{n} : begin{n} + 1;")
-        out.partners[n] = step, f"g{n}", hit, None
+            out.emit(f"const bool {hit} = begin{n} < end{n};")
+            out.emit(f"const u32 last{n} = {hit} ? end{n} : begin{n} + 1;")
+        out.matches[n] = step, f"g{n}", hit, None
         each = f"for (u32 g{n} = begin{n}; g{n} < {last}; ++g{n})"
         if step.condition is not None:
-            self._asked(step, each, " break;", rest)
+            self._conditional_match(step, each, " break;", rest)
             return
-        out.line(_ROLLED)
+        out.emit(_ROLLED)
         with out.block(each):
             rest()
 
-    def _partners_or_none(self, step: Lookup, rest: Callable[[], None]) -> None:
+    def _each_match_or_none(self, step: Lookup, rest: Callable[[], None]) -> None:
         """Emits a left lookup's matches for which its condition is true; without one the row with NULLs."""
         out, n = self._out, step.number
         assert step.condition is not None
         hit, met = f"hit{n}", f"met{n}"
-        out.line(f"bool {met} = false;")
-        out.line(_ROLLED)
+        out.emit(f"bool {met} = false;")
+        out.emit(_ROLLED)
         # One iteration more than matches.
         with out.block(f"for (u32 g{n} = begin{n}; g{n} <= end{n}; ++g{n})"):
-            out.line(f"const bool {hit} = g{n} < end{n};")
-            out.line(f"if (!{hit} && {met}) break;")
-            out.line(f"const u32 at{n}_partner = {hit} ? g{n} : 0u;")
-            out.partners[n] = step, f"at{n}_partner", None, None
+            out.emit(f"const bool {hit} = g{n} < end{n};")
+            out.emit(f"if (!{hit} && {met}) break;")
+            out.emit(f"const u32 at{n}_partner = {hit} ? g{n} : 0u;")
+            out.matches[n] = step, f"at{n}_partner", None, None
             with out.block(f"if ({hit})"):
-                true = out.true(step.condition)
-                out.line(f"if (!({true})) continue;")
-                out.line(f"{met} = true;")
-            out.partners[n] = step, f"at{n}_partner", hit, None
+                true = out.condition(step.condition)
+                out.emit(f"if (!({true})) continue;")
+                out.emit(f"{met} = true;")
+            out.matches[n] = step, f"at{n}_partner", hit, None
             rest()
 
-    def _asked(self, step: Lookup, each: str, leave: str, rest: Callable[[], None]) -> None:
+    def _conditional_match(self, step: Lookup, each: str, leave: str, rest: Callable[[], None]) -> None:
         """Emits a semi or anti lookup with a condition on its matches."""
         out, met = self._out, f"met{step.number}"
         assert step.condition is not None
-        out.line(f"bool {met} = false;")
+        out.emit(f"bool {met} = false;")
         if leave:
-            out.line(_ROLLED)
+            out.emit(_ROLLED)
         with out.block(each):
-            true = out.true(step.condition)
+            true = out.condition(step.condition)
             with out.block(f"if ({true})"):
-                out.line(f"{met} = true;{leave}")
-        out.line(f"if ({met if step.kind == 'anti' else '!' + met}) continue;")
+                out.emit(f"{met} = true;{leave}")
+        out.emit(f"if ({met if step.kind == 'anti' else '!' + met}) continue;")
         rest()
 
 

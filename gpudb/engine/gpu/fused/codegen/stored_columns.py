@@ -6,20 +6,20 @@ whatever the type. That holds for any base and constant, which are parameters.
 
 from __future__ import annotations
 
-from gpudb.engine.gpu.fused.codegen.kernel_source import Code, Statements, c_type
+from gpudb.engine.gpu.fused.codegen.kernel_source import Code, StatementWriter, c_type
 from gpudb.engine.gpu.fused.ir.pipeline import Expr, Field, Literal
-from gpudb.functions.library import COMMUTATORS
 
-_INEQUALITIES = frozenset({"<", "<=", ">", ">="})
+_COMMUTED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Inequalities with their sides exchanged. (Kernels are generated without `gpudb.functions`, which needs PyArrow.)"""
 
 
-def field(out: Statements, column: int, kind: str) -> Code:
+def read_column(out: StatementWriter, column: int, kind: str) -> Code:
     """Emits the value of a row's column in a C++ type."""
-    form, raw = out.forms[column], f"f{column}[v]"
+    form, raw = out.encodings[column], f"f{column}[v]"
     valid = _valid(out, column)
-    if form.text:
+    if form.is_text:
         return "0", valid
-    if form.real:
+    if form.is_float:
         text = f"(double)__uint_as_float({raw})" if form.width == 4 else f"__longlong_as_double({raw})"
     elif form.width == 8:
         text = f"({kind}){raw}"
@@ -27,42 +27,42 @@ def field(out: Statements, column: int, kind: str) -> Code:
         text = f"(int)((u32)base{column} + {form.unit}u * {raw})"
     else:
         text = f"base{column} + {form.unit}LL * (i64){raw}"
-    return out.kept(kind, text), valid
+    return out.variable(kind, text), valid
 
 
-def text(out: Statements, column: int) -> tuple[str, str]:
+def read_text(out: StatementWriter, column: int) -> tuple[str, str]:
     """Emits the start and the length of the row's text."""
-    begin = out.kept("u32", f"v ? f{column}[v ? v - 1 : 0] : before{column}")
+    begin = out.variable("u32", f"v ? f{column}[v ? v - 1 : 0] : before{column}")
     return f"at{column} + {begin}", f"f{column}[v] - {begin}"
 
 
-def _valid(out: Statements, column: int) -> str | None:
-    return f"(n{column} >> v & 1u)" if out.forms[column].nullable else None
+def _valid(out: StatementWriter, column: int) -> str | None:
+    return f"(n{column} >> v & 1u)" if out.encodings[column].nullable else None
 
 
-def compared(out: Statements, op: str, left: Expr, right: Expr) -> Code | None:
+def compare_packed(out: StatementWriter, op: str, left: Expr, right: Expr) -> Code | None:
     """Emits an inequality of a packed column and a constant; None for other comparisons."""
-    if op not in _INEQUALITIES:
+    if op not in _COMMUTED:
         return None
     if isinstance(left, Literal):
-        left, op, right = right, COMMUTATORS[op], left
+        left, op, right = right, _COMMUTED[op], left
     if not isinstance(left, Field) or not isinstance(right, Literal) or not isinstance(right.value, int):
         return None
-    column, form = left.column, out.forms[left.column]
-    if form.real or form.width == 8 or c_type(right.bounds) not in {"int", "i64"}:
+    column, form = left.column, out.encodings[left.column]
+    if form.is_float or form.width == 8 or c_type(right.bounds) not in {"int", "i64"}:
         return None
-    limit = out.given(right.value, "i64") if right.given else f"{right.value}LL"
+    limit = out.parameter(right.value, "i64") if right.is_parameter else f"{right.value}LL"
     beyond = "true" if op in {">", "<="} else "false"
-    first = out.before("u32", f"stored_from({limit}, base{column}, {form.unit}ull, {beyond})")
-    return out.kept("bool", f"f{column}[v] {'>=' if op in {'>', '>='} else '<'} {first}"), _valid(out, column)
+    first = out.precompute("u32", f"stored_from({limit}, base{column}, {form.unit}ull, {beyond})")
+    return out.variable("bool", f"f{column}[v] {'>=' if op in {'>', '>='} else '<'} {first}"), _valid(out, column)
 
 
-def above(out: Statements, expr: Expr, low: str) -> Code | None:
+def packed_distance(out: StatementWriter, expr: Expr, low: str) -> Code | None:
     """Emits the distance of a packed 32-bit column from a low, modulo 2³²; None for other expressions."""
     if not isinstance(expr, Field):
         return None
-    form = out.forms[expr.column]
-    if form.real or form.width == 8:
+    form = out.encodings[expr.column]
+    if form.is_float or form.width == 8:
         return None
-    offset = out.before("u32", f"(u32)base{expr.column} - {low}")
+    offset = out.precompute("u32", f"(u32)base{expr.column} - {low}")
     return f"({form.unit}u * f{expr.column}[v] + {offset})", _valid(out, expr.column)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-ROWS = 1 << 20
+ZONE_ROWS = 1 << 20
 """Maximum rows of a zone."""
 _MIN, _MAX = -(2**63), 2**63 - 1
 EMPTY = _MAX, _MIN
@@ -34,30 +34,30 @@ class Zones:
         return (int(self.lows[there].min()), int(self.highs[there].max())) if there.any() else None
 
 
-def zones_of(values: Any, valid: Any, xp: Any) -> Zones:
+def compute_zones(values: Any, valid: Any, xp: Any) -> Zones:
     """Computes the zones of int64 values in NumPy or CuPy arrays; `valid` is their validity mask (None: all valid)."""
     least = values if valid is None else xp.where(valid, values, _MAX)
     most = values if valid is None else xp.where(valid, values, _MIN)
-    return Zones(ends_of(len(values)), _of_each(least, "min"), _of_each(most, "max"))
+    return Zones(zone_ends(len(values)), _reduce_zones(least, "min"), _reduce_zones(most, "max"))
 
 
-def ends_of(rows: int) -> _Array:
+def zone_ends(rows: int) -> _Array:
     """Returns the row after the last of each zone, for a number of rows."""
-    return np.append(np.arange(ROWS, rows, ROWS), rows)[: -(-rows // ROWS)].astype(np.int64)
+    return np.append(np.arange(ZONE_ROWS, rows, ZONE_ROWS), rows)[: -(-rows // ZONE_ROWS)].astype(np.int64)
 
 
-def _of_each(values: Any, what: str) -> _Array:
+def _reduce_zones(values: Any, what: str) -> _Array:
     """Computes the minimum or maximum per zone; one pass over the full zones, so at most two transfers from a GPU."""
-    full = len(values) // ROWS
-    parts = [values[: full * ROWS].reshape(full, ROWS)] if full else []
-    parts += [values[full * ROWS :].reshape(1, -1)] if len(values) % ROWS else []
+    full = len(values) // ZONE_ROWS
+    parts = [values[: full * ZONE_ROWS].reshape(full, ZONE_ROWS)] if full else []
+    parts += [values[full * ZONE_ROWS :].reshape(1, -1)] if len(values) % ZONE_ROWS else []
     found = [getattr(part, what)(axis=1) for part in parts]
     # CuPy arrays copy to the host with `get`.
     there = [each.get() if hasattr(each, "get") else each for each in found]
     return np.concatenate(there) if there else np.zeros(0, np.int64)
 
 
-def together(parts: Sequence[tuple[int, Zones | None]]) -> Zones | None:
+def concatenate_zones(parts: Sequence[tuple[int, Zones | None]]) -> Zones | None:
     """Concatenates the zones of parts, each with its number of rows; None where a part has none."""
     found = [zones for _, zones in parts if zones is not None]
     if len(found) < len(parts):

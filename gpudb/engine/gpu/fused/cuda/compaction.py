@@ -1,7 +1,8 @@
 """Compacts sparse arrays and hash tables of groups to the groups that exist.
 
 So few groups leave the GPU: the 800 that exist of 1.75 million slots that a statement's keys allow. kernels/compact.cu
-writes them in any order; `compacted` does the same with NumPy, and `grouped` converts the rows of either to groups.
+writes them in any order; `compact_groups` does the same with NumPy, and `rows_to_groups` converts the rows of either to
+groups.
 """
 
 from __future__ import annotations
@@ -10,27 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.codegen.building_blocks import building_block
-from gpudb.engine.gpu.fused.ir.pipeline import Groups
-from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped
+from gpudb.engine.gpu.fused.codegen.building_blocks import read_source
+from gpudb.engine.gpu.fused.ir.pipeline import GroupSink
+from gpudb.engine.gpu.fused.numpy_backend.executor import GroupedRows
 
-ROOM = 1 << 16
+MAX_GROUPS = 1 << 16
 """Maximum number of compacted groups."""
-BLOCK = 256
+BLOCK_THREADS = 256
 Array = np.ndarray[Any, Any]
 
 
-def source() -> str:
+def compaction_source() -> str:
     """Returns the kernel's source."""
-    return building_block("compact.cu")
+    return read_source("compact.cu")
 
 
-def width(sink: Groups) -> int:
+def row_words(sink: GroupSink) -> int:
     """Returns the words of a row: a group's key words, and its accumulators'."""
-    return len(sink.words) + len(sink.accumulators)
+    return len(sink.key_words) + len(sink.accumulators)
 
 
-def compacted(keys: Array | None, words: Array) -> Array:
+def compact_groups(keys: Array | None, words: Array) -> Array:
     """Computes the kernel's output in slot order: a row per group.
 
     `keys` (words of a key, slots) belong to a hash table, `words` (accumulators, slots) to the groups.
@@ -40,9 +41,9 @@ def compacted(keys: Array | None, words: Array) -> Array:
     return np.concatenate([first, words[:, place]]).T
 
 
-def grouped(sink: Groups, rows: Array) -> Grouped:
+def rows_to_groups(sink: GroupSink, rows: Array) -> GroupedRows:
     """Converts rows to groups, sorted by key."""
-    count = len(sink.words)
+    count = len(sink.key_words)
     columns = np.ascontiguousarray(rows.T)
     keys = columns[:count]
     columns = columns[:, np.argsort(keys[0]) if count == 1 else np.lexsort(keys[::-1])]
@@ -50,4 +51,4 @@ def grouped(sink: Groups, rows: Array) -> Grouped:
         made.view(np.float64) if each.op == "fadd" else made
         for each, made in zip(sink.accumulators, columns[count:], strict=True)
     )
-    return Grouped(columns[:count], tuple(words))
+    return GroupedRows(columns[:count], tuple(words))

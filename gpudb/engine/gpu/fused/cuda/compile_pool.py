@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
-from gpudb.engine.gpu.fused.codegen.building_blocks import headers
+from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers
 from gpudb.engine.gpu.fused.cuda import nvrtc
-from gpudb.engine.gpu.fused.cuda.nvrtc import Compiled
+from gpudb.engine.gpu.fused.cuda.nvrtc import CompiledKernel
 from gpudb.engine.gpu.fused.ir.pipeline import NotFused
 from gpudb.lru import LruCache
 
@@ -28,10 +28,10 @@ _LOG = logging.getLogger(__name__)
 PATIENCE = 0.3
 """Seconds that a first run waits for its kernels."""
 _THREADS = 4
-_KEPT = 4096
+_MAX_SOURCES = 4096
 """Maximum number of cached sources."""
 
-Jobs = tuple[Future[Compiled], ...]
+Jobs = tuple[Future[CompiledKernel], ...]
 
 
 class Compiling(NotFused):
@@ -42,14 +42,17 @@ class Compiling(NotFused):
         self.jobs = jobs
 
 
-class Workshop:
+class CompilePool:
     """Kernels by source: `find` returns cached ones quickly, `make` compiles."""
 
     def __init__(
-        self, find: Callable[[str], Compiled | None], make: Callable[[str], Compiled], patience: float = PATIENCE
+        self,
+        find: Callable[[str], CompiledKernel | None],
+        make: Callable[[str], CompiledKernel],
+        patience: float = PATIENCE,
     ) -> None:
         self._find, self._make, self._patience = find, make, patience
-        self._jobs: LruCache[str, Future[Compiled]] = LruCache(_KEPT)
+        self._jobs: LruCache[str, Future[CompiledKernel]] = LruCache(_MAX_SOURCES)
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(_THREADS, "compile")
 
@@ -69,11 +72,11 @@ class Workshop:
             if job.exception() is not None:
                 raise NotFused("its kernel does not compile")
 
-    def made(self, source: str) -> Compiled:
+    def get(self, source: str) -> CompiledKernel:
         """Waits for a kernel without a limit; raises the compiler's exception."""
         return self._job(source)[0].result()
 
-    def _job(self, source: str) -> tuple[Future[Compiled], bool]:
+    def _job(self, source: str) -> tuple[Future[CompiledKernel], bool]:
         """Returns the job of a source, and whether it starts only now."""
         with self._lock:
             job = self._jobs.get(source)
@@ -92,7 +95,7 @@ class Workshop:
         self._pool.submit(self._compile, source, job)
         return job, True
 
-    def _compile(self, source: str, job: Future[Compiled]) -> None:
+    def _compile(self, source: str, job: Future[CompiledKernel]) -> None:
         started = time.perf_counter()
         try:
             made = self._make(source)
@@ -104,7 +107,7 @@ class Workshop:
         job.set_result(made)
 
 
-def by_nvrtc(architecture: str) -> Workshop:
+def nvrtc_pool(architecture: str) -> CompilePool:
     """Returns a pool that compiles for an architecture (`sm_90`)."""
-    given = {"headers": headers(), "architecture": architecture}
-    return Workshop(partial(nvrtc.found, **given), partial(nvrtc.compiled, **given))  # type: ignore[arg-type]
+    given = {"headers": load_headers(), "architecture": architecture}
+    return CompilePool(partial(nvrtc.find_compiled, **given), partial(nvrtc.compile_source, **given))  # type: ignore[arg-type]

@@ -10,33 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.codegen.kernel import Kernel, Options, generated, options_for
-from gpudb.engine.gpu.fused.columns.packed_column import Form
-from gpudb.engine.gpu.fused.columns.text_columns import Texts
+from gpudb.engine.gpu.fused.codegen.kernel import Kernel, Options, choose_options, generate_kernel
+from gpudb.engine.gpu.fused.columns.packed_column import Encoding
+from gpudb.engine.gpu.fused.columns.text_columns import RawText
 from gpudb.engine.gpu.fused.cuda import compaction, nvrtc
-from gpudb.engine.gpu.fused.cuda.compile_pool import by_nvrtc
+from gpudb.engine.gpu.fused.cuda.compile_pool import nvrtc_pool
 from gpudb.engine.gpu.fused.cuda.replay import Launch, Replay
-from gpudb.engine.gpu.fused.cuda.result_buffers import Target, room_of
-from gpudb.engine.gpu.fused.ir.pipeline import Groups, NotFused, Pipeline, Rows
-from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome, Segment, in_forms
+from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers, group_bytes
+from gpudb.engine.gpu.fused.ir.pipeline import GroupSink, NotFused, Pipeline, RowSink
+from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome, Segment, specialize
 from gpudb.engine.gpu.fused.numpy_backend.row_block import Table
 from gpudb.lru import ByIdentity, LruCache
 
-_KEPT = 4096
+_MAX_LOADED = 4096
 """Maximum pipelines whose loaded kernels are cached; for others the source is generated again."""
-_MOST, _MOST_KEPT = 1 << 26, 1 << 30
+_HOST_ROWS, _DEVICE_ROWS = 1 << 26, 1 << 30
 """Maximum output rows that are copied to the host, and that stay on the device."""
-_ROWS = 1 << 33
+_SEGMENT_ROWS = 1 << 33
 """Maximum rows of a segment: kernels number groups of at least four rows with 32 bits."""
-_FIRST = 1 << 22
+_FIRST_SLOTS = 1 << 22
 """Maximum initial slots of a hash table of groups."""
-_OVER = 1024
+_MAX_BY_IDENTITY = 1024
 """Maximum pipelines whose kernels are cached by identity, without their digests."""
 _THREADS = 2048
 """Threads of a multiprocessor."""
-_SHARED, _REGISTERS = 8, 4
+_SHARED_ATTRIBUTE, _REGISTERS_ATTRIBUTE = 8, 4
 """The driver's numbers of function attributes."""
-_NO_MEMORY = 2
+_ALLOCATION_FAILED = 2
 """Error number of a failed allocation, in the driver and the runtime."""
 _SCALARS: dict[str, Any] = {
     "int": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "double": np.float64,
@@ -44,7 +44,7 @@ _SCALARS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedKernel:
     """A kernel that is loaded on the device: its function and resources."""
 
     kernel: Kernel
@@ -55,7 +55,7 @@ class Loaded:
     milliseconds: float
 
 
-class _Spent(threading.local):
+class _Timing(threading.local):
     milliseconds = 0.0
 
 
@@ -67,20 +67,22 @@ class Launcher:
 
         self._cupy: Any = cupy
         self._loading = threading.Lock()
-        self._loaded: LruCache[tuple[str, Options], Loaded] = LruCache(_KEPT)
-        self._functions: dict[str, tuple[Any, nvrtc.Compiled]] = {}
+        self._loaded: LruCache[tuple[str, Options], LoadedKernel] = LruCache(_MAX_LOADED)
+        self._functions: dict[str, tuple[Any, nvrtc.CompiledKernel]] = {}
         self._shared: dict[str, int] = {}
-        self._over: LruCache[tuple[ByIdentity[Pipeline], tuple[Form, ...]], Loaded] = LruCache(_OVER)
-        self._spent = _Spent()
-        self._capacities: LruCache[ByIdentity[Pipeline], int] = LruCache(_OVER)
-        self._compact: Any = None
+        self._by_identity: LruCache[tuple[ByIdentity[Pipeline], tuple[Encoding, ...]], LoadedKernel] = LruCache(
+            _MAX_BY_IDENTITY
+        )
+        self._timing = _Timing()
+        self._capacities: LruCache[ByIdentity[Pipeline], int] = LruCache(_MAX_BY_IDENTITY)
+        self._compact_function: Any = None
         device = cupy.cuda.Device()
         self._processors: int = device.attributes["MultiProcessorCount"]
-        self.workshop = by_nvrtc(f"sm_{device.compute_capability}")
+        self.compile_pool = nvrtc_pool(f"sm_{device.compute_capability}")
 
-    def loaded(self, pipeline: Pipeline, options: Options | None = None) -> Loaded:
+    def load(self, pipeline: Pipeline, options: Options | None = None) -> LoadedKernel:
         """Returns a pipeline's kernel, compiled and loaded."""
-        options = options or options_for(pipeline)
+        options = options or choose_options(pipeline)
         key = pipeline.digest, options
         found = self._loaded.get(key)
         if found is None:
@@ -89,52 +91,54 @@ class Launcher:
                 self._loaded.put(key, found)
         return found
 
-    def _load(self, pipeline: Pipeline, options: Options) -> Loaded:
-        kernel = generated(pipeline, options)
+    def _load(self, pipeline: Pipeline, options: Options) -> LoadedKernel:
+        kernel = generate_kernel(pipeline, options)
         function, made = self._function(kernel)
         driver = self._cupy.cuda.driver
         if kernel.shared > self._shared.get(kernel.source, 48 * 1024):
-            driver.funcSetAttribute(function.ptr, _SHARED, kernel.shared)
+            driver.funcSetAttribute(function.ptr, _SHARED_ATTRIBUTE, kernel.shared)
             self._shared[kernel.source] = kernel.shared
         blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, kernel.block, kernel.shared)
-        registers = driver.funcGetAttribute(_REGISTERS, function.ptr)
-        return Loaded(kernel, options, function, max(blocks, 1), registers, made.milliseconds)
+        registers = driver.funcGetAttribute(_REGISTERS_ATTRIBUTE, function.ptr)
+        return LoadedKernel(kernel, options, function, max(blocks, 1), registers, made.milliseconds)
 
-    def _function(self, kernel: Kernel) -> tuple[Any, nvrtc.Compiled]:
+    def _function(self, kernel: Kernel) -> tuple[Any, nvrtc.CompiledKernel]:
         if kernel.source not in self._functions:
-            made = self.workshop.made(kernel.source)
+            made = self.compile_pool.get(kernel.source)
             module = self._cupy.cuda.function.Module()
             module.load(made.cubin)
             self._functions[kernel.source] = module.get_function(kernel.name), made
         return self._functions[kernel.source]
 
-    def gather(self, target: Target) -> None:
+    def compact(self, target: ResultBuffers) -> None:
         """Starts the compaction of a target's groups."""
-        if self._compact is None:
+        if self._compact_function is None:
             module = self._cupy.cuda.function.Module()
-            module.load(self.workshop.made(compaction.source()).cubin)
-            self._compact = module.get_function("compact")
-        grid = min(-(-target.slots // compaction.BLOCK), self._processors * _THREADS // compaction.BLOCK)
-        self._compact((grid,), (compaction.BLOCK,), target.to_gather())
+            module.load(self.compile_pool.get(compaction.compaction_source()).cubin)
+            self._compact_function = module.get_function("compact")
+        grid = min(
+            -(-target.slots // compaction.BLOCK_THREADS), self._processors * _THREADS // compaction.BLOCK_THREADS
+        )
+        self._compact_function((grid,), (compaction.BLOCK_THREADS,), target.compaction_arguments())
 
-    def over(self, pipeline: Pipeline, segment: Segment) -> Loaded:
+    def kernel_for(self, pipeline: Pipeline, segment: Segment) -> LoadedKernel:
         """Returns a pipeline's kernel for the encodings of a segment's columns."""
-        key = ByIdentity(pipeline), tuple(column.form for column in segment.columns)
-        found = self._over.get(key)
+        key = ByIdentity(pipeline), tuple(column.encoding for column in segment.columns)
+        found = self._by_identity.get(key)
         if found is None:
-            found = self.loaded(in_forms(pipeline, segment))
-            self._over.put(key, found)
+            found = self.load(specialize(pipeline, segment))
+            self._by_identity.put(key, found)
         return found
 
-    def placed(self, array: Any) -> Any:
+    def to_device(self, array: Any) -> Any:
         """Copies an array to the device; None stays None."""
         return None if array is None else self._cupy.asarray(array)
 
-    def complete(self) -> None:
+    def synchronize(self) -> None:
         """Waits until all work that the calling thread has queued on the device is done."""
         self._cupy.cuda.get_current_stream().synchronize()
 
-    def all_loaded(self) -> list[Loaded]:
+    def loaded_kernels(self) -> list[LoadedKernel]:
         """Returns the kernels of the cached pipelines."""
         return list(self._loaded.values())
 
@@ -152,17 +156,17 @@ class Launcher:
         The outcome is copied to the host; with `keep` a large outcome stays on the device, in any order. Raises
         MemoryError where the device has too little memory for the outcome, or for the kernel.
         """
-        with self._told_of_memory():
+        with self._map_memory_errors():
             return self._run(pipeline, segments, lookups, tables, keep)
 
     @contextmanager
-    def _told_of_memory(self) -> Iterator[None]:
+    def _map_memory_errors(self) -> Iterator[None]:
         """Raises MemoryError where an allocation on the device fails."""
         cuda = self._cupy.cuda
         try:
             yield
         except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as error:
-            if error.status == _NO_MEMORY:
+            if error.status == _ALLOCATION_FAILED:
                 raise MemoryError(str(error)) from error
             raise
 
@@ -175,34 +179,37 @@ class Launcher:
         keep: bool,
     ) -> Outcome:
         xp = self._cupy
-        arrays = [[self.placed(each) for each in made] for made in lookups]
-        entries = [(self.placed(made), self.placed(known)) for made, known in tables]
-        if any(segment.rows > _ROWS for segment in segments):
+        arrays = [[self.to_device(each) for each in made] for made in lookups]
+        entries = [(self.to_device(made), self.to_device(known)) for made, known in tables]
+        if any(segment.rows > _SEGMENT_ROWS for segment in segments):
             raise NotFused("more rows of one file than a kernel counts")
         first = capacity = self._capacity(pipeline, segments)
-        kernels = [self.over(pipeline, segment) for segment in segments]
+        kernels = [self.kernel_for(pipeline, segment) for segment in segments]
         begin, end = xp.cuda.Event(), xp.cuda.Event()
         while True:
-            target = Target(xp, pipeline.sink, capacity)
+            target = ResultBuffers(xp, pipeline.sink, capacity)
             begin.record()
             for segment, kernel in zip(segments, kernels, strict=True):
                 if segment.rows:
                     self.launch(kernel, segment, arrays, entries, target).start()
             end.record()
-            outcome = target.outcome(self.gather, keep=keep)
+            outcome = target.fetch(self.compact, keep=keep)
             if outcome is not None:
                 end.synchronize()
                 if capacity > first:
                     self._capacities.put(ByIdentity(pipeline), capacity)
-                self._spent.milliseconds = xp.cuda.get_elapsed_time(begin, end)
+                self._timing.milliseconds = xp.cuda.get_elapsed_time(begin, end)
                 return outcome
-            capacity = max(8 * capacity if target.wanted is None else 1 << target.wanted.bit_length(), 2 * capacity)
-            if isinstance(pipeline.sink, Rows) and capacity > (_MOST_KEPT if keep else _MOST):
+            capacity = max(
+                8 * capacity if target.required_capacity is None else 1 << target.required_capacity.bit_length(),
+                2 * capacity,
+            )
+            if isinstance(pipeline.sink, RowSink) and capacity > (_DEVICE_ROWS if keep else _HOST_ROWS):
                 raise NotFused("more rows than should go over the host")
 
     def _capacity(self, pipeline: Pipeline, segments: Sequence[Segment]) -> int:
         """Returns the initial slots of a hash table of groups, or the initial capacity for output rows."""
-        capacity, rows = _FIRST, sum(segment.rows for segment in segments)
+        capacity, rows = _FIRST_SLOTS, sum(segment.rows for segment in segments)
         while capacity > 2 * max(rows, 8):
             capacity //= 2
         known = self._capacities.get(ByIdentity(pipeline))
@@ -222,46 +229,46 @@ class Launcher:
         bytes, or memory is short.
         """
         capacity = self._capacity(pipeline, segments)
-        if not isinstance(pipeline.sink, Groups) or room_of(pipeline.sink, capacity) > most:
+        if not isinstance(pipeline.sink, GroupSink) or group_bytes(pipeline.sink, capacity) > most:
             return None
         try:
-            with self._told_of_memory():
-                target = Target(self._cupy, pipeline.sink, capacity)
+            with self._map_memory_errors():
+                target = ResultBuffers(self._cupy, pipeline.sink, capacity)
                 launches = [
-                    self.launch(self.over(pipeline, segment), segment, lookups, tables, target)
+                    self.launch(self.kernel_for(pipeline, segment), segment, lookups, tables, target)
                     for segment in segments
                     if segment.rows
                 ]
-                return Replay(self._cupy, pipeline, segments, launches, target, self.gather)
+                return Replay(self._cupy, pipeline, segments, launches, target, self.compact)
         except MemoryError:
             return None
 
     @property
     def milliseconds(self) -> float:
         """Duration of this thread's last run on the device."""
-        return float(self._spent.milliseconds)
+        return float(self._timing.milliseconds)
 
     def launch(
         self,
-        loaded: Loaded,
+        loaded: LoadedKernel,
         segment: Segment,
         arrays: Sequence[Sequence[Any]],
         tables: Sequence[tuple[Any, Any]],
-        target: Target,
+        target: ResultBuffers,
     ) -> Launch:
         """Returns the launch of a kernel over a segment that is not empty; all arguments are on the device."""
         kernel = loaded.kernel
-        given = arguments(kernel, segment, arrays, tables, target)
-        grid = grid_of(kernel, loaded.options.rows, segment.rows, self._processors * loaded.blocks)
+        given = kernel_arguments(kernel, segment, arrays, tables, target)
+        grid = grid_size(kernel, loaded.options.rows, segment.rows, self._processors * loaded.blocks)
         return Launch(loaded.function, grid, kernel.block, kernel.shared, tuple(given))
 
 
-def arguments(
+def kernel_arguments(
     kernel: Kernel,
     segment: Segment,
     arrays: Sequence[Sequence[Any]],
     tables: Sequence[tuple[Any, Any]],
-    target: Target,
+    target: ResultBuffers,
 ) -> list[Any]:
     """Returns a kernel's arguments in the order of its parameters: arrays and scalars."""
     given: list[Any] = []
@@ -271,7 +278,7 @@ def arguments(
                 part = segment.columns[int(column)]
                 given.append(part.data if part.texts is None else part.texts.ends)
             case ("texts" | "starts" | "skip" as which, column):
-                given.append(_of_texts(segment.columns[int(column)].texts, which))
+                given.append(_text_argument(segment.columns[int(column)].texts, which))
             case ("valid", column):
                 given.append(segment.columns[int(column)].valid)
             case ("base", column):
@@ -290,21 +297,21 @@ def arguments(
                 kind, value = kernel.constants[int(number)]
                 given.append(_SCALARS[kind](value))
             case _:
-                given.append(target.parameter(key))
+                given.append(target.argument(key))
     return given
 
 
-def grid_of(kernel: Kernel, together: int, rows: int, resident: int) -> int:
+def grid_size(kernel: Kernel, together: int, rows: int, resident: int) -> int:
     """Returns the number of blocks for `rows` rows, of which a thread processes `together` at once.
 
     At most as many as can be `resident` on the device, but more where the rows per block are limited.
     """
     turns = -(-rows // (kernel.block * together))
-    if kernel.most is None:
+    if kernel.max_rows is None:
         return min(turns, resident)
-    return max(min(turns, resident), -(-turns // max(kernel.most // (kernel.block * together), 1)))
+    return max(min(turns, resident), -(-turns // max(kernel.max_rows // (kernel.block * together), 1)))
 
 
-def _of_texts(texts: Texts | None, which: str) -> Any:
+def _text_argument(texts: RawText | None, which: str) -> Any:
     assert texts is not None
     return {"texts": texts.data, "starts": texts.starts, "skip": np.int64(texts.skip)}[which]

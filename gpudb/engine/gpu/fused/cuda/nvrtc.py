@@ -26,7 +26,7 @@ OPTIONS = ("--std=c++17", "--device-int128", "--fmad=false", "--extra-device-vec
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledKernel:
     """A cubin. `milliseconds` is 0 for a cached one; `registers` per thread; `spilled` bytes per thread."""
 
     cubin: bytes
@@ -49,7 +49,7 @@ def _library() -> ctypes.CDLL:
     raise InternalError("NVRTC is not there: install nvidia-cuda-nvrtc, or the CUDA toolkit")
 
 
-def is_there() -> bool:
+def is_available() -> bool:
     """Whether NVRTC can be loaded."""
     try:
         _library()
@@ -59,32 +59,36 @@ def is_there() -> bool:
 
 
 _LOCK = threading.Lock()
-_KEPT: dict[str, Compiled] = {}
+_CACHE: dict[str, CompiledKernel] = {}
 
 
-def compiled(source: str, headers: Mapping[str, str], architecture: str, *, folder: Path | None = None) -> Compiled:
+def compile_source(
+    source: str, headers: Mapping[str, str], architecture: str, *, folder: Path | None = None
+) -> CompiledKernel:
     """Compiles for an architecture (`sm_90`); raises XX000 with the compiler's log for a faulty source.
 
     `folder` caches cubins between processes; by default it is in the user's cache directory. Thread-safe.
     """
-    made = found(source, headers, architecture, folder=folder)
+    made = find_compiled(source, headers, architecture, folder=folder)
     if made is None:
         made = _compile(source, headers, architecture)
         digest = _digest(source, headers, architecture)
-        _write(_place(digest, folder), made)
-        _keep(digest, made)
+        _write(_cubin_path(digest, folder), made)
+        _cache(digest, made)
     return made
 
 
-def found(source: str, headers: Mapping[str, str], architecture: str, *, folder: Path | None = None) -> Compiled | None:
+def find_compiled(
+    source: str, headers: Mapping[str, str], architecture: str, *, folder: Path | None = None
+) -> CompiledKernel | None:
     """Returns the cubin that this process or another compiled before; None if there is none."""
     digest = _digest(source, headers, architecture)
     with _LOCK:
-        if digest in _KEPT:
-            return _KEPT[digest]
-    made = _read(_place(digest, folder))
+        if digest in _CACHE:
+            return _CACHE[digest]
+    made = _read(_cubin_path(digest, folder))
     if made is not None:
-        _keep(digest, made)
+        _cache(digest, made)
     return made
 
 
@@ -93,13 +97,13 @@ def _digest(source: str, headers: Mapping[str, str], architecture: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
-def _place(digest: str, folder: Path | None) -> Path:
+def _cubin_path(digest: str, folder: Path | None) -> Path:
     return (folder or cache_folder() / "kernels") / f"{digest}.cubin"
 
 
-def _keep(digest: str, made: Compiled) -> None:
+def _cache(digest: str, made: CompiledKernel) -> None:
     with _LOCK:
-        _KEPT[digest] = Compiled(made.cubin, made.registers, made.spilled, 0.0)
+        _CACHE[digest] = CompiledKernel(made.cubin, made.registers, made.spilled, 0.0)
 
 
 def cache_folder() -> Path:
@@ -108,7 +112,7 @@ def cache_folder() -> Path:
     return (Path(root) if root else Path.home() / ".cache") / "gpudb"
 
 
-def _read(place: Path) -> Compiled | None:
+def _read(place: Path) -> CompiledKernel | None:
     try:
         data = place.read_bytes()
     except OSError:
@@ -117,10 +121,10 @@ def _read(place: Path) -> Compiled | None:
     numbers = head.split()
     if len(numbers) != 3 or numbers[2].decode() != hashlib.sha256(cubin).hexdigest():
         return None
-    return Compiled(cubin, int(numbers[0]), int(numbers[1]), 0.0)
+    return CompiledKernel(cubin, int(numbers[0]), int(numbers[1]), 0.0)
 
 
-def _write(place: Path, made: Compiled) -> None:
+def _write(place: Path, made: CompiledKernel) -> None:
     """Writes a temporary file and renames it, so that no process reads a partial one; ignores a read-only cache."""
     head = f"{made.registers} {made.spilled} {hashlib.sha256(made.cubin).hexdigest()}\n".encode()
     try:
@@ -132,7 +136,7 @@ def _write(place: Path, made: Compiled) -> None:
         return
 
 
-def _compile(source: str, headers: Mapping[str, str], architecture: str) -> Compiled:
+def _compile(source: str, headers: Mapping[str, str], architecture: str) -> CompiledKernel:
     library = _library()
     started = time.perf_counter()
     program = ctypes.c_void_p()
@@ -158,7 +162,7 @@ def _compile(source: str, headers: Mapping[str, str], architecture: str) -> Comp
         library.nvrtcDestroyProgram(ctypes.byref(program))
     registers = re.search(r"Used (\d+) registers", log)
     spilled = re.search(r"(\d+) bytes spill stores", log)
-    return Compiled(
+    return CompiledKernel(
         cubin.raw,
         int(registers[1]) if registers else 0,
         int(spilled[1]) if spilled else 0,

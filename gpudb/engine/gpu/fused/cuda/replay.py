@@ -18,7 +18,7 @@ from weakref import ref
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.cuda.result_buffers import Target
+from gpudb.engine.gpu.fused.cuda.result_buffers import ResultBuffers
 from gpudb.engine.gpu.fused.ir.pipeline import Pipeline
 from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome, Segment
 
@@ -33,17 +33,17 @@ class Launch:
     grid: int
     block: int
     shared: int
-    given: tuple[Any, ...]
+    arguments: tuple[Any, ...]
 
     def start(self) -> None:
         """Starts the kernel on the current stream."""
-        self.function((self.grid,), (self.block,), self.given, shared_mem=self.shared)
+        self.function((self.grid,), (self.block,), self.arguments, shared_mem=self.shared)
 
 
 class Replay:
     """Launches of a pipeline over segments, whose arguments are all on the device; used by one thread at a time.
 
-    `gather` starts the compaction of a target's groups.
+    `compact` starts the compaction of a target's groups.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class Replay:
         pipeline: Pipeline,
         segments: Sequence[Segment],
         launches: Sequence[Launch],
-        target: Target,
-        gather: Callable[[Target], None],
+        target: ResultBuffers,
+        gather: Callable[[ResultBuffers], None],
     ) -> None:
         self._pipeline, self._target = pipeline, target
         self._columns = tuple(ref(column) for segment in segments for column in segment.columns)
         self._rows = tuple(segment.rows for segment in segments)
-        self._launches, self._gather = [_by_address(xp, each) for each in launches], gather
-        self._into = page_locked(target.fetched)
+        self._launches, self._compact = [_without_arrays(xp, each) for each in launches], gather
+        self._pinned = allocate_pinned(target.transfer_words)
         # Another computation may have used the buffers until now, on this thread's stream.
         xp.cuda.get_current_stream().synchronize()
 
@@ -68,7 +68,7 @@ class Replay:
         """Bytes of its buffers on the device."""
         return self._target.bytes
 
-    def fits(self, pipeline: Pipeline, segments: Sequence[Segment]) -> bool:
+    def matches(self, pipeline: Pipeline, segments: Sequence[Segment]) -> bool:
         """Whether it belongs to this pipeline over these columns."""
         columns = [column for segment in segments for column in segment.columns]
         return (
@@ -78,22 +78,22 @@ class Replay:
             and self._rows == tuple(segment.rows for segment in segments)
         )
 
-    def outcome(self, *, keep: bool) -> Outcome | None:
-        """Runs the launches (see `Target.outcome`); the columns must live until it returns."""
+    def run(self, *, keep: bool) -> Outcome | None:
+        """Runs the launches (see `ResultBuffers.fetch`); the columns must live until it returns."""
         self._target.clear()
         for each in self._launches:
             each.start()
-        return self._target.outcome(self._gather, keep=keep, into=self._into)
+        return self._target.fetch(self._compact, keep=keep, into=self._pinned)
 
 
-def page_locked(words: int) -> Array:
+def allocate_pinned(words: int) -> Array:
     """Allocates 64-bit words on the host, which the device writes without an intermediate copy."""
     import cupy  # cupyx has this too, but imports SciPy, which takes 200 ms
 
     return np.ndarray((words,), np.int64, buffer=cupy.cuda.alloc_pinned_memory(8 * words))
 
 
-def _by_address(xp: Any, launch: Launch) -> Launch:
+def _without_arrays(xp: Any, launch: Launch) -> Launch:
     """Returns a launch that holds addresses instead of arrays."""
-    given = tuple(np.uint64(each.data.ptr) if isinstance(each, xp.ndarray) else each for each in launch.given)
+    given = tuple(np.uint64(each.data.ptr) if isinstance(each, xp.ndarray) else each for each in launch.arguments)
     return Launch(launch.function, launch.grid, launch.block, launch.shared, given)

@@ -8,53 +8,61 @@ from typing import Any
 import numpy as np
 
 from gpudb.engine.gpu.fused.cuda import compaction
-from gpudb.engine.gpu.fused.ir.pipeline import Groups, Rows
-from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped, Outcome
+from gpudb.engine.gpu.fused.ir.pipeline import GroupSink, RowSink
+from gpudb.engine.gpu.fused.numpy_backend.executor import GroupedRows, Outcome
 from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN
 from gpudb.engine.gpu.limits import FEW
 from gpudb.errors import InternalError
 
 Array = np.ndarray[Any, Any]
 
-_FEW = 1 << 14
+_COPIED_WORDS = 1 << 14
 """Maximum words of groups that are copied to the host whole; of larger arrays only existing groups are."""
-_STATE = 3
+_STATE_WORDS = 3
 """64-bit words before them: the error code and the overflow flag, then the number of compacted groups."""
 
 
-def room_of(sink: Groups, capacity: int) -> int:
+def group_bytes(sink: GroupSink, capacity: int) -> int:
     """Returns the bytes of groups on the device; `capacity` is the number of slots of a hash table."""
-    slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
-    keys = len(sink.words) if sink.form == "hash" else 0
-    return 8 * (_STATE + slots * (len(sink.accumulators) + keys) + compaction.ROOM * compaction.width(sink))
+    slots = 1 if sink.storage == "one" else sink.slots if sink.storage == "dense" else capacity
+    keys = len(sink.key_words) if sink.storage == "hash" else 0
+    return 8 * (
+        _STATE_WORDS + slots * (len(sink.accumulators) + keys) + compaction.MAX_GROUPS * compaction.row_words(sink)
+    )
 
 
-class Target:
+class ResultBuffers:
     """A pipeline's output on the device: a state word for errors, groups' words or rows' values."""
 
-    def __init__(self, xp: Any, sink: Groups | Rows, capacity: int) -> None:
+    def __init__(self, xp: Any, sink: GroupSink | RowSink, capacity: int) -> None:
         self._xp = xp
         self._sink = sink
         self._capacity = capacity
-        self.wanted: int | None = None
+        self.required_capacity: int | None = None
         """Number of output rows where they exceeded the capacity."""
         slots = 0
-        if isinstance(sink, Groups):
-            slots = 1 if sink.form == "one" else sink.slots if sink.form == "dense" else capacity
-            self.keys = xp.empty((len(sink.words), capacity), np.int64) if sink.form == "hash" else None
+        if isinstance(sink, GroupSink):
+            slots = 1 if sink.storage == "one" else sink.slots if sink.storage == "dense" else capacity
+            self.keys = xp.empty((len(sink.key_words), capacity), np.int64) if sink.storage == "hash" else None
             self._shape = len(sink.accumulators), slots
         else:
             self.cursor = xp.zeros(1, np.uint64)
-            self.out = [xp.zeros(capacity * _lanes(each), _kind(each)) for each in sink.values]
+            self.out = [xp.zeros(capacity * _words_per_value(each), _output_dtype(each)) for each in sink.values]
             self.there = [xp.zeros(capacity, np.uint8) for _ in sink.values]
             self._shape = 0, 0
         size = self._shape[0] * slots
-        self._gathered = isinstance(sink, Groups) and (self.keys is not None or _STATE + size > _FEW)
+        self._compacted = isinstance(sink, GroupSink) and (self.keys is not None or _STATE_WORDS + size > _COPIED_WORDS)
         # In one allocation, so that one copy transfers all that the host needs: words of groups, or compacted rows.
-        room = compaction.ROOM * compaction.width(sink) if isinstance(sink, Groups) and self._gathered else size
-        self._held = xp.empty(_STATE + room, np.int64)
-        self.state = self._held[:_STATE].view(np.uint32)
-        self.words = xp.empty(self._shape, np.int64) if self._gathered else self._held[_STATE:].reshape(self._shape)
+        room = (
+            compaction.MAX_GROUPS * compaction.row_words(sink)
+            if isinstance(sink, GroupSink) and self._compacted
+            else size
+        )
+        self._buffer = xp.empty(_STATE_WORDS + room, np.int64)
+        self.state = self._buffer[:_STATE_WORDS].view(np.uint32)
+        self.words = (
+            xp.empty(self._shape, np.int64) if self._compacted else self._buffer[_STATE_WORDS:].reshape(self._shape)
+        )
         self.clear()
 
     @property
@@ -65,28 +73,28 @@ class Target:
     @property
     def bytes(self) -> int:
         """Bytes of groups on the device."""
-        return int(self._held.nbytes + (self.words.nbytes if self._gathered else 0)) + (
+        return int(self._buffer.nbytes + (self.words.nbytes if self._compacted else 0)) + (
             int(self.keys.nbytes) if self.keys is not None else 0
         )
 
     @property
-    def gathers(self) -> bool:
+    def is_compacted(self) -> bool:
         """Whether groups are compacted before they are fetched, since there are many slots."""
-        return self._gathered
+        return self._compacted
 
     @property
-    def fetched(self) -> int:
+    def transfer_words(self) -> int:
         """Number of 64-bit words in the first transfer to the host."""
-        return min(len(self._held), _STATE + _FEW)
+        return min(len(self._buffer), _STATE_WORDS + _COPIED_WORDS)
 
     def clear(self) -> None:
         """Resets the buffers."""
-        if self._gathered:
-            self._held[:_STATE].fill(0)
+        if self._compacted:
+            self._buffer[:_STATE_WORDS].fill(0)
             self.words.fill(0)
         else:
-            self._held.fill(0)
-        if isinstance(self._sink, Rows):
+            self._buffer.fill(0)
+        if isinstance(self._sink, RowSink):
             self.cursor.fill(0)
             return
         for number, each in enumerate(self._sink.accumulators):
@@ -95,7 +103,7 @@ class Target:
         if self.keys is not None:
             self.keys.fill(-1)
 
-    def parameter(self, key: tuple[str, ...]) -> Any:
+    def argument(self, key: tuple[str, ...]) -> Any:
         """Returns the argument for one of a kernel's parameters."""
         match key:
             case ("state",):
@@ -116,58 +124,58 @@ class Target:
                 return self.there[int(number)]
         raise InternalError(f"a kernel's parameter {key}")
 
-    def to_gather(self) -> tuple[Any, ...]:
+    def compaction_arguments(self) -> tuple[Any, ...]:
         """Returns the arguments of the compaction kernel."""
         keys, (accumulators, slots) = self.keys, self._shape
         first, many = (np.int64(0), 1) if keys is None else (keys, len(keys))
-        cursor, rows = self._held[_STATE - 1 : _STATE], self._held[_STATE:]
+        cursor, rows = self._buffer[_STATE_WORDS - 1 : _STATE_WORDS], self._buffer[_STATE_WORDS:]
         sizes = np.int32(accumulators), np.int64(slots)
-        return first, np.int32(many), self.words, *sizes, cursor, np.int64(compaction.ROOM), rows
+        return first, np.int32(many), self.words, *sizes, cursor, np.int64(compaction.MAX_GROUPS), rows
 
-    def outcome(
-        self, gather: Callable[[Target], None] | None = None, *, keep: bool = False, into: Array | None = None
+    def fetch(
+        self, gather: Callable[[ResultBuffers], None] | None = None, *, keep: bool = False, into: Array | None = None
     ) -> Outcome | None:
         """Returns the outcome on the host; None where the capacity was too small.
 
-        With `keep` a large outcome stays on the device. `gather` compacts groups of many slots. The first transfer goes
-        `into` an array of `fetched` words, if given.
+        With `keep` a large outcome stays on the device. `compact` compacts groups of many slots. The first transfer
+        goes `into` an array of `transfer_words` words, if given.
         """
-        gathers = self._gathered and gather is not None
+        gathers = self._compacted and gather is not None
         if gathers and gather is not None:
             gather(self)
-        first = self._held[: _STATE if self._gathered and not gathers else _STATE + _FEW]
+        first = self._buffer[: _STATE_WORDS if self._compacted and not gathers else _STATE_WORDS + _COPIED_WORDS]
         small = first.get() if into is None else first.get(out=into[: len(first)])
-        code, full, *_ = small[:_STATE].view(np.uint32).tolist()
-        if isinstance(self._sink, Rows):
+        code, full, *_ = small[:_STATE_WORDS].view(np.uint32).tolist()
+        if isinstance(self._sink, RowSink):
             count = int(self.cursor.get()[0])
             if count > self._capacity:
-                self.wanted = count
+                self.required_capacity = count
                 return None
             return Outcome(rows=self._values(count, keep and count > FEW), code=code)
         if full:
             return None
-        count, given = int(small[_STATE - 1]), small[_STATE:]
-        if gathers and count <= compaction.ROOM:
-            wide = compaction.width(self._sink)
+        count, given = int(small[_STATE_WORDS - 1]), small[_STATE_WORDS:]
+        if gathers and count <= compaction.MAX_GROUPS:
+            wide = compaction.row_words(self._sink)
             if count * wide > len(given):
-                given = self._held[_STATE : _STATE + count * wide].get()
+                given = self._buffer[_STATE_WORDS : _STATE_WORDS + count * wide].get()
             return Outcome(
-                grouped=compaction.grouped(self._sink, given[: count * wide].reshape(count, wide)), code=code
+                grouped=compaction.rows_to_groups(self._sink, given[: count * wide].reshape(count, wide)), code=code
             )
-        words = None if self._gathered else given.reshape(self._shape)
+        words = None if self._compacted else given.reshape(self._shape)
         return Outcome(grouped=self._groups(self._sink, words, keep), code=code)
 
     def _values(self, count: int, keep: bool) -> list[tuple[Any, Any]]:
-        assert isinstance(self._sink, Rows)
+        assert isinstance(self._sink, RowSink)
         found: list[tuple[Any, Any]] = []
         for each, out, there in zip(self._sink.values, self.out, self.there, strict=True):
-            if keep and _lanes(each) == 1:
+            if keep and _words_per_value(each) == 1:
                 # A copy frees the rest of the buffer.
                 held = out[:count].astype(np.int64 if out.dtype.kind == "i" else out.dtype)
                 found.append((held, there[:count].astype(bool) if each.nullable else None))
                 continue
-            made = out[: count * _lanes(each)].get()
-            if _lanes(each) == 2:
+            made = out[: count * _words_per_value(each)].get()
+            if _words_per_value(each) == 2:
                 low, high = made[0::2].astype(np.uint64).astype(object), made[1::2].astype(object)
                 made = (high << 64) | low
             elif made.dtype.kind == "i":
@@ -175,7 +183,7 @@ class Target:
             found.append((made, there[:count].get().astype(bool) if each.nullable else None))
         return found
 
-    def _groups(self, sink: Groups, held: Any | None, keep: bool) -> Grouped:
+    def _groups(self, sink: GroupSink, held: Any | None, keep: bool) -> GroupedRows:
         """Returns the groups in order; `held` are their words on the host, where they are few.
 
         With `keep` many groups stay on the device, in any order.
@@ -185,23 +193,23 @@ class Target:
             place = xp.flatnonzero(self.words[0] if self.keys is None else self.keys[0] != -1)
             if len(place) > FEW:
                 groups = place[None] if self.keys is None else self.keys[:, place]
-                return self._of_words(sink, groups, self.words[:, place])
+                return self._from_words(sink, groups, self.words[:, place])
         if self.keys is not None:
             place = xp.flatnonzero(self.keys[0] != -1)
             found = self.keys[:, place]
             order = xp.argsort(found[0]) if len(found) == 1 else xp.lexsort(xp.ascontiguousarray(found[::-1]))
             groups, words = found[:, order].get(), self.words[:, place[order]].get()
         elif held is not None:
-            groups = (np.flatnonzero(held[0]) if sink.form == "dense" else np.zeros(1, np.int64))[None]
+            groups = (np.flatnonzero(held[0]) if sink.storage == "dense" else np.zeros(1, np.int64))[None]
             words = held[:, groups[0]]
         else:
             place = xp.flatnonzero(self.words[0])
             groups, words = place.get()[None], self.words[:, place].get()
-        return self._of_words(sink, groups, words)
+        return self._from_words(sink, groups, words)
 
     @staticmethod
-    def _of_words(sink: Groups, groups: Any, words: Any) -> Grouped:
-        return Grouped(
+    def _from_words(sink: GroupSink, groups: Any, words: Any) -> GroupedRows:
+        return GroupedRows(
             groups.astype(np.int64, copy=False),
             tuple(
                 made.view(np.float64) if each.op == "fadd" else made
@@ -210,11 +218,11 @@ class Target:
         )
 
 
-def _lanes(expr: Any) -> int:
+def _words_per_value(expr: Any) -> int:
     return 2 if expr.bounds is not None and max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63 else 1
 
 
-def _kind(expr: Any) -> Any:
+def _output_dtype(expr: Any) -> Any:
     if expr.bounds is None:
         return np.float64
     return np.int32 if max(-expr.bounds[0] - 1, expr.bounds[1]) < 2**31 else np.int64

@@ -14,13 +14,13 @@ from functools import cached_property
 from math import prod
 from typing import Literal as OneOf
 
-from gpudb.engine.gpu.fused.columns.packed_column import Form
+from gpudb.engine.gpu.fused.columns.packed_column import Encoding
 from gpudb.engine.gpu.fused.unsupported import NotFused as NotFused
 
 Bounds = tuple[int, int] | None
 """The least and the greatest value of an integer; None for a float."""
 BOOLEAN = (0, 1)
-WORD = 2**62
+KEY_LIMIT = 2**62
 """Exclusive limit of the combined keys in a hash table; greater values mark a slot as empty or not yet written."""
 
 
@@ -64,7 +64,7 @@ class Literal(Expr):
     """A constant; None is NULL. A constant of the statement is a kernel parameter, so that kernels are reused."""
 
     value: int | float | None
-    given: bool = False
+    is_parameter: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Quotient(Expr):
 
 
 @dataclass(frozen=True)
-class Checked(Expr):
+class RangeCheck(Expr):
     """An integer; raises error `code` where it is out of bounds."""
 
     arg: Expr
@@ -131,16 +131,16 @@ class IsNull(Expr):
 
 
 @dataclass(frozen=True)
-class IsBoolean(Expr):
+class BooleanTest(Expr):
     """IS [NOT] TRUE and IS [NOT] FALSE; never NULL itself."""
 
     arg: Expr
-    wanted: bool
+    expected: bool
     negated: bool
 
 
 @dataclass(frozen=True)
-class Mapped(Expr):
+class TableEntry(Expr):
     """The entry of a table at an integer from 0 to `size` - 1; entry `size` is for NULL."""
 
     arg: Expr
@@ -149,7 +149,7 @@ class Mapped(Expr):
 
 
 @dataclass(frozen=True)
-class Matches(Expr):
+class LikeMatch(Expr):
     """Whether raw text is LIKE a pattern, which is a table of `length` bytes (see `numpy_backend.like`).
 
     With `fold` both are lowercased; for ASCII alone.
@@ -162,7 +162,7 @@ class Matches(Expr):
 
 
 @dataclass(frozen=True)
-class Calendar(Expr):
+class DateField(Expr):
     """A field of a date (days since 1970) or, with `micros`, of a timestamp (microseconds since 1970)."""
 
     field: OneOf["year", "month", "day", "quarter", "dow", "isodow", "doy", "hour", "minute"]
@@ -171,7 +171,7 @@ class Calendar(Expr):
 
 
 @dataclass(frozen=True)
-class Choose(Expr):
+class CaseWhen(Expr):
     """CASE: the value of the first true condition, else the default; only what is evaluated can fail."""
 
     branches: tuple[tuple[Expr, Expr], ...]
@@ -179,7 +179,7 @@ class Choose(Expr):
 
 
 @dataclass(frozen=True)
-class Float(Expr):
+class ToFloat(Expr):
     """An integer as a float, divided by a power of ten; or a float rounded to 32 bits."""
 
     arg: Expr
@@ -187,7 +187,7 @@ class Float(Expr):
 
 
 @dataclass(frozen=True)
-class Root(Expr):
+class SquareRoot(Expr):
     """The square root of a float; raises error `code` for a negative one."""
 
     arg: Expr
@@ -195,7 +195,7 @@ class Root(Expr):
 
 
 @dataclass(frozen=True)
-class Ordered(Expr):
+class FloatSortKey(Expr):
     """An integer that sorts as PostgreSQL sorts the float; -0 is 0, or below it where `signed`."""
 
     arg: Expr
@@ -212,8 +212,8 @@ class Limb(Expr):
 
 
 for _kind in (
-    Field, Payload, Literal, Arithmetic, Quotient, Checked, Compare, Logic, IsNull, IsBoolean, Mapped, Matches,
-    Calendar, Choose, Float, Root, Ordered, Limb,
+    Field, Payload, Literal, Arithmetic, Quotient, RangeCheck, Compare, Logic, IsNull, BooleanTest, TableEntry, LikeMatch,
+    DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb,
 ):  # fmt: skip
     _kind.__hash__ = Expr.__hash__  # type: ignore[method-assign]
 
@@ -270,7 +270,7 @@ class Accumulator:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class GroupSink:
     """Groups rows: one group without keys, a `dense` array indexed by the combined keys, or a hash table.
 
     The first accumulator counts rows.
@@ -278,7 +278,7 @@ class Groups:
 
     keys: tuple[Key, ...]
     accumulators: tuple[Accumulator, ...]
-    form: OneOf["one", "dense", "hash"]
+    storage: OneOf["one", "dense", "hash"]
 
     @property
     def slots(self) -> int:
@@ -286,20 +286,20 @@ class Groups:
         return prod(key.size for key in self.keys)
 
     @property
-    def words(self) -> list[tuple[Key, ...]]:
+    def key_words(self) -> list[tuple[Key, ...]]:
         """The keys, split into words that a hash table compares; a direct table has one word of all keys."""
-        if self.form != "hash":
+        if self.storage != "hash":
             return [self.keys]
         found: list[list[Key]] = [[]]
         for key in self.keys:
-            if prod(each.size for each in (*found[-1], key)) >= WORD:
+            if prod(each.size for each in (*found[-1], key)) >= KEY_LIMIT:
                 found.append([])
             found[-1].append(key)
         return [tuple(each) for each in found if each]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowSink:
     """Outputs the values of every remaining row."""
 
     values: tuple[Expr, ...]
@@ -309,15 +309,15 @@ class Rows:
 class Pipeline:
     """A pipeline that runs over each segment: column encodings, steps and a sink.
 
-    `tables` describe those of Mapped: bytes per entry, and whether some entries are NULL. After `few` steps few rows
-    may remain (None: always many).
+    `tables` describe those of TableEntry: bytes per entry, and whether some entries are NULL. After `few_rows_after`
+    steps few rows may remain (None: always many).
     """
 
-    columns: tuple[Form, ...]
+    columns: tuple[Encoding, ...]
     steps: tuple[Filter | Lookup, ...]
-    sink: Groups | Rows
+    sink: GroupSink | RowSink
     tables: tuple[tuple[int, bool], ...] = ()
-    few: int | None = None
+    few_rows_after: int | None = None
 
     @property
     def digest(self) -> str:

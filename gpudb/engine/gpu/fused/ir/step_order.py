@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from gpudb.engine.gpu.fused.columns.packed_column import Form
-from gpudb.engine.gpu.fused.ir.pipeline import Compare, Expr, Filter, IsNull, Logic, Lookup, Mapped, Payload
-from gpudb.engine.gpu.fused.ir.traversal import can_fail, exprs_of, fields_of, is_long, parts
+from gpudb.engine.gpu.fused.columns.packed_column import Encoding
+from gpudb.engine.gpu.fused.ir.pipeline import Compare, Expr, Filter, IsNull, Logic, Lookup, Payload, TableEntry
+from gpudb.engine.gpu.fused.ir.traversal import can_fail, children, columns_read, is_expensive, step_exprs
 
 _SHARED, _NEAR = 64 * 1024, 256 * 1024
 """Bytes of a lookup's first array that fit into shared memory, and into a multiprocessor's L1 cache."""
@@ -31,27 +31,27 @@ They do not depend on constants, so that the kernel is the same for other consta
 """
 
 
-def ordered(
-    steps: Sequence[Filter | Lookup], passing: Mapping[int, float], forms: Sequence[Form]
+def order_steps(
+    steps: Sequence[Filter | Lookup], passing: Mapping[int, float], forms: Sequence[Encoding]
 ) -> tuple[Filter | Lookup, ...]:
     """Returns the steps reordered; `passing` is a lookup's estimated selectivity, by its number."""
-    if any(can_fail(each) for step in steps for each in exprs_of(step)):
+    if any(can_fail(each) for step in steps for each in step_exprs(step)):
         return tuple(steps)
     left, made = list(steps), []
     found: set[int] = set()
     loaded: set[int] = set()
     while left:
-        ready = [step for step in left if _needs(step) <= found]
-        best = min(ready, key=lambda step: (_rank(step, passing, forms, loaded), left.index(step)))
+        ready = [step for step in left if _required_lookups(step) <= found]
+        best = min(ready, key=lambda step: (_sort_key(step, passing, forms, loaded), left.index(step)))
         left.remove(best)
         made.append(best)
-        loaded |= {column for each in exprs_of(best) for column in fields_of(each)}
+        loaded |= {column for each in step_exprs(best) for column in columns_read(each)}
         if isinstance(best, Lookup):
             found.add(best.number)
     return tuple(made)
 
 
-def few_after(steps: Sequence[Filter | Lookup], leaving: Mapping[int, float], *, last: bool) -> int | None:
+def estimate_few_after(steps: Sequence[Filter | Lookup], leaving: Mapping[int, float], *, last: bool) -> int | None:
     """Returns after how many steps few rows are estimated to remain; None: never. Consecutive filters count together.
 
     `leaving` is the share of rows that a lookup leaves, by its number; with `last`, few rows remain after all steps
@@ -59,49 +59,49 @@ def few_after(steps: Sequence[Filter | Lookup], leaving: Mapping[int, float], *,
     """
     share = 1.0
     for place, step in enumerate(steps):
-        share *= leaving.get(step.number, 1.0) if isinstance(step, Lookup) else _share(step.condition)
+        share *= leaving.get(step.number, 1.0) if isinstance(step, Lookup) else _selectivity(step.condition)
         if share <= _FEW and not any(isinstance(each, Filter) for each in steps[place + 1 : place + 2]):
             return place + 1
     return len(steps) if steps and last else None
 
 
-def _share(condition: Expr) -> float:
+def _selectivity(condition: Expr) -> float:
     """Estimates the selectivity of a condition."""
     match condition:
         case Logic(op="AND", args=args):
-            return prod(map(_share, args))
+            return prod(map(_selectivity, args))
         case Logic(op="OR", args=args):
-            return min(sum(map(_share, args)), 1.0)
+            return min(sum(map(_selectivity, args)), 1.0)
         case Logic(args=(arg,)):
-            return 1 - _share(arg)
+            return 1 - _selectivity(arg)
         case Compare(op="=="):
             return _EQUAL
         case Compare(op="!=") | IsNull(negated=True):
             return 1.0
-        case IsNull() | Mapped():
+        case IsNull() | TableEntry():
             return _SOME
     return _HALF
 
 
-def _needs(step: Filter | Lookup) -> set[int]:
+def _required_lookups(step: Filter | Lookup) -> set[int]:
     """Returns the earlier lookups whose payloads a step reads."""
     found: set[int] = set()
-    waiting = list(exprs_of(step))
+    waiting = list(step_exprs(step))
     while waiting:
         each = waiting.pop()
         if isinstance(each, Payload):
             found.add(each.lookup)
-        waiting += parts(each)
+        waiting += children(each)
     return found - {step.number} if isinstance(step, Lookup) else found
 
 
-def _rank(
-    step: Filter | Lookup, passing: Mapping[int, float], forms: Sequence[Form], loaded: set[int]
+def _sort_key(
+    step: Filter | Lookup, passing: Mapping[int, float], forms: Sequence[Encoding], loaded: set[int]
 ) -> tuple[int, float]:
     if isinstance(step, Filter):
         # Filters of raw text follow lookups that drop more rows at less cost.
-        return (1, _TEXT) if is_long(step.condition) else (0, 0.0)
-    columns = {column for each in step.keys for column in fields_of(each)} - loaded
+        return (1, _TEXT) if is_expensive(step.condition) else (0, 0.0)
+    columns = {column for each in step.keys for column in columns_read(each)} - loaded
     cost = _BYTE * sum(forms[column].width for column in columns)
     size = 1.0
     for each in step.sizes:

@@ -6,65 +6,65 @@ from collections.abc import Iterable
 
 from gpudb.engine.gpu.fused.ir.pipeline import (
     Arithmetic,
-    Calendar,
-    Checked,
-    Choose,
+    CaseWhen,
     Compare,
+    DateField,
     Expr,
     Field,
     Filter,
-    Groups,
+    GroupSink,
+    LikeMatch,
     Literal,
     Logic,
     Lookup,
-    Matches,
     Payload,
-    Root,
-    Rows,
+    RangeCheck,
+    RowSink,
+    SquareRoot,
 )
 
 
 def can_fail(expr: Expr) -> bool:
     """Whether evaluating an expression can raise an error."""
-    if isinstance(expr, Checked | Root) or (isinstance(expr, Arithmetic) and expr.code):
+    if isinstance(expr, RangeCheck | SquareRoot) or (isinstance(expr, Arithmetic) and expr.code):
         return True
-    return any(can_fail(each) for each in parts(expr))
+    return any(can_fail(each) for each in children(expr))
 
 
-def is_long(expr: Expr) -> bool:
+def is_expensive(expr: Expr) -> bool:
     """Whether an expression is so expensive that it is evaluated only for rows that need it."""
-    return isinstance(expr, Matches) or any(is_long(each) for each in parts(expr))
+    return isinstance(expr, LikeMatch) or any(is_expensive(each) for each in children(expr))
 
 
-def parts(expr: Expr) -> list[Expr]:
+def children(expr: Expr) -> list[Expr]:
     """Returns an expression's children."""
     match expr:
         case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
             return [left, right]
         case Logic(args=args):
             return list(args)
-        case Choose(branches=branches, default=default):
+        case CaseWhen(branches=branches, default=default):
             return [each for branch in branches for each in branch] + [default]
         case Field() | Payload() | Literal():
             return []
     return [expr.arg]  # type: ignore[attr-defined]
 
 
-def exprs_of(step: Filter | Lookup) -> tuple[Expr, ...]:
+def step_exprs(step: Filter | Lookup) -> tuple[Expr, ...]:
     """Returns the expressions of a step."""
     if isinstance(step, Filter):
         return (step.condition,)
     return step.keys if step.condition is None else (*step.keys, step.condition)
 
 
-def exprs_in(sink: Groups | Rows) -> list[Expr]:
+def sink_exprs(sink: GroupSink | RowSink) -> list[Expr]:
     """Returns the expressions of a sink."""
-    if isinstance(sink, Rows):
+    if isinstance(sink, RowSink):
         return list(sink.values)
     return [*(key.expr for key in sink.keys), *(each.value for each in sink.accumulators)]
 
 
-def size_of(exprs: Iterable[Expr]) -> int:
+def weigh(exprs: Iterable[Expr]) -> int:
     """Weighs expressions with their descendants; equal ones count once, constants not at all.
 
     Date fields, floats that may fail and integers of more than 64 bits count three times: their code is longer.
@@ -75,25 +75,25 @@ def size_of(exprs: Iterable[Expr]) -> int:
         each = waiting.pop()
         if each not in seen and not isinstance(each, Literal):
             seen.add(each)
-            waiting += parts(each)
+            waiting += children(each)
     return sum(3 if _is_heavy(each) else 1 for each in seen)
 
 
 def _is_heavy(expr: Expr) -> bool:
     if expr.bounds is None:
         return isinstance(expr, Arithmetic) and expr.code > 0
-    return isinstance(expr, Calendar) or max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63
+    return isinstance(expr, DateField) or max(-expr.bounds[0] - 1, expr.bounds[1]) >= 2**63
 
 
-def fields_of(expr: Expr) -> set[int]:
+def columns_read(expr: Expr) -> set[int]:
     """Returns the columns that an expression reads."""
     if isinstance(expr, Field):
         return {expr.column}
-    return {column for each in parts(expr) for column in fields_of(each)}
+    return {column for each in children(expr) for column in columns_read(each)}
 
 
-def lookups_of(expr: Expr) -> set[int]:
+def lookups_read(expr: Expr) -> set[int]:
     """Returns the numbers of the lookups whose payloads an expression reads."""
     if isinstance(expr, Payload):
         return {expr.lookup}
-    return {number for each in parts(expr) for number in lookups_of(each)}
+    return {number for each in children(expr) for number in lookups_read(each)}

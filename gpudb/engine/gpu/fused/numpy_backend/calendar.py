@@ -14,13 +14,13 @@ from gpudb.values.calendar import DAY
 _ERA = 146_097
 
 
-def first_day(year: int) -> int:
+def first_day_of_year(year: int) -> int:
     """Returns the first of January of a positive year, in days since 1970."""
     before = year - 1
     return before * 365 + before // 4 - before // 100 + before // 400 - 719_162
 
 
-def field(name: str, value: Any, *, micros: bool) -> Any:
+def extract_field(name: str, value: Any, *, micros: bool) -> Any:
     """Computes a field of dates (days), or of timestamps (`micros`), as int64; a year BC is negative."""
     days = value // DAY if micros else value
     match name:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
-from gpudb.engine.gpu.fused.ir.pipeline import Expr, Filter, Groups, Pipeline
-from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN, Array, Block, Table
+from gpudb.engine.gpu.fused.ir.pipeline import Expr, Filter, GroupSink, Pipeline
+from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN, Array, RowBlock, Table
 
-BLOCK = 1 << 18
+BLOCK_ROWS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Segment:
     columns: tuple[PackedColumn, ...]
 
 
-def in_forms(pipeline: Pipeline, segment: Segment) -> Pipeline:
+def specialize(pipeline: Pipeline, segment: Segment) -> Pipeline:
     """Specializes the pipeline for the encodings of a segment's columns."""
-    return replace(pipeline, columns=tuple(column.form for column in segment.columns))
+    return replace(pipeline, columns=tuple(column.encoding for column in segment.columns))
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
+class GroupedRows:
     """Groups by their combined keys, one row per word of the sink, and one array of accumulator words (int64 or
     float64) each.
     """
@@ -45,51 +45,51 @@ class Grouped:
 class Outcome:
     """A pipeline's outcome: groups, or the values of rows, and the greatest error code."""
 
-    grouped: Grouped | None = None
+    grouped: GroupedRows | None = None
     rows: list[tuple[Array, Array | None]] = field(default_factory=list)
     code: int = 0
 
-    def fetched(self) -> Outcome:
+    def to_host(self) -> Outcome:
         """Copies the arrays that are on a device to the host."""
         grouped = self.grouped
         if grouped is not None:
-            grouped = Grouped(_host(grouped.groups), tuple(map(_host, grouped.words)))
-        rows = [(_host(values), None if valid is None else _host(valid)) for values, valid in self.rows]
+            grouped = GroupedRows(_to_host(grouped.groups), tuple(map(_to_host, grouped.words)))
+        rows = [(_to_host(values), None if valid is None else _to_host(valid)) for values, valid in self.rows]
         return Outcome(grouped, rows, self.code)
 
 
-def _host(array: Any) -> Array:
+def _to_host(array: Any) -> Array:
     return array if isinstance(array, np.ndarray) else array.get()
 
 
 def run(
     pipeline: Pipeline, segments: Sequence[Segment], lookups: Sequence[Sequence[Array]], tables: Sequence[Table]
 ) -> Outcome:
-    """Runs a pipeline over segments; `lookups` are the arrays of each build side, `tables` those of Mapped."""
+    """Runs a pipeline over segments; `lookups` are the arrays of each build side, `tables` those of TableEntry."""
     outcome = Outcome()
-    parts: list[Grouped] = []
+    parts: list[GroupedRows] = []
     rows: list[list[tuple[Array, Array | None]]] = []
     for segment in segments:
-        for first in range(0, segment.rows, BLOCK):
-            block = Block(segment.columns, first, min(first + BLOCK, segment.rows), lookups, tables)
+        for first in range(0, segment.rows, BLOCK_ROWS):
+            block = RowBlock(segment.columns, first, min(first + BLOCK_ROWS, segment.rows), lookups, tables)
             for step in pipeline.steps:
                 if isinstance(step, Filter):
-                    block.keep(block.true(step.condition))
+                    block.keep(block.is_true(step.condition))
                 else:
-                    block.look_up(step)
-            if isinstance(pipeline.sink, Groups):
-                parts.append(_grouped(block, pipeline.sink))
+                    block.probe(step)
+            if isinstance(pipeline.sink, GroupSink):
+                parts.append(_group_rows(block, pipeline.sink))
             else:
-                rows.append([block.value(each) for each in pipeline.sink.values])
+                rows.append([block.evaluate(each) for each in pipeline.sink.values])
             outcome.code = max(outcome.code, block.code)
-    if isinstance(pipeline.sink, Groups):
-        outcome.grouped = merged(pipeline.sink, parts)
+    if isinstance(pipeline.sink, GroupSink):
+        outcome.grouped = merge_groups(pipeline.sink, parts)
     else:
-        outcome.rows = [_joined([part[n] for part in rows], each) for n, each in enumerate(pipeline.sink.values)]
+        outcome.rows = [_concatenate([part[n] for part in rows], each) for n, each in enumerate(pipeline.sink.values)]
     return outcome
 
 
-def _joined(parts: Sequence[tuple[Array, Array | None]], expr: Expr) -> tuple[Array, Array | None]:
+def _concatenate(parts: Sequence[tuple[Array, Array | None]], expr: Expr) -> tuple[Array, Array | None]:
     if not parts:
         return np.zeros(0, np.float64 if expr.bounds is None else np.int64), None
     values = np.concatenate([values for values, _ in parts])
@@ -98,24 +98,24 @@ def _joined(parts: Sequence[tuple[Array, Array | None]], expr: Expr) -> tuple[Ar
     return values, np.concatenate([np.ones(len(v), bool) if valid is None else valid for v, valid in parts])
 
 
-def _grouped(block: Block, sink: Groups) -> Grouped:
-    numbers = np.zeros((len(sink.words) if sink.keys else 1, len(block.rows)), np.int64)
-    for row, keys in zip(numbers, sink.words, strict=False):
+def _group_rows(block: RowBlock, sink: GroupSink) -> GroupedRows:
+    numbers = np.zeros((len(sink.key_words) if sink.keys else 1, len(block.rows)), np.int64)
+    for row, keys in zip(numbers, sink.key_words, strict=False):
         for key in keys:
-            values, valid = block.value(key.expr)
+            values, valid = block.evaluate(key.expr)
             distance = (values - key.low).astype(np.int64)
             row *= key.size
             row += distance if valid is None else np.where(valid, distance, key.size - 1)
     groups, place = _unique(numbers)
     words = []
     for each in sink.accumulators:
-        values, valid = block.value(each.value)
+        values, valid = block.evaluate(each.value)
         held = values.astype(np.float64 if each.op == "fadd" else np.int64)
         where = place
         if valid is not None:
             held, where = held[valid], place[valid]
-        words.append(_accumulated(each.op, where, held, groups.shape[1]))
-    return Grouped(groups, tuple(words))
+        words.append(_accumulate(each.op, where, held, groups.shape[1]))
+    return GroupedRows(groups, tuple(words))
 
 
 def _unique(numbers: Array) -> tuple[Array, Array]:
@@ -127,7 +127,7 @@ def _unique(numbers: Array) -> tuple[Array, Array]:
     return groups, place.reshape(-1)
 
 
-def _accumulated(op: str, place: Array, values: Array, count: int) -> Array:
+def _accumulate(op: str, place: Array, values: Array, count: int) -> Array:
     start = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}[op]
     made = np.full(count, start, np.float64 if op == "fadd" else np.int64)
     with np.errstate(invalid="ignore"):
@@ -135,17 +135,17 @@ def _accumulated(op: str, place: Array, values: Array, count: int) -> Array:
     return made
 
 
-def merged(sink: Groups, parts: Sequence[Grouped]) -> Grouped:
+def merge_groups(sink: GroupSink, parts: Sequence[GroupedRows]) -> GroupedRows:
     """Merges the groups of several parts."""
     if not parts:
         empty = np.zeros(0, np.int64)
-        words = tuple(_accumulated(each.op, empty, empty, 0) for each in sink.accumulators)
-        return Grouped(np.zeros((len(sink.words), 0), np.int64), words)
+        words = tuple(_accumulate(each.op, empty, empty, 0) for each in sink.accumulators)
+        return GroupedRows(np.zeros((len(sink.key_words), 0), np.int64), words)
     if len(parts) == 1:
         return parts[0]
     groups, place = _unique(np.concatenate([part.groups for part in parts], axis=1))
     words = tuple(
-        _accumulated(each.op, place, np.concatenate([part.words[n] for part in parts]), groups.shape[1])
+        _accumulate(each.op, place, np.concatenate([part.words[n] for part in parts]), groups.shape[1])
         for n, each in enumerate(sink.accumulators)
     )
-    return Grouped(groups, words)
+    return GroupedRows(groups, words)

@@ -10,12 +10,12 @@ EMPTY = -1
 _Array = np.ndarray[Any, Any]
 
 
-def bitmap_bytes(slots: int) -> int:
+def bitmap_size(slots: int) -> int:
     """Returns the length of a bitmap of `slots` keys: a multiple of 16 bytes."""
     return -(-slots // 128) * 16
 
 
-def mixed(keys: _Array) -> _Array:
+def hash_keys(keys: _Array) -> _Array:
     """Hashes 64-bit keys with MurmurHash3's finalizer, as kernels/lookup.cuh does."""
     made = keys.astype(np.uint64)
     made ^= made >> np.uint64(33)
@@ -25,7 +25,7 @@ def mixed(keys: _Array) -> _Array:
     return made ^ (made >> np.uint64(33))
 
 
-def hash_table(keys: _Array, xp: Any = np) -> tuple[_Array, _Array]:
+def build_hash_table(keys: _Array, xp: Any = np) -> tuple[_Array, _Array]:
     """Builds a hash table at most half full, and returns each key's slot; arrays of `xp` (NumPy or CuPy), as the keys
     are.
     """
@@ -33,7 +33,7 @@ def hash_table(keys: _Array, xp: Any = np) -> tuple[_Array, _Array]:
     while size < 2 * len(keys):
         size *= 2
     table = xp.full(size, EMPTY, np.int64)
-    place = (mixed(keys) & np.uint64(size - 1)).astype(np.int64)
+    place = (hash_keys(keys) & np.uint64(size - 1)).astype(np.int64)
     waiting = xp.arange(len(keys))
     while len(waiting):
         slots = place[waiting]
@@ -45,10 +45,10 @@ def hash_table(keys: _Array, xp: Any = np) -> tuple[_Array, _Array]:
     return table, place
 
 
-def probed(table: _Array, keys: _Array) -> tuple[_Array, _Array]:
+def probe_hash_table(table: _Array, keys: _Array) -> tuple[_Array, _Array]:
     """Returns each key's slot in a hash table, and whether the table has the key."""
     size = len(table)
-    place = (mixed(keys) & np.uint64(size - 1)).astype(np.int64)
+    place = (hash_keys(keys) & np.uint64(size - 1)).astype(np.int64)
     waiting = np.flatnonzero((table[place] != keys) & (table[place] != EMPTY))
     while len(waiting):
         place[waiting] = (place[waiting] + 1) % size

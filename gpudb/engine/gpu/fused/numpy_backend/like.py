@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-ONE, ANY = 0xFE, 0xFF
+ANY_CHARACTER, ANY_SEQUENCE = 0xFE, 0xFF
 """Wildcards for one character, and for any number of them."""
 
 
-def encoded(pattern: str) -> bytes | None:
+def encode_pattern(pattern: str) -> bytes | None:
     """Encodes a LIKE pattern, whose escape is the backslash; None if it ends with its escape."""
     made = bytearray()
     place = 0
@@ -27,17 +27,17 @@ def encoded(pattern: str) -> bytes | None:
                 return None
             made += pattern[place].encode()
         elif each == "%":
-            if not made or made[-1] != ANY:
-                made.append(ANY)
+            if not made or made[-1] != ANY_SEQUENCE:
+                made.append(ANY_SEQUENCE)
         elif each == "_":
-            made.append(ONE)
+            made.append(ANY_CHARACTER)
         else:
             made += each.encode()
         place += 1
     return bytes(made)
 
 
-CALLS: Mapping[str, tuple[str, bool, bool]] = {
+LIKE_FUNCTIONS: Mapping[str, tuple[str, bool, bool]] = {
     "textlike": ("like", False, False),
     "like": ("like", False, False),
     "textnlike": ("like", False, True),
@@ -51,27 +51,31 @@ CALLS: Mapping[str, tuple[str, bool, bool]] = {
 """Functions of a text and a constant: the constant's kind, whether case is ignored, whether the result is negated."""
 
 
-def pattern_of(how: str, text: str, *, fold: bool) -> bytes | None:
+def encode_constant(how: str, text: str, *, fold: bool) -> bytes | None:
     """Encodes the pattern of such a function; None where it cannot be encoded."""
-    made = encoded(text) if how == "like" else literal(text) + (bytes([ANY]) if how == "begins" else b"")
-    return lowered(made) if fold and made is not None else made
+    made = (
+        encode_pattern(text)
+        if how == "like"
+        else encode_literal(text) + (bytes([ANY_SEQUENCE]) if how == "begins" else b"")
+    )
+    return lowercase(made) if fold and made is not None else made
 
 
-def literal(text: str) -> bytes:
+def encode_literal(text: str) -> bytes:
     """Encodes the pattern that matches one text."""
     return text.encode()
 
 
-def lowered(pattern: bytes) -> bytes | None:
+def lowercase(pattern: bytes) -> bytes | None:
     """Lowercases an ASCII pattern; None for another."""
-    if any(128 <= each < ONE for each in pattern):
+    if any(128 <= each < ANY_CHARACTER for each in pattern):
         return None
     return bytes(each + 32 if 65 <= each <= 90 else each for each in pattern)
 
 
-def matched(texts: Sequence[bytes], pattern: bytes, *, fold: bool) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def match_texts(texts: Sequence[bytes], pattern: bytes, *, fold: bool) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Returns which texts match a pattern."""
-    pieces = {ANY: b".*", ONE: b"(?:[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*)"}
+    pieces = {ANY_SEQUENCE: b".*", ANY_CHARACTER: b"(?:[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*)"}
     made = b"".join(pieces.get(each) or re.escape(bytes([each])) for each in pattern)
     like = re.compile(made, re.S).fullmatch
     found = (like(each.lower() if fold else each) is not None for each in texts)

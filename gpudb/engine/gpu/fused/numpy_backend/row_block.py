@@ -14,35 +14,35 @@ import numpy as np
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.ir.pipeline import (
     Arithmetic,
-    Calendar,
-    Checked,
-    Choose,
+    BooleanTest,
+    CaseWhen,
     Compare,
+    DateField,
     Expr,
     Field,
-    Float,
-    IsBoolean,
+    FloatSortKey,
     IsNull,
+    LikeMatch,
     Limb,
     Literal,
     Logic,
     Lookup,
-    Mapped,
-    Matches,
-    Ordered,
     Payload,
     Quotient,
-    Root,
+    RangeCheck,
+    SquareRoot,
+    TableEntry,
+    ToFloat,
 )
 from gpudb.engine.gpu.fused.numpy_backend import calendar, like
-from gpudb.engine.gpu.fused.numpy_backend.hashing import probed
+from gpudb.engine.gpu.fused.numpy_backend.hashing import probe_hash_table
 
 MIN, MAX = -(2**63), 2**63 - 1
 Array = np.ndarray[Any, Any]
 Table = tuple[Array, Array | None]
 
 
-class Block:
+class RowBlock:
     """Rows `first` to `last` of a segment's columns; `code` is the greatest error code that they have raised."""
 
     def __init__(
@@ -63,8 +63,8 @@ class Block:
 
     # -------------------------------------------------------------------------------------------- steps
 
-    def true(self, condition: Expr) -> Array:
-        values, valid = self.value(condition)
+    def is_true(self, condition: Expr) -> Array:
+        values, valid = self.evaluate(condition)
         return values.astype(bool) if valid is None else values.astype(bool) & valid
 
     def keep(self, kept: Array) -> None:
@@ -75,17 +75,17 @@ class Block:
             for key, (values, valid) in self._payloads.items()
         }
 
-    def look_up(self, step: Lookup) -> None:
+    def probe(self, step: Lookup) -> None:
         arrays = list(self._lookups[step.number])
         index = np.zeros(len(self.rows), np.int64)
         there = np.ones(len(self.rows), bool)
         for key, low, size in zip(step.keys, step.lows, step.sizes, strict=True):
-            values, valid = self.value(key)
+            values, valid = self.evaluate(key)
             inside = (values >= low) & (values < low + size)
             there &= inside if valid is None else inside & valid
             index = index * size + np.where(there, values - low, 0).astype(np.int64)
         if step.hashed:
-            place, found = probed(arrays.pop(0), index)
+            place, found = probe_hash_table(arrays.pop(0), index)
             there &= found
         else:
             place = index
@@ -105,31 +105,35 @@ class Block:
             there &= arrays[0][place] > 0
         place = np.where(there, place, 0)
         if step.condition is not None and step.kind == "left":
-            self._left(step, arrays, place, there, counts)
+            self._left_join(step, arrays, place, there, counts)
             return
         if step.condition is not None:
-            there = self._asked(step, arrays, place, there, counts)
+            there = self._has_match(step, arrays, place, there, counts)
         if step.kind in {"semi", "anti"}:
             self.keep(there if step.kind == "semi" else ~there)
             return
-        self._pair(step, arrays, place, there, counts)
+        self._join_matches(step, arrays, place, there, counts)
 
-    def _asked(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> Array:
+    def _has_match(
+        self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None
+    ) -> Array:
         """Returns which rows have a match for which the step's condition is true."""
         assert step.condition is not None
         rows, payloads = self.rows, self._payloads
-        kept = self._pair(step, arrays, place, there, counts)
+        kept = self._join_matches(step, arrays, place, there, counts)
         met = np.zeros(len(rows), bool)
-        met[kept[self.true(step.condition)]] = True
+        met[kept[self.is_true(step.condition)]] = True
         self.rows, self._payloads = rows, payloads
         return met
 
-    def _left(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> None:
+    def _left_join(
+        self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None
+    ) -> None:
         """Joins rows with each match for which the step's condition is true, and keeps rows without one."""
         assert step.condition is not None
         rows, payloads = self.rows, self._payloads
-        kept = self._pair(replace(step, kind="inner"), arrays, place, there, counts)
-        true = self.true(step.condition)
+        kept = self._join_matches(replace(step, kind="inner"), arrays, place, there, counts)
+        true = self.is_true(step.condition)
         met = np.zeros(len(rows), bool)
         met[kept[true]] = True
         self.keep(true)
@@ -141,9 +145,11 @@ class Block:
             kind = np.int64 if step.payloads[number] else np.float64
             self._payloads[step.number, number] = np.zeros(len(alone), kind), alone
         self.rows = np.concatenate([found[0], self.rows])
-        self._payloads = {key: _beside(found[1][key], other) for key, other in self._payloads.items()}
+        self._payloads = {key: _concatenate(found[1][key], other) for key, other in self._payloads.items()}
 
-    def _pair(self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None) -> Array:
+    def _join_matches(
+        self, step: Lookup, arrays: Sequence[Array], place: Array, there: Array, counts: Array | None
+    ) -> Array:
         """Joins rows with each of their matches; returns the index of each result row's source row."""
         kept = np.arange(len(self.rows)) if step.kind == "left" else np.flatnonzero(there)
         place, there = place[kept], there[kept]
@@ -175,30 +181,32 @@ class Block:
 
     # -------------------------------------------------------------------------------------------- values
 
-    def _failed(self, where: Array, code: int, valid: Array | None, active: Array | None) -> None:
+    def _raise_error(self, where: Array, code: int, valid: Array | None, active: Array | None) -> None:
         for mask in (valid, active):
             where = where if mask is None else where & mask
         if where.any():
             self.code = max(self.code, code)
 
-    def _field(self, column: int) -> tuple[Array, Array | None]:
+    def _read_column(self, column: int) -> tuple[Array, Array | None]:
         if column not in self._fields:
-            self._fields[column] = self._columns[column].values(self._first, self._last)
+            self._fields[column] = self._columns[column].decode(self._first, self._last)
         values, valid = self._fields[column]
         return values[self.rows], None if valid is None else valid[self.rows]
 
-    def _matches(self, column: int, pattern: bytes, *, fold: bool) -> tuple[Array, Array | None]:
+    def _match_texts(self, column: int, pattern: bytes, *, fold: bool) -> tuple[Array, Array | None]:
         texts = self._columns[column].texts
         assert texts is not None
-        held = texts.bytes(self._first, self._last)
-        return like.matched([held[row] for row in self.rows.tolist()], pattern, fold=fold), self._field(column)[1]
+        held = texts.to_list(self._first, self._last)
+        return like.match_texts([held[row] for row in self.rows.tolist()], pattern, fold=fold), self._read_column(
+            column
+        )[1]
 
-    def value(self, expr: Expr, active: Array | None = None) -> tuple[Array, Array | None]:
+    def evaluate(self, expr: Expr, active: Array | None = None) -> tuple[Array, Array | None]:
         """Evaluates an expression; errors count where `active` (None: everywhere)."""
         count = len(self.rows)
         match expr:
             case Field(column=column):
-                return self._field(column)
+                return self._read_column(column)
             case Payload(lookup=lookup, column=column):
                 return self._payloads[lookup, column]
             case Literal(value=None):
@@ -208,104 +216,104 @@ class Block:
             case Arithmetic():
                 return self._arithmetic(expr, active)
             case Quotient(arg=arg, divisor=divisor, how=how):
-                values, valid = self.value(arg, active)
+                values, valid = self.evaluate(arg, active)
                 if how == "floor":
-                    return _held(values // divisor, expr), valid
+                    return _to_dtype(values // divisor, expr), valid
                 size = (np.abs(values) + (divisor // 2 if how == "round" else 0)) // divisor
-                return _held(np.where(values < 0, -size, size), expr), valid
-            case Checked(arg=arg, code=code):
-                values, valid = self.value(arg, active)
+                return _to_dtype(np.where(values < 0, -size, size), expr), valid
+            case RangeCheck(arg=arg, code=code):
+                values, valid = self.evaluate(arg, active)
                 assert expr.bounds is not None
                 wrong = (values < expr.bounds[0]) | (values > expr.bounds[1])
-                self._failed(wrong.astype(bool), code, valid, active)
-                return _held(np.where(wrong, 0, values), expr), valid
+                self._raise_error(wrong.astype(bool), code, valid, active)
+                return _to_dtype(np.where(wrong, 0, values), expr), valid
             case Compare(op=op, left=left, right=right):
-                a, b = self.value(left, active), self.value(right, active)
-                return _compared(op, a[0], b[0]), _both(a[1], b[1])
+                a, b = self.evaluate(left, active), self.evaluate(right, active)
+                return _compare(op, a[0], b[0]), _and_valid(a[1], b[1])
             case Logic():
                 return self._logic(expr, active)
             case IsNull(arg=arg, negated=negated):
-                _, valid = self.value(arg, active)
+                _, valid = self.evaluate(arg, active)
                 null = np.zeros(count, bool) if valid is None else ~valid
                 return ~null if negated else null, None
-            case IsBoolean(arg=arg, wanted=wanted, negated=negated):
-                values, valid = self.value(arg, active)
+            case BooleanTest(arg=arg, expected=wanted, negated=negated):
+                values, valid = self.evaluate(arg, active)
                 same = values.astype(bool) == wanted
                 same = same if valid is None else same & valid
                 return ~same if negated else same, None
-            case Mapped(arg=arg, table=table, size=size):
-                values, valid = self.value(arg, active)
+            case TableEntry(arg=arg, table=table, size=size):
+                values, valid = self.evaluate(arg, active)
                 entries, known = self._tables[table]
                 place = values if valid is None else np.where(valid, values, size)
                 place = np.clip(place, 0, size)
                 return entries[place].astype(np.int64), None if known is None else known[place]
-            case Matches(arg=Field(column=column), table=table, length=length, fold=fold):
-                return self._matches(column, self._tables[table][0][:length].tobytes(), fold=fold)
-            case Calendar(field=name, arg=arg, micros=micros):
-                values, valid = self.value(arg, active)
-                return calendar.field(name, values, micros=micros), valid
-            case Choose():
+            case LikeMatch(arg=Field(column=column), table=table, length=length, fold=fold):
+                return self._match_texts(column, self._tables[table][0][:length].tobytes(), fold=fold)
+            case DateField(field=name, arg=arg, micros=micros):
+                values, valid = self.evaluate(arg, active)
+                return calendar.extract_field(name, values, micros=micros), valid
+            case CaseWhen():
                 return self._choose(expr, active)
-            case Float(arg=arg, divisor=divisor):
-                values, valid = self.value(arg, active)
+            case ToFloat(arg=arg, divisor=divisor):
+                values, valid = self.evaluate(arg, active)
                 return values.astype(np.float64) / float(divisor), valid
-            case Root(arg=arg, code=code):
-                values, valid = self.value(arg, active)
-                self._failed(values < 0, code, valid, active)
+            case SquareRoot(arg=arg, code=code):
+                values, valid = self.evaluate(arg, active)
+                self._raise_error(values < 0, code, valid, active)
                 with np.errstate(invalid="ignore"):
                     return np.sqrt(values), valid
-            case Ordered(arg=arg, signed=signed):
-                values, valid = self.value(arg, active)
+            case FloatSortKey(arg=arg, signed=signed):
+                values, valid = self.evaluate(arg, active)
                 bits = (values if signed else values + 0.0).view(np.int64)
                 bits = np.where(np.isnan(values), np.int64(0x7FF8000000000000), bits)
                 return np.where(bits < 0, bits ^ np.int64(MAX), bits), valid
             case Limb(arg=arg, number=number, last=last):
-                values, valid = self.value(arg, active)
+                values, valid = self.evaluate(arg, active)
                 part = values >> (32 * number)
                 return (part if last else part & 0xFFFFFFFF).astype(np.int64), valid
         raise AssertionError(type(expr).__name__)
 
     def _arithmetic(self, expr: Arithmetic, active: Array | None) -> tuple[Array, Array | None]:
-        (a, one), (b, other) = self.value(expr.left, active), self.value(expr.right, active)
-        valid = _both(one, other)
+        (a, one), (b, other) = self.evaluate(expr.left, active), self.evaluate(expr.right, active)
+        valid = _and_valid(one, other)
         if expr.bounds is None:
             with np.errstate(all="ignore"):
                 made = a + b if expr.op == "+" else a - b if expr.op == "-" else a * b if expr.op == "*" else a / b
             over = np.isinf(made) & np.isfinite(a)
             over &= b != 0 if expr.zero else np.isfinite(b)
             if expr.code:
-                self._failed(over, expr.code, valid, active)
+                self._raise_error(over, expr.code, valid, active)
             if expr.under:
                 under = (made == 0) & (a != 0) & (b != 0) & (np.isfinite(b) if expr.zero else True)
-                self._failed(under, expr.under, valid, active)
+                self._raise_error(under, expr.under, valid, active)
             if expr.zero:
-                self._failed((b == 0) & ~np.isnan(a), expr.zero, valid, active)
+                self._raise_error((b == 0) & ~np.isnan(a), expr.zero, valid, active)
             return made, valid
-        if expr.limits is not None or _wide(expr):
+        if expr.limits is not None or _is_wide(expr):
             a, b = a.astype(object), b.astype(object)
         made = a + b if expr.op == "+" else a - b if expr.op == "-" else a * b
         if expr.limits is not None:
             wrong = ((made < expr.limits[0]) | (made > expr.limits[1])).astype(bool)
-            self._failed(wrong, expr.code, valid, active)
+            self._raise_error(wrong, expr.code, valid, active)
             made = np.where(wrong, 0, made)
-        return _held(made, expr), valid
+        return _to_dtype(made, expr), valid
 
     def _logic(self, expr: Logic, active: Array | None) -> tuple[Array, Array | None]:
         if expr.op == "NOT":
-            values, valid = self.value(expr.args[0], active)
+            values, valid = self.evaluate(expr.args[0], active)
             return ~values.astype(bool), valid
         stops = expr.op == "OR"
         decided = np.zeros(len(self.rows), bool)
         unknown = np.zeros(len(self.rows), bool)
         for arg in expr.args:
-            values, valid = self.value(arg, ~decided if active is None else active & ~decided)
+            values, valid = self.evaluate(arg, ~decided if active is None else active & ~decided)
             known = np.ones(len(values), bool) if valid is None else valid
             unknown |= ~known
             decided |= (values.astype(bool) == stops) & known
         values = decided if stops else ~decided
         return values, decided | ~unknown if expr.nullable else None
 
-    def _choose(self, expr: Choose, active: Array | None) -> tuple[Array, Array | None]:
+    def _choose(self, expr: CaseWhen, active: Array | None) -> tuple[Array, Array | None]:
         count = len(self.rows)
         left = np.ones(count, bool) if active is None else active.copy()
         made: Array = np.zeros(count, _dtype(expr))
@@ -313,16 +321,16 @@ class Block:
         for condition, value in (*expr.branches, (None, expr.default)):
             taken = left
             if condition is not None:
-                values, valid = self.value(condition, left)
+                values, valid = self.evaluate(condition, left)
                 taken = left & values.astype(bool) & (True if valid is None else valid)
-            values, valid = self.value(value, taken)
+            values, valid = self.evaluate(value, taken)
             made = np.where(taken, values.astype(made.dtype), made)
             known |= taken & (True if valid is None else valid)
             left = left & ~taken
         return made, known if expr.nullable else None
 
 
-def _beside(one: tuple[Array, Array | None], other: tuple[Array, Array | None]) -> tuple[Array, Array | None]:
+def _concatenate(one: tuple[Array, Array | None], other: tuple[Array, Array | None]) -> tuple[Array, Array | None]:
     """Concatenates the values and validity of two sets of rows."""
     parts = one, other
     valid = None
@@ -331,23 +339,23 @@ def _beside(one: tuple[Array, Array | None], other: tuple[Array, Array | None]) 
     return np.concatenate([values for values, _ in parts]), valid
 
 
-def _wide(expr: Expr) -> bool:
+def _is_wide(expr: Expr) -> bool:
     return expr.bounds is not None and (expr.bounds[0] < MIN or expr.bounds[1] > MAX)
 
 
 def _dtype(expr: Expr) -> Any:
-    return np.float64 if expr.bounds is None else object if _wide(expr) else np.int64
+    return np.float64 if expr.bounds is None else object if _is_wide(expr) else np.int64
 
 
-def _held(values: Array, expr: Expr) -> Array:
+def _to_dtype(values: Array, expr: Expr) -> Array:
     return values if values.dtype == _dtype(expr) else values.astype(_dtype(expr))
 
 
-def _both(one: Array | None, other: Array | None) -> Array | None:
+def _and_valid(one: Array | None, other: Array | None) -> Array | None:
     return other if one is None else one if other is None else one & other
 
 
-def _compared(op: str, a: Array, b: Array) -> Array:
+def _compare(op: str, a: Array, b: Array) -> Array:
     less: Array
     same: Array
     if a.dtype == np.float64 or b.dtype == np.float64:
@@ -358,4 +366,4 @@ def _compared(op: str, a: Array, b: Array) -> Array:
     else:
         less, same = (a < b).astype(bool), (a == b).astype(bool)
     found: dict[str, Array] = {"==": same, "!=": ~same, "<": less, ">=": ~less}
-    return found[op] if op in found else _compared(">=" if op == "<=" else "<", b, a)
+    return found[op] if op in found else _compare(">=" if op == "<=" else "<", b, a)

@@ -15,19 +15,19 @@ import polars as pl
 from gpudb.catalog.model import Column, Table
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
-FEW = 1 << 16
+SPARE_TEXTS = 1 << 16
 """A dictionary may have this many texts more than twice the table's rows."""
 
 
-class Growing:
+class GrowingDictionary:
     """The growing dictionary of a column, over all files that were packed by it."""
 
     def __init__(self) -> None:
         self.dictionary = Dictionary(pl.Series([], dtype=pl.String))
-        self.left = False
+        self.is_replaced = False
         """Whether another dictionary has replaced it."""
 
-    def codes(self, keys: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def encode(self, keys: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Returns the codes of distinct texts."""
         values = self.dictionary.values
         new = keys.filter(~keys.is_in(values.implode())) if len(values) else keys
@@ -43,22 +43,22 @@ class Dictionaries:
     """The current dictionary of each text column; the caller serializes access."""
 
     def __init__(self) -> None:
-        self._known: WeakValueDictionary[tuple[int, int], Growing] = WeakValueDictionary()
+        self._known: WeakValueDictionary[tuple[int, int], GrowingDictionary] = WeakValueDictionary()
 
-    def leave(self, table: int) -> None:
+    def drop_table(self, table: int) -> None:
         """Drops the dictionaries of a table."""
         for key, found in list(self._known.items()):
             if key[0] == table:
-                found.left = True
+                found.is_replaced = True
                 del self._known[key]
 
-    def of(self, table: Table, column: Column) -> tuple[Growing, Growing | None]:
+    def current(self, table: Table, column: Column) -> tuple[GrowingDictionary, GrowingDictionary | None]:
         """Returns a column's dictionary, and the one that it replaces where that has become too large."""
         key = table.oid, column.field_id
         found = self._known.get(key)
-        if found is not None and len(found.dictionary.values) <= 2 * table.rows + FEW:
+        if found is not None and len(found.dictionary.values) <= 2 * table.rows + SPARE_TEXTS:
             return found, None
         if found is not None:
-            found.left = True
-        made = self._known[key] = Growing()
+            found.is_replaced = True
+        made = self._known[key] = GrowingDictionary()
         return made, found

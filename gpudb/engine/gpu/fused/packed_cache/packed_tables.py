@@ -11,40 +11,42 @@ from gpudb.engine.gpu.cache.host_columns import pruned_files
 from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn
 from gpudb.engine.gpu.fused.numpy_backend.executor import Segment
-from gpudb.engine.gpu.fused.packed_cache.column_chunks import HostPieces, Piece, Pieces
-from gpudb.engine.gpu.fused.packed_cache.dictionaries import Dictionaries, Growing
-from gpudb.engine.gpu.fused.packed_cache.read_batches import Read, carried_out, planned
-from gpudb.engine.gpu.fused.packed_cache.segments import Run, Runs
-from gpudb.engine.gpu.fused.planning.prepared_pipeline import Known
+from gpudb.engine.gpu.fused.packed_cache.column_chunks import ChunkReader, ColumnChunk, HostChunkReader
+from gpudb.engine.gpu.fused.packed_cache.dictionaries import Dictionaries, GrowingDictionary
+from gpudb.engine.gpu.fused.packed_cache.read_batches import ReadBatch, plan_reads, run_reads
+from gpudb.engine.gpu.fused.packed_cache.segments import FileRun, FileRuns
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnFacts
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, PLAIN_TEXT, TEXT, NotFused
 from gpudb.plan.tree.nodes import Scan
 from gpudb.types import SqlType
 
-DISTINCT = 0.5, 1 << 18
+DISTINCT_SAMPLE = 0.5, 1 << 18
 """A column may be raw text if more than this share of so many sampled texts are distinct."""
 
-Form = Growing | bool
+Variant = GrowingDictionary | bool
 """How a column is packed: by a dictionary, as raw text (True), or as numbers (False)."""
-_Key = tuple[Run, int, SqlType, Form]
+_Key = tuple[FileRun, int, SqlType, Variant]
 """A run, a column's field id and type, and its form."""
 
 
 class PackedTables:
-    """Caches at most `budget` bytes of packed columns; `pieces` reads and packs them, on the host or a GPU.
+    """Caches at most `budget` bytes of packed columns; `reader` reads and packs them, on the host or a GPU.
 
     One thread at a time reads missing columns; threads that find theirs cached do not wait for it.
 
     In tables of at least `texts` rows, columns of mostly distinct texts may be raw text (None: never).
     """
 
-    def __init__(self, budget: int, pieces: Pieces | HostPieces | None = None, texts: int | None = None) -> None:
-        self.budget, self._least = budget, texts
+    def __init__(
+        self, budget: int, pieces: ChunkReader | HostChunkReader | None = None, texts: int | None = None
+    ) -> None:
+        self.budget, self._raw_text_rows = budget, texts
         self._distinct: dict[tuple[int, int], bool] = {}
-        self._pieces = pieces or HostPieces()
+        self._reader = pieces or HostChunkReader()
         self._lock, self._loading = threading.RLock(), threading.RLock()
         self.columns: ColumnCache[_Key, PackedColumn] = ColumnCache()
         self._dictionaries = Dictionaries()
-        self._runs: dict[tuple[int, Partition], Runs] = {}
+        self._runs: dict[tuple[int, Partition], FileRuns] = {}
         self.version = 0
         """Increases when a table's runs change."""
 
@@ -53,19 +55,19 @@ class PackedTables:
         """Bytes of the cached columns."""
         return self.columns.bytes
 
-    def apart(self) -> PackedTables:
+    def uncached(self) -> PackedTables:
         """Returns an empty cache of the same configuration, for columns that are read once."""
-        return PackedTables(self.budget, self._pieces, self._least)
+        return PackedTables(self.budget, self._reader, self._raw_text_rows)
 
     def source(self, scan: Scan, share: Partition, parameters: Sequence[object]) -> PackedSource:
         """Returns the columns of a scan over this worker's share of the files that its filter does not exclude."""
         return PackedSource(self, scan, scan_partition(scan, share), pruned_files(scan, parameters))
 
-    def runs(self, table: Table, share: Partition, files: Sequence[DataFile]) -> list[Run]:
+    def runs(self, table: Table, share: Partition, files: Sequence[DataFile]) -> list[FileRun]:
         """Returns the runs that contain some of a table's files."""
         wanted = {file.path for file in files}
         with self._lock:
-            known = self._runs.setdefault((table.oid, share), Runs(share, self.budget))
+            known = self._runs.setdefault((table.oid, share), FileRuns(share, self.budget))
             found, gone = known.cover(table)
             self.version += known.changed
             self.columns.discard_where(lambda key: key[0] in gone)
@@ -74,15 +76,20 @@ class PackedTables:
     def evict(self, table: int) -> int:
         """Evicts a table's columns and metadata; returns the bytes of the columns."""
         with self._loading, self._lock:
-            self._dictionaries.leave(table)
+            self._dictionaries.drop_table(table)
             self._runs = {key: runs for key, runs in self._runs.items() if key[0] != table}
             self._distinct = {key: known for key, known in self._distinct.items() if key[0] != table}
             self.version += 1
             return self.columns.evict(table)
 
-    def keeps_texts(self, table: Table, column: Column, share: Partition) -> bool:
+    def has_raw_text(self, table: Table, column: Column, share: Partition) -> bool:
         """Whether a text column is available as raw text: most of its sampled texts are distinct."""
-        if self._least is None or not table.files or column.type.name not in PLAIN_TEXT or table.rows < self._least:
+        if (
+            self._raw_text_rows is None
+            or not table.files
+            or column.type.name not in PLAIN_TEXT
+            or table.rows < self._raw_text_rows
+        ):
             return False
         key = (table.oid, column.field_id)
         known = self._distinct.get(key)
@@ -94,27 +101,27 @@ class PackedTables:
         return known
 
     def _mostly_distinct(self, table: Table, column: Column, share: Partition) -> bool:
-        most, rows = DISTINCT
+        most, rows = DISTINCT_SAMPLE
         parts = share.row_ranges(table)
         file = max(table.files, key=lambda each: parts[each.path][1] - parts[each.path][0])
         first, last = parts[file.path]
-        (piece,) = self._pieces.pieces(file, [column], first, min(first + rows, last))
+        (piece,) = self._reader.read(file, [column], first, min(first + rows, last))
         keys = None if isinstance(piece, NotFused) else piece.keys
         return keys is not None and len(keys) > most * (min(first + rows, last) - first)
 
-    def form(self, table: Table, column: Column, *, texts: bool = False) -> Form:
+    def variant(self, table: Table, column: Column, *, texts: bool = False) -> Variant:
         """Returns how a column is packed now; `texts` selects raw text."""
         if column.type.name not in TEXT:
             return False
         if texts:
             return True
         with self._lock:
-            made, before = self._dictionaries.of(table, column)
+            made, before = self._dictionaries.current(table, column)
             if before is not None:
                 self.columns.discard_where(lambda key: key[3] is before)
             return made
 
-    def column(self, table: Table, column: Column, run: Run, share: Partition, form: Form) -> PackedColumn:
+    def column(self, table: Table, column: Column, run: FileRun, share: Partition, form: Variant) -> PackedColumn:
         """Returns a table's column over a run of its files; NotFused for one that cannot be packed."""
         key = (run, column.field_id, column.type, form)
         kept = self.columns.get(key)
@@ -124,39 +131,41 @@ class PackedTables:
             kept = self.columns.get(key)
             if kept is not None:
                 return kept
-            (made,) = self._made(table, [column], run, share, form)
+            (made,) = self._pack_columns(table, [column], run, share, form)
         if isinstance(made, NotFused):
             raise made
         return made
 
-    def load(self, table: Table, columns: Sequence[Column], run: Run, share: Partition) -> list[Column]:
+    def load(self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition) -> list[Column]:
         """Reads the columns that are not cached, and returns those that cannot be packed.
 
         Fixed-width columns are read together; a text column is read alone, for its dictionary.
         """
         refused: list[Column] = []
-        forms = {each.field_id: self.form(table, each, texts=self.keeps_texts(table, each, share)) for each in columns}
+        forms = {
+            each.field_id: self.variant(table, each, texts=self.has_raw_text(table, each, share)) for each in columns
+        }
         keys = [(run, each.field_id, each.type, forms[each.field_id]) for each in columns]
         with self._loading:
             missing = [each for each, key in zip(columns, keys, strict=True) if not self.columns.holds(key)]
             fixed = [each for each in missing if each.type.name not in TEXT]
             for some in [fixed, *([each] for each in missing if each not in fixed)]:
                 form = forms[some[0].field_id] if some else False
-                for column, made in zip(some, self._made(table, some, run, share, form), strict=True):
+                for column, made in zip(some, self._pack_columns(table, some, run, share, form), strict=True):
                     if isinstance(made, NotFused):
                         refused.append(column)
         return refused
 
-    def _made(
-        self, table: Table, columns: Sequence[Column], run: Run, share: Partition, form: Form
+    def _pack_columns(
+        self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition, form: Variant
     ) -> list[PackedColumn | NotFused]:
         """Packs columns of one form over a run, and caches them."""
         found: list[PackedColumn | NotFused] = []
-        for column, parts in zip(columns, self._parts(table, columns, run, share, form), strict=True):
+        for column, parts in zip(columns, self._pack_parts(table, columns, run, share, form), strict=True):
             if isinstance(parts, NotFused):
                 found.append(parts)
                 continue
-            made = self._pieces.joined(parts)
+            made = self._reader.concatenate(parts)
             parts.clear()
             key = (run, column.field_id, column.type, form)
             before = {(part, *key[1:]) for part in run.parts}
@@ -166,8 +175,8 @@ class PackedTables:
             found.append(made)
         return found
 
-    def _parts(
-        self, table: Table, columns: Sequence[Column], run: Run, share: Partition, form: Form
+    def _pack_parts(
+        self, table: Table, columns: Sequence[Column], run: FileRun, share: Partition, form: Variant
     ) -> list[list[PackedColumn] | NotFused]:
         """Returns columns packed chunk by chunk, or as cached for the runs that this one was merged from."""
         found: list[list[PackedColumn] | NotFused] = []
@@ -182,38 +191,38 @@ class PackedTables:
         wanted = [columns[place] for place in missing]
         rows = share.row_ranges(table)
 
-        def read(one: Read) -> list[Piece | PackedColumn | NotFused]:
+        def read(one: ReadBatch) -> list[ColumnChunk | PackedColumn | NotFused]:
             some = [wanted[place] for place in one.columns]
             if form is True:
-                return [self._texts(one.file, column, one.first, one.last) for column in some]
-            pieces = self._pieces.pieces(one.file, some, one.first, one.last)
+                return [self._read_raw_text(one.file, column, one.first, one.last) for column in some]
+            pieces = self._reader.read(one.file, some, one.first, one.last)
             # A dictionary grows in the order of the files: texts are packed later.
             fixed = [each for each in pieces if not isinstance(each, NotFused) and each.keys is None]
-            made = iter(self._pieces.packed(fixed))
+            made = iter(self._reader.pack(fixed))
             return [each if isinstance(each, NotFused) or each.keys is not None else next(made) for each in pieces]
 
-        plan = planned([(file, *rows[file.path]) for file in run.files], wanted, self.budget)
-        for one, made in carried_out(read, plan):
+        plan = plan_reads([(file, *rows[file.path]) for file in run.files], wanted, self.budget)
+        for one, made in run_reads(read, plan):
             for place, each in zip(one.columns, made, strict=True):
                 parts = found[missing[place]]
                 if isinstance(each, NotFused):
                     found[missing[place]] = each
                 elif not isinstance(parts, NotFused):
-                    parts.append(self._packed(form, each) if isinstance(each, Piece) else each)
+                    parts.append(self._pack_texts(form, each) if isinstance(each, ColumnChunk) else each)
         return found
 
-    def _texts(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn | NotFused:
+    def _read_raw_text(self, file: DataFile, column: Column, first: int, last: int) -> PackedColumn | NotFused:
         """Reads a chunk of raw text."""
         try:
-            return self._pieces.texts(file, column, first, last)
+            return self._reader.read_raw_text(file, column, first, last)
         except NotFused as reason:
             return reason
 
-    def _packed(self, form: Form, piece: Piece) -> PackedColumn:
+    def _pack_texts(self, form: Variant, piece: ColumnChunk) -> PackedColumn:
         """Packs a chunk of text by a dictionary."""
         assert piece.keys is not None
-        assert isinstance(form, Growing)
-        return self._pieces.coded(piece, form.codes(piece.keys))
+        assert isinstance(form, GrowingDictionary)
+        return self._reader.pack_codes(piece, form.encode(piece.keys))
 
 
 class PackedSource:
@@ -225,33 +234,33 @@ class PackedSource:
         self._columns = [scan.table.columns[index] for index in scan.columns]
         self._share = share
         self._files = files
-        self._found: tuple[int, list[Run]] | None = None
-        self._forms: dict[int, Form] = {}
+        self._cached_runs: tuple[int, list[FileRun]] | None = None
+        self._variants: dict[int, Variant] = {}
         self._loaded = False
 
-    def _runs(self) -> list[Run]:
+    def _runs(self) -> list[FileRun]:
         version = self._tables.version  # read first: a concurrent change is detected next time
-        if self._found is None or self._found[0] != version:
-            self._found = version, self._tables.runs(self._table, self._share, self._files)
-        return self._found[1]
+        if self._cached_runs is None or self._cached_runs[0] != version:
+            self._cached_runs = version, self._tables.runs(self._table, self._share, self._files)
+        return self._cached_runs[1]
 
     @property
     def rows(self) -> int:
         """Number of rows that a pipeline reads."""
         return sum(run.rows for run in self._runs())
 
-    def _form(self, column: int, *, texts: bool = False) -> Form:
+    def _variant(self, column: int, *, texts: bool = False) -> Variant:
         """Returns the form of a column's first use here, so that its codes are those of one dictionary."""
         if texts:
             return True
-        if column not in self._forms:
-            self._forms[column] = self._tables.form(self._table, self._columns[column])
-        return self._forms[column]
+        if column not in self._variants:
+            self._variants[column] = self._tables.variant(self._table, self._columns[column])
+        return self._variants[column]
 
     @property
-    def left(self) -> bool:
+    def is_stale(self) -> bool:
         """Whether another dictionary has replaced one of the scan's."""
-        return any(form.left for form in self._forms.values() if isinstance(form, Growing))
+        return any(form.is_replaced for form in self._variants.values() if isinstance(form, GrowingDictionary))
 
     def _column(self, column: int, *, texts: bool = False) -> list[PackedColumn]:
         if not self._loaded:
@@ -260,33 +269,33 @@ class PackedSource:
                 fixed = [each for each in self._columns if each.type.name not in TEXT]
                 self._tables.load(self._table, fixed, run, self._share)
             self._loaded = True
-        declared, form = self._columns[column], self._form(column, texts=texts)
+        declared, form = self._columns[column], self._variant(column, texts=texts)
         return [self._tables.column(self._table, declared, run, self._share, form) for run in self._runs()]
 
-    def known(self, column: int, *, texts: bool = False) -> Known:
+    def facts(self, column: int, *, texts: bool = False) -> ColumnFacts:
         """Returns the facts about a column from its segments; `texts` allows raw text."""
         declared = self._columns[column]
-        if texts and self._tables.keeps_texts(self._table, declared, self._share):
+        if texts and self._tables.has_raw_text(self._table, declared, self._share):
             held = self._column(column, texts=True)
             plain = all(part.texts is not None and part.texts.ascii for part in held)
-            return Known((0, 0), any(part.form.nullable for part in held), texts=plain)
+            return ColumnFacts((0, 0), any(part.encoding.nullable for part in held), raw_ascii=plain)
         parts = self._column(column)
-        nullable = any(part.form.nullable for part in parts)
+        nullable = any(part.encoding.nullable for part in parts)
         if declared.type.name in FLOATS:
-            return Known(None, nullable)
+            return ColumnFacts(None, nullable)
         ends = [(part.low, part.high) for part in parts if part.low is not None and part.high is not None]
         bounds = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (0, 0)
         if declared.type.name in TEXT:
-            codes = self._form(column)
-            assert isinstance(codes, Growing)
+            codes = self._variant(column)
+            assert isinstance(codes, GrowingDictionary)
             dictionary = codes.dictionary
-            return Known((0, max(len(dictionary.values) - 1, 0)), nullable, dictionary)
-        return Known(bounds, nullable)
+            return ColumnFacts((0, max(len(dictionary.values) - 1, 0)), nullable, dictionary)
+        return ColumnFacts(bounds, nullable)
 
     def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> list[Segment]:
         """Returns a segment per run."""
         runs = self._runs()
-        forms = [self._form(column, texts=column in texts) for column in columns]
+        forms = [self._variant(column, texts=column in texts) for column in columns]
         parts = [
             [
                 self._tables.column(self._table, self._columns[column], run, self._share, form)

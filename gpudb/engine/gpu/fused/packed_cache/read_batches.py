@@ -17,23 +17,23 @@ from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows, s
 from gpudb.engine.gpu.fused.translate.typed_values import TEXT
 from gpudb.engine.gpu.lower.values import physical_columns
 
-BYTES = 1 << 29
+MAX_BYTES = 1 << 29
 """Maximum bytes of decoded values per read."""
-FEWEST = 1 << 22
+MIN_ROWS = 1 << 22
 """Minimum rows of a read, of as many columns as that allows: fewer rows underuse a GPU."""
-AHEAD = 4
+CONCURRENT_READS = 4
 """Number of concurrent reads."""
-_LEAST_BYTES, _LEAST_ROWS = 1 << 24, 1 << 16
+_MIN_BYTES, _MIN_SPLIT_ROWS = 1 << 24, 1 << 16
 """Minimum size of a read."""
-_WIDTH = 8
+_VALUE_BYTES = 8
 """Assumed bytes of a fixed-width value."""
-_Rows = tuple[DataFile, int, int]
+_FileRows = tuple[DataFile, int, int]
 """A file, its first row, and the row after the last."""
 _Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadBatch:
     """Reads rows `first` to `last` of some columns of a file, given by their indexes among the requested ones."""
 
     file: DataFile
@@ -41,29 +41,29 @@ class Read:
     first: int
     last: int
 
-    def halves(self) -> list[Read]:
+    def split(self) -> list[ReadBatch]:
         """Splits the read in two, by columns or by rows; returns itself where it is small."""
         count, rows = len(self.columns) // 2, (self.last - self.first) // 2
         if count:
             return [replace(self, columns=some) for some in (self.columns[:count], self.columns[count:])]
-        if rows < _LEAST_ROWS:
+        if rows < _MIN_SPLIT_ROWS:
             return [self]
         pieces = split_rows(self.file, self.first, self.last, self.last - self.first - rows)
         return [replace(self, first=first, last=last) for first, last in pieces]
 
 
-def planned(parts: Sequence[_Rows], columns: Sequence[Column], budget: int) -> list[Read]:
+def plan_reads(parts: Sequence[_FileRows], columns: Sequence[Column], budget: int) -> list[ReadBatch]:
     """Plans the reads of columns over rows of files, in the files' order.
 
     Concurrent reads take at most half of a `budget` of bytes.
     """
-    bound = min(BYTES, max(budget // (2 * AHEAD), _LEAST_BYTES))
+    bound = min(MAX_BYTES, max(budget // (2 * CONCURRENT_READS), _MIN_BYTES))
     files = [file for file, first, last in parts if last > first]
     if not files:
         return []
     largest = max(files, key=lambda file: file.bytes)
-    widths = [_width(largest, column) for column in columns]
-    most = bound // max(min(FEWEST, bound // _WIDTH, max(last - first for _, first, last in parts)), 1)
+    widths = [_column_bytes(largest, column) for column in columns]
+    most = bound // max(min(MIN_ROWS, bound // _VALUE_BYTES, max(last - first for _, first, last in parts)), 1)
     groups: list[list[int]] = []
     taken = 0
     for place, width in enumerate(widths):
@@ -74,26 +74,28 @@ def planned(parts: Sequence[_Rows], columns: Sequence[Column], budget: int) -> l
         taken += width
     step = max(bound // max(sum(widths[place] for place in group) for group in groups), 1)
     return [
-        Read(file, tuple(group), *piece)
+        ReadBatch(file, tuple(group), *piece)
         for file, first, last in parts
         for piece in split_rows(file, first, last, step)
         for group in groups
     ]
 
 
-def _width(file: DataFile, column: Column) -> int:
+def _column_bytes(file: DataFile, column: Column) -> int:
     """Returns the bytes of a column's value; estimated for texts."""
     if column.type.name in TEXT:
-        return max(_WIDTH, _WIDTH // 2 + round(stored_width(file, column)))
-    return sum(2 * _WIDTH if kind == pl.Int128 else _WIDTH for kind in physical_columns(column.type).values())
+        return max(_VALUE_BYTES, _VALUE_BYTES // 2 + round(stored_width(file, column)))
+    return sum(
+        2 * _VALUE_BYTES if kind == pl.Int128 else _VALUE_BYTES for kind in physical_columns(column.type).values()
+    )
 
 
-def carried_out(read: Callable[[Read], _Made], plan: Sequence[Read]) -> Iterator[tuple[Read, _Made]]:
+def run_reads(read: Callable[[ReadBatch], _Made], plan: Sequence[ReadBatch]) -> Iterator[tuple[ReadBatch, _Made]]:
     """Runs reads, and yields their results in order.
 
     Raises MemoryError where even the smallest reads, one by one, need too much memory.
     """
-    todo, ahead = [*plan], AHEAD
+    todo, ahead = [*plan], CONCURRENT_READS
     while todo:
         done = 0
         try:
@@ -104,7 +106,7 @@ def carried_out(read: Callable[[Read], _Made], plan: Sequence[Read]) -> Iterator
         except MemoryError:
             todo = todo[done:]
             if ahead == 1:
-                smaller = [half for each in todo for half in each.halves()]
+                smaller = [half for each in todo for half in each.split()]
                 if smaller[0] == todo[0]:
                     raise
                 todo = smaller

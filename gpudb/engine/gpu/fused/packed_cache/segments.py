@@ -12,50 +12,50 @@ from dataclasses import dataclass
 from gpudb.catalog.model import DataFile, Table
 from gpudb.engine.gpu.cache.partition import Partition
 
-ROWS, MOST_ROWS = 1 << 28, 1 << 30
+RUN_ROWS, MAX_RUN_ROWS = 1 << 28, 1 << 30
 """Bounds of the maximum rows of a run of several files, which depends on memory: packing needs its columns twice."""
-_A_ROW = 64
+_ROW_BYTES = 64
 """Assumed bytes per row of a run."""
-_MOST = 16
+_MAX_SMALL_RUNS = 16
 """Maximum number of small runs; of more, _TOGETHER at a time are merged."""
-_TOGETHER = 8
+_MERGED_RUNS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class FileRun:
     """Files whose shares' `rows` are stored consecutively; `parts` are the runs that it was merged from, if any."""
 
     files: tuple[DataFile, ...]
     rows: int
-    parts: tuple[Run, ...] = ()
+    parts: tuple[FileRun, ...] = ()
 
 
-class Runs:
+class FileRuns:
     """The runs of one table's files on one worker, whose packed columns may take `budget` bytes."""
 
     def __init__(self, share: Partition, budget: int) -> None:
         self._share = share
-        self._most = max(ROWS, min(budget // _A_ROW, MOST_ROWS))
-        self._runs: list[Run] = []
+        self._max_rows = max(RUN_ROWS, min(budget // _ROW_BYTES, MAX_RUN_ROWS))
+        self._runs: list[FileRun] = []
         self.changed = False
         """Whether the last snapshot added or removed runs."""
 
-    def cover(self, table: Table) -> tuple[list[Run], list[Run]]:
+    def cover(self, table: Table) -> tuple[list[FileRun], list[FileRun]]:
         """Returns runs that cover exactly a snapshot's files, and those to evict."""
         left = {file.path: file for file in table.files}
-        used: list[Run] = []
+        used: list[FileRun] = []
         for run in reversed(self._runs):
             if all(file.path in left for file in run.files):
                 used.append(run)
                 for file in run.files:
                     del left[file.path]
         used.reverse()
-        used += self._new(table, [file for file in table.files if file.path in left])
-        used = self._few(used)
+        used += self._new_runs(table, [file for file in table.files if file.path in left])
+        used = self._merge_small(used)
         # Runs of other snapshots are kept for a while: a transaction may still read one.
         others = [run for run in self._runs if run not in used]
         room = sum(run.rows for run in used)
-        kept: list[Run] = []
+        kept: list[FileRun] = []
         for run in reversed(others):
             room -= run.rows
             if room >= 0:
@@ -65,28 +65,28 @@ class Runs:
         self._runs = [*reversed(kept), *used]
         return used, gone
 
-    def _new(self, table: Table, files: Sequence[DataFile]) -> list[Run]:
-        made: list[Run] = []
+    def _new_runs(self, table: Table, files: Sequence[DataFile]) -> list[FileRun]:
+        made: list[FileRun] = []
         held: list[DataFile] = []
         rows = 0
         shares = self._share.row_ranges(table) if files else {}
         for file in files:
             first, last = shares[file.path]
-            if held and rows + last - first > self._most:
-                made.append(Run(tuple(held), rows))
+            if held and rows + last - first > self._max_rows:
+                made.append(FileRun(tuple(held), rows))
                 held, rows = [], 0
             held.append(file)
             rows += last - first
-        return [*made, Run(tuple(held), rows)] if held else made
+        return [*made, FileRun(tuple(held), rows)] if held else made
 
-    def _few(self, runs: list[Run]) -> list[Run]:
+    def _merge_small(self, runs: list[FileRun]) -> list[FileRun]:
         while True:
-            small = sorted((run for run in runs if run.rows < self._most // 2), key=lambda run: run.rows)
-            if len(small) <= _MOST:
+            small = sorted((run for run in runs if run.rows < self._max_rows // 2), key=lambda run: run.rows)
+            if len(small) <= _MAX_SMALL_RUNS:
                 return runs
-            parts = [run for run in runs if run in small[:_TOGETHER]]
+            parts = [run for run in runs if run in small[:_MERGED_RUNS]]
             total = sum(run.rows for run in parts)
-            if total > self._most:
+            if total > self._max_rows:
                 return runs
-            one = Run(tuple(file for run in parts for file in run.files), total, tuple(parts))
+            one = FileRun(tuple(file for run in parts for file in run.files), total, tuple(parts))
             runs = [*(run for run in runs if run not in parts), one]

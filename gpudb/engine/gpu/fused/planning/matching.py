@@ -18,13 +18,13 @@ from gpudb.engine.gpu.backend.base import HostFrame
 from gpudb.engine.gpu.cache.host_columns import column_bounds
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.planning.prepare import prepare
-from gpudb.engine.gpu.fused.planning.prepared_pipeline import Known
-from gpudb.engine.gpu.fused.planning.top_n import first_rows
+from gpudb.engine.gpu.fused.planning.prepared_pipeline import ColumnFacts
+from gpudb.engine.gpu.fused.planning.top_n import needed_rows
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, PLAIN_TEXT, TEXT, Dictionary, NotFused
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.plan.cost.estimate import copy_profile, profile
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Built, Fused
 from gpudb.plan.tree.nodes import Node, column
@@ -37,15 +37,15 @@ BUILD_ROWS = 16_000_000
 DEVICE_ROWS = 1 << 30
 """Maximum rows of a build side whose lookup table a GPU builds in its own memory."""
 
-MANY, SHORT = 1_000_000, 10
+MANY_ROWS, SHORT_TEXT = 1_000_000, 10
 """For tables of more rows, a column of longer texts gets no dictionary only to output rows."""
-MOST_GROUPS, DEVICE_GROUPS = 1_000_000, 1 << 26
+HOST_GROUPS, DEVICE_GROUPS = 1_000_000, 1 << 26
 """Maximum groups that pass through host memory, at 20 million per second, and that stay on the GPU.
 
 The general engine computes more groups.
 """
-_SAME = bound.Constant(0, INT4)
-MOST_FIRST = 100_000
+_CONSTANT_KEY = bound.Constant(0, INT4)
+MAX_TOP_ROWS = 100_000
 """Maximum rows of ORDER BY … LIMIT."""
 
 
@@ -60,134 +60,134 @@ class Limits:
 
     scan: int = 0
     build: int = BUILD_ROWS
-    groups: int = MOST_GROUPS
+    groups: int = HOST_GROUPS
     kept: int = DEVICE_ROWS
     workers: int = 1
 
 
-def fused(
+def fuse_parts(
     root: Node, estimate: Callable[[Node], int], parameters: Sequence[object] = (), limits: Limits | None = None
 ) -> Node:
     """Replaces every part of a plan that one kernel computes by a Fused."""
-    return _Matching(estimate, parameters, limits or Limits()).node(root)
+    return _Matcher(estimate, parameters, limits or Limits()).match(root)
 
 
-class _Matching:
+class _Matcher:
     def __init__(self, estimate: Callable[[Node], int], parameters: Sequence[object], limits: Limits) -> None:
         self._estimate = estimate
         self._parameters = parameters
         self._limits = limits
 
-    def node(self, node: Node) -> Node:
+    def match(self, node: Node) -> Node:
         if isinstance(node, nodes.Aggregate) and _is_distinct(node):
-            return self._distinct(node)
-        if isinstance(node, nodes.Aggregate) and all(map(is_mergeable, node.calls)) and self._few(node):
+            return self._match_distinct(node)
+        if isinstance(node, nodes.Aggregate) and all(map(is_mergeable, node.calls)) and self._has_few_groups(node):
             try:
-                return Final(self._aggregate(node), node)
-            except (NotFused, NotCarried):
+                return Final(self._fuse_aggregate(node), node)
+            except (NotFused, NotSupportedOnWorkers):
                 pass
         if isinstance(node, nodes.Sort) and self._is_top(node):
-            with contextlib.suppress(NotFused, NotCarried):
-                return replace(node, input=self._first(node))
+            with contextlib.suppress(NotFused, NotSupportedOnWorkers):
+                return replace(node, input=self._fuse_top(node))
         if self._drops_most(node):
-            with contextlib.suppress(NotFused, NotCarried):
-                return self._fused(node, lambda below: below)
-        return node.with_inputs(*(self.node(each) for each in node.inputs))
+            with contextlib.suppress(NotFused, NotSupportedOnWorkers):
+                return self._fuse(node, lambda below: below)
+        return node.with_inputs(*(self.match(each) for each in node.inputs))
 
-    def _few(self, node: nodes.Aggregate) -> bool:
+    def _has_few_groups(self, node: nodes.Aggregate) -> bool:
         return not node.keys or self._estimate(node) <= self._limits.groups
 
     def _is_top(self, node: nodes.Sort) -> bool:
         """Whether a sort returns few of many rows."""
-        wanted = first_rows(node, self._parameters)
-        if wanted is None or not node.keys or wanted > MOST_FIRST:
+        wanted = needed_rows(node, self._parameters)
+        if wanted is None or not node.keys or wanted > MAX_TOP_ROWS:
             return False
-        return _largest(node) >= max(self._limits.scan, 1) and self._estimate(node.input) > wanted
+        return _largest_table(node) >= max(self._limits.scan, 1) and self._estimate(node.input) > wanted
 
     def _drops_most(self, node: Node) -> bool:
         """Whether few of a table's many rows are estimated to remain; a kernel that finds too many declines.
 
         A kernel does not return rows without columns, of which only the number matters.
         """
-        if not isinstance(node, nodes.Filter | nodes.Project | nodes.Join | nodes.Scan) or not _chooses(node):
+        if not isinstance(node, nodes.Filter | nodes.Project | nodes.Join | nodes.Scan) or not _drops_rows(node):
             return False
         if not node.types:
             return False
-        largest = _largest(node)
+        largest = _largest_table(node)
         return largest >= max(self._limits.scan, 1) and self._estimate(node) <= largest // 2
 
-    def _first(self, node: nodes.Sort) -> Fused:
+    def _fuse_top(self, node: nodes.Sort) -> Fused:
         """Fuses the input of a top-N sort; the kernel orders by the first key alone, and returns ties as well."""
         limit: bound.Expr | None = node.limit
         if node.offset is not None:
             if isinstance(node.limit, bound.Parameter) or isinstance(node.offset, bound.Parameter):
                 raise NotFused("an offset that is a parameter, or beside one")
-            limit = bound.Constant(first_rows(node, ()), INT8)
-        return self._fused(node.input, lambda below: nodes.Sort(below, node.keys, limit=limit))
+            limit = bound.Constant(needed_rows(node, ()), INT8)
+        return self._fuse(node.input, lambda below: nodes.Sort(below, node.keys, limit=limit))
 
-    def _distinct(self, node: nodes.Aggregate) -> Node:
+    def _match_distinct(self, node: nodes.Aggregate) -> Node:
         """Rewrites DISTINCT calls over one value to calls over groups by the keys and that value."""
         keys = tuple(column(index, key.type) for index, key in enumerate((*node.keys, node.calls[0].args[0])))
-        inner = self.node(replace(node, keys=(*node.keys, node.calls[0].args[0]), calls=()))
+        inner = self.match(replace(node, keys=(*node.keys, node.calls[0].args[0]), calls=()))
         if not isinstance(inner, Final):
-            return node.with_inputs(self.node(node.input))
+            return node.with_inputs(self.match(node.input))
         calls = tuple(replace(call, args=keys[-1:], distinct=False) for call in node.calls)
         return nodes.Aggregate(inner, keys[:-1], calls)
 
-    def _aggregate(self, node: nodes.Aggregate) -> Fused:
-        return self._fused(node.input, lambda below: Partial(below, replace(node, input=below)))
+    def _fuse_aggregate(self, node: nodes.Aggregate) -> Fused:
+        return self._fuse(node.input, lambda below: Partial(below, replace(node, input=below)))
 
-    def _fused(self, node: Node, top: Callable[[Node], Node]) -> Fused:
+    def _fuse(self, node: Node, top: Callable[[Node], Node]) -> Fused:
         """Fuses a node's rows with the operator above them into one kernel."""
         builds: list[Node] = []
-        below = self._spine(node, builds)
-        made = Fused(top(below), tuple(self.node(each) for each in builds))
-        scan = scan_of(below)
+        below = self._build_spine(node, builds)
+        made = Fused(top(below), tuple(self.match(each) for each in builds))
+        scan = find_scan(below)
         bound_to = prepare(
-            made, _Statistics(scan), [HostFrame(_empty(each.types)) for each in builds], self._parameters
+            made, _Statistics(scan), [HostFrame(_empty_frame(each.types)) for each in builds], self._parameters
         )
-        if not isinstance(made.root, Partial) and scan.table.rows > MANY:
-            for kind in (scan.types[index] for index in bound_to.fields if index not in bound_to.texts):
-                if kind.name in TEXT and not 0 <= kind.modifier - 4 <= SHORT:
+        if not isinstance(made.root, Partial) and scan.table.rows > MANY_ROWS:
+            for kind in (scan.types[index] for index in bound_to.fields if index not in bound_to.raw_fields):
+                if kind.name in TEXT and not 0 <= kind.modifier - 4 <= SHORT_TEXT:
                     # Rows may be output only once; a dictionary of comments is not worth it.
                     raise NotFused("texts that may be as many as rows")
         return made
 
-    def _spine(self, node: Node, builds: list[Node]) -> Node:
+    def _build_spine(self, node: Node, builds: list[Node]) -> Node:
         match node:
             case nodes.Scan():
                 return node
             case nodes.Filter() | nodes.Project():
-                return node.with_inputs(self._spine(node.input, builds))
+                return node.with_inputs(self._build_spine(node.input, builds))
             case nodes.Join():
-                return self._join(node, builds)
+                return self._build_join(node, builds)
         raise NotFused(type(node).__name__)
 
-    def _join(self, node: nodes.Join, builds: list[Node]) -> Node:
+    def _build_join(self, node: nodes.Join, builds: list[Node]) -> Node:
         if node.kind == "FULL":
             raise NotFused("a full join")
-        swapped = node.kind == "INNER" and _largest(node.left) < _largest(node.right)
+        swapped = node.kind == "INNER" and _largest_table(node.left) < _largest_table(node.right)
         if not node.keys:
-            if node.kind != "INNER" or not (_is_one(node.left) or _is_one(node.right)):
+            if node.kind != "INNER" or not (_is_single_row(node.left) or _is_single_row(node.right)):
                 raise NotFused(f"a {node.kind.lower()} join without keys")
             # The single row matches every row.
-            node, swapped = replace(node, keys=((_SAME, _SAME),)), not _is_one(node.right)
+            node, swapped = replace(node, keys=((_CONSTANT_KEY, _CONSTANT_KEY),)), not _is_single_row(node.right)
         build, probing = (node.left, node.right) if swapped else (node.right, node.left)
-        self._check(build, probing)
-        build, places = _with_keys(build, [pair[0 if swapped else 1] for pair in node.keys])
+        self._check_build_side(build, probing)
+        build, places = _add_key_columns(build, [pair[0 if swapped else 1] for pair in node.keys])
         width = len((node.left if swapped else node.right).types)
         given = tuple(zip(build.names, build.types, strict=True))
         # Created before the spine: numbers count from the outermost join, and imply no order.
         number = len(builds)
         builds.append(build)
         built = copy_profile(Built(number, given, self._estimate(build), int(profile(build).base)), build)
-        spine = self._spine(probing, builds)
+        spine = self._build_spine(probing, builds)
         if len(given) == width:
             left, right = (built, spine) if swapped else (spine, built)
-            return replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
+            return replace(node, left=left, right=right, keys=_replace_keys(node, places, swapped))
         # The keys that were added to the build side are not columns of the join.
         left, right = (built, spine) if swapped else (spine, built)
-        wide = replace(node, left=left, right=right, keys=_keyed(node, places, swapped))
+        wide = replace(node, left=left, right=right, keys=_replace_keys(node, places, swapped))
         if node.kind in {"SEMI", "ANTI"}:
             return wide
         # A left join's condition refers to the matches' columns, which the added keys follow.
@@ -197,7 +197,7 @@ class _Matching:
         narrow = nodes.Project(wide, tuple(column(index, wide.types[index], wide.names[index]) for index in kept))
         return narrow if condition is None else nodes.Filter(narrow, condition)
 
-    def _check(self, build: Node, probing: Node) -> None:
+    def _check_build_side(self, build: Node, probing: Node) -> None:
         """Raises NotFused for a build side that is too large, or too expensive to send to every worker for each run."""
         rows, limits = self._estimate(build), self._limits
         if rows > limits.build:
@@ -214,7 +214,7 @@ def _is_distinct(node: nodes.Aggregate) -> bool:
     return all(call.args == first.args and call.function.name in {"count", "sum", "avg"} for call in node.calls)
 
 
-def _keyed(
+def _replace_keys(
     node: nodes.Join, places: Sequence[bound.Column], swapped: bool
 ) -> tuple[tuple[bound.Expr, bound.Expr], ...]:
     if swapped:
@@ -222,7 +222,7 @@ def _keyed(
     return tuple((pair[0], place) for pair, place in zip(node.keys, places, strict=True))
 
 
-def _with_keys(build: Node, keys: Sequence[bound.Expr]) -> tuple[Node, list[bound.Column]]:
+def _add_key_columns(build: Node, keys: Sequence[bound.Expr]) -> tuple[Node, list[bound.Column]]:
     """Adds a column to a build side for each computed key; returns the keys as columns."""
     places: list[bound.Column] = []
     added: list[bound.Expr] = []
@@ -238,28 +238,28 @@ def _with_keys(build: Node, keys: Sequence[bound.Expr]) -> tuple[Node, list[boun
     return nodes.Project(build, (*own, *added)), places
 
 
-def _is_one(node: Node) -> bool:
+def _is_single_row(node: Node) -> bool:
     """Whether a node returns at most one row, as a scalar subquery does."""
     if isinstance(node, nodes.Project | nodes.Filter | nodes.Shared):
-        return _is_one(node.input)
+        return _is_single_row(node.input)
     return isinstance(node, nodes.Aggregate) and not node.keys
 
 
-def _chooses(node: Node) -> bool:
+def _drops_rows(node: Node) -> bool:
     """Whether a chain of operators down to a scan drops rows."""
     if isinstance(node, nodes.Project):
-        return _chooses(node.input)
+        return _drops_rows(node.input)
     return isinstance(node, nodes.Filter | nodes.Join) or (isinstance(node, nodes.Scan) and node.filter is not None)
 
 
-def _largest(node: Node) -> int:
+def _largest_table(node: Node) -> int:
     """Returns the rows of the largest table below a node."""
     if isinstance(node, nodes.Scan):
         return node.table.rows
-    return max((_largest(each) for each in node.inputs), default=0)
+    return max((_largest_table(each) for each in node.inputs), default=0)
 
 
-def scan_of(node: Node) -> nodes.Scan:
+def find_scan(node: Node) -> nodes.Scan:
     """Returns the table scan on a fused part's spine."""
     while not isinstance(node, nodes.Scan):
         node = next(each for each in node.inputs if not isinstance(each, Built))
@@ -273,21 +273,21 @@ class _Statistics:
         self._scan = scan
         self.rows = scan.table.rows
 
-    def known(self, column: int, *, texts: bool = False) -> Known:
+    def facts(self, column: int, *, texts: bool = False) -> ColumnFacts:
         kind = self._scan.types[column]
-        if texts and kind.name in PLAIN_TEXT and self.rows > MANY:
-            return Known((0, 0), True, texts=True)
+        if texts and kind.name in PLAIN_TEXT and self.rows > MANY_ROWS:
+            return ColumnFacts((0, 0), True, raw_ascii=True)
         if kind.name in FLOATS:
-            return Known(None, True)
+            return ColumnFacts(None, True)
         if kind.name in TEXT:
-            return Known((0, 0), True, Dictionary(pl.Series([], dtype=pl.String)))
+            return ColumnFacts((0, 0), True, Dictionary(pl.Series([], dtype=pl.String)))
         bounds = column_bounds(self._scan.table, self._scan.table.columns[self._scan.columns[column]])
-        return Known(bounds if bounds is not None and max(-bounds[0], bounds[1]) < 2**63 else (0, 0), True)
+        return ColumnFacts(bounds if bounds is not None and max(-bounds[0], bounds[1]) < 2**63 else (0, 0), True)
 
     def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Sequence[executor.Segment]:
         return ()
 
 
-def _empty(types: Sequence[SqlType]) -> pl.DataFrame:
+def _empty_frame(types: Sequence[SqlType]) -> pl.DataFrame:
     schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
     return pl.DataFrame(schema=schema)

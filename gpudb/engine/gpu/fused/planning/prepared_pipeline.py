@@ -8,36 +8,36 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.ir.pipeline import Bounds, Groups, Pipeline
+from gpudb.engine.gpu.fused.ir.pipeline import Bounds, GroupSink, Pipeline
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.numpy_backend.row_block import Table
-from gpudb.engine.gpu.fused.planning.top_n import Top
-from gpudb.engine.gpu.fused.translate.result_columns import Lane
+from gpudb.engine.gpu.fused.planning.top_n import TopN
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.lower.error_codes import to_exception
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ColumnFacts:
     """Facts about a table's column: bounds (None for floats), nullability, a text's dictionary.
 
-    `texts` is not None for raw text, and says whether it is ASCII.
+    `raw_ascii` is not None for raw text, and says whether it is ASCII.
     """
 
     bounds: Bounds
     nullable: bool
     dictionary: Dictionary | None = None
-    texts: bool | None = None
+    raw_ascii: bool | None = None
 
 
-class Source(Protocol):
+class ColumnSource(Protocol):
     """Provides the packed columns of a scan."""
 
     @property
     def rows(self) -> int:
         """Number of rows."""
 
-    def known(self, column: int, *, texts: bool = False) -> Known:
+    def facts(self, column: int, *, texts: bool = False) -> ColumnFacts:
         """Returns the facts about a column of the scan; `texts` allows raw text."""
 
     def segments(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Sequence[executor.Segment]:
@@ -45,7 +45,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedPipeline:
     """What runs: `pipeline` over each of `segments`, with the encodings of its columns, the `fields` of the source."""
 
     pipeline: Pipeline
@@ -53,12 +53,12 @@ class Prepared:
     segments: Sequence[executor.Segment]
     lookups: tuple[tuple[np.ndarray[Any, Any], ...], ...]
     tables: tuple[Table, ...]
-    finish: Callable[[executor.Outcome], list[Lane]]
-    top: Top | None = None
-    texts: tuple[int, ...] = ()
+    finish: Callable[[executor.Outcome], list[ResultColumn]]
+    top: TopN | None = None
+    raw_fields: tuple[int, ...] = ()
     """The fields that are raw text."""
 
-    def outcome(self, run: Callable[[Prepared], executor.Outcome]) -> executor.Outcome:
+    def outcome(self, run: Callable[[PreparedPipeline], executor.Outcome]) -> executor.Outcome:
         """Computes the outcome; `run` executes a pipeline."""
         if self.top is None:
             return run(self)
@@ -69,14 +69,14 @@ class Prepared:
         """The pipelines that run, up to parameters."""
         return (self.pipeline,) if self.top is None else self.top.pipelines(self.pipeline)
 
-    def passed(self, outcome: executor.Outcome) -> int | None:
+    def rows_passed(self, outcome: executor.Outcome) -> int | None:
         """Returns how many rows reached the sink; None where the outcome on the host does not show it."""
-        if isinstance(self.pipeline.sink, Groups):
+        if isinstance(self.pipeline.sink, GroupSink):
             counts = None if outcome.grouped is None else outcome.grouped.words[0]
             return int(counts.sum()) if isinstance(counts, np.ndarray) else None
         return len(outcome.rows[0][0]) if self.top is None and outcome.rows else None
 
-    def lanes(self, outcome: executor.Outcome) -> list[Lane]:
+    def columns(self, outcome: executor.Outcome) -> list[ResultColumn]:
         """Returns the result's columns, on host or device; raises the error that a row raised."""
         if outcome.code:
             raise to_exception(outcome.code)

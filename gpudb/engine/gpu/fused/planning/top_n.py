@@ -18,16 +18,16 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     Accumulator,
     Arithmetic,
-    Choose,
+    CaseWhen,
     Compare,
     Expr,
     Filter,
-    Groups,
+    FloatSortKey,
+    GroupSink,
     IsNull,
     Key,
     Literal,
     NotFused,
-    Ordered,
     Pipeline,
     Quotient,
 )
@@ -35,27 +35,27 @@ from gpudb.engine.gpu.fused.numpy_backend.executor import Outcome
 from gpudb.plan.tree import nodes
 from gpudb.sql import bound
 
-_BITS = 12
+_BIN_BITS = 12
 """Bits of a histogram's bin number."""
-_ENOUGH = 1 << 14
+_FEW_ROWS = 1 << 14
 """At most this many rows are not narrowed any further."""
 Run = Callable[[Pipeline], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
+class TopN:
     """The `limit` rows of the least `rank`, an integer that is never NULL."""
 
     rank: Expr
     limit: int
 
     def outcome(self, pipeline: Pipeline, run: Run) -> Outcome:
-        """Returns a pipeline's rows (its sink is Rows) up to a rank; possibly more than `limit`."""
+        """Returns a pipeline's rows (its sink is RowSink) up to a rank; possibly more than `limit`."""
         assert self.rank.bounds is not None
         low, high = self.rank.bounds
         wanted = self.limit
         while True:
-            shift = max((high - low).bit_length() - _BITS, 0)
+            shift = max((high - low).bit_length() - _BIN_BITS, 0)
             counted = run(self._histogram(pipeline, low, high, shift))
             if counted.code:
                 return counted
@@ -68,7 +68,7 @@ class Top:
             first = low + (int(places[last]) << shift)
             low, high = first, min(high, first + (1 << shift) - 1)
             wanted -= int(before[last])
-            if before[last] + counts[last] <= _ENOUGH or shift == 0:
+            if before[last] + counts[last] <= _FEW_ROWS or shift == 0:
                 break
         return run(self._rows(pipeline, high))
 
@@ -79,32 +79,36 @@ class Top:
         return self._histogram(pipeline, low, high, 0), self._rows(pipeline, high)
 
     def _rows(self, pipeline: Pipeline, high: int) -> Pipeline:
-        steps = *pipeline.steps, Filter(self._compared("<=", high))
-        return replace(pipeline, steps=steps, few=len(steps) if pipeline.few is None else pipeline.few)
+        steps = *pipeline.steps, Filter(self._compare_rank("<=", high))
+        return replace(
+            pipeline,
+            steps=steps,
+            few_rows_after=len(steps) if pipeline.few_rows_after is None else pipeline.few_rows_after,
+        )
 
-    def _compared(self, op: str, value: int) -> Compare:
-        return Compare(BOOLEAN, False, op, self.rank, self._given(value))  # type: ignore[arg-type]
+    def _compare_rank(self, op: str, value: int) -> Compare:
+        return Compare(BOOLEAN, False, op, self.rank, self._parameter(value))  # type: ignore[arg-type]
 
     def _histogram(self, pipeline: Pipeline, low: int, high: int, shift: int) -> Pipeline:
         assert self.rank.bounds is not None
         most = self.rank.bounds[1] - self.rank.bounds[0]
-        within = Filter(self._compared(">=", low)), Filter(self._compared("<=", high))
-        distance = Arithmetic((0, most), False, "-", self.rank, self._given(low))
-        places = min(most + 1, 1 << _BITS)
+        within = Filter(self._compare_rank(">=", low)), Filter(self._compare_rank("<=", high))
+        distance = Arithmetic((0, most), False, "-", self.rank, self._parameter(low))
+        places = min(most + 1, 1 << _BIN_BITS)
         place = Quotient((0, places - 1), False, distance, 1 << shift, "floor", shift)
         count = Accumulator("add", Literal((1, 1), False, 1))
-        sink = Groups((Key(place, 0, places),), (count,), "dense")
+        sink = GroupSink((Key(place, 0, places),), (count,), "dense")
         return replace(pipeline, steps=(*pipeline.steps, *within), sink=sink)
 
-    def _given(self, value: int) -> Literal:
+    def _parameter(self, value: int) -> Literal:
         # One type for every value, so that the kernel is the same.
         return Literal(self.rank.bounds, False, value, True)
 
 
-def ranked_by(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:
+def ascending_rank(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:
     """Converts a sort key to an integer that sorts ascending, with NULLs before or after all values."""
     if expr.bounds is None:
-        expr = Ordered((-(2**63), 2**63 - 1), expr.nullable, expr)
+        expr = FloatSortKey((-(2**63), 2**63 - 1), expr.nullable, expr)
     assert expr.bounds is not None
     low, high = expr.bounds
     if max(-low, high) > 2**63:
@@ -117,16 +121,16 @@ def ranked_by(expr: Expr, *, descending: bool, nulls_first: bool) -> Expr:
     null = low - 1 if nulls_first else high + 1
     there = IsNull(BOOLEAN, False, expr, True)
     bounds = min(low, null), max(high, null)
-    return Choose(bounds, False, ((there, expr),), Literal((null, null), False, null))
+    return CaseWhen(bounds, False, ((there, expr),), Literal((null, null), False, null))
 
 
-def first_rows(node: nodes.Sort, parameters: Sequence[object]) -> int | None:
+def needed_rows(node: nodes.Sort, parameters: Sequence[object]) -> int | None:
     """Returns how many of a sort's first rows are needed, OFFSET included; None for all, and where it is computed."""
-    limit, offset = (count_of(each, parameters) for each in (node.limit, node.offset))
+    limit, offset = (constant_count(each, parameters) for each in (node.limit, node.offset))
     return None if limit is None or -1 in {limit, offset} else limit + (offset or 0)
 
 
-def count_of(expr: bound.Expr | None, parameters: Sequence[object]) -> int | None:
+def constant_count(expr: bound.Expr | None, parameters: Sequence[object]) -> int | None:
     """Returns the value of LIMIT or OFFSET; None if absent, -1 where it is computed or invalid."""
     value = parameters[expr.number - 1] if isinstance(expr, bound.Parameter) else expr
     value = value.value if isinstance(value, bound.Constant) else value

@@ -16,24 +16,24 @@ import polars as pl
 from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     Accumulator,
-    Choose,
+    CaseWhen,
     Compare,
     Expr,
-    Groups,
+    FloatSortKey,
+    GroupSink,
     IsNull,
     Limb,
     Literal,
     Logic,
-    Mapped,
-    Ordered,
+    TableEntry,
 )
 from gpudb.engine.gpu.fused.ir.traversal import can_fail
-from gpudb.engine.gpu.fused.numpy_backend.executor import Grouped
+from gpudb.engine.gpu.fused.numpy_backend.executor import GroupedRows
 from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN
 from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
-from gpudb.engine.gpu.fused.translate.result_columns import Lane, module_of
+from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, array_module
 from gpudb.engine.gpu.fused.translate.translator import Translator
-from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, Value
+from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, Dictionary, NotFused, TypedValue
 from gpudb.engine.gpu.lower.aggregates import MAX_PARTIAL_SUM
 from gpudb.engine.gpu.lower.values import physical_columns
 from gpudb.sql import bound
@@ -41,7 +41,7 @@ from gpudb.types import SqlType
 
 Array = np.ndarray[Any, Any]
 Words = Sequence[Array]
-Column = Callable[[Words], list[Lane]]
+StateColumns = Callable[[Words], list[ResultColumn]]
 _ONE = Literal((1, 1), False, 1)
 
 
@@ -50,131 +50,133 @@ class Accumulators:
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
-        self.made: list[Accumulator] = [Accumulator("add", _ONE)]
+        self.accumulators: list[Accumulator] = [Accumulator("add", _ONE)]
 
-    def _place(self, op: Any, value: Expr) -> int:
+    def _add(self, op: Any, value: Expr) -> int:
         wanted = Accumulator(op, value)
-        if wanted not in self.made:
-            self.made.append(wanted)
-        return self.made.index(wanted)
+        if wanted not in self.accumulators:
+            self.accumulators.append(wanted)
+        return self.accumulators.index(wanted)
 
-    def count(self, value: Expr | None) -> int:
+    def add_count(self, value: Expr | None) -> int:
         """Adds a count of values that are not NULL, or of rows without a value; returns its index."""
         if value is None or not value.nullable:
             return 0
-        return self._place("add", IsNull(BOOLEAN, False, value, True))
+        return self._add("add", IsNull(BOOLEAN, False, value, True))
 
-    def total(self, value: Expr) -> list[int]:
+    def add_sum(self, value: Expr) -> list[int]:
         """Adds a sum of integers: one word where bounds prove that it suffices, else a word per 32 bits."""
         assert value.bounds is not None
         size = max(-value.bounds[0], value.bounds[1])
         if size * max(self._rows, 1) >= MAX_PARTIAL_SUM:
             raise NotFused("sums that 128 bits may not hold")
         if size * max(self._rows, 1) < 2**63:
-            return [self._place("add", value)]
+            return [self._add("add", value)]
         limbs = 2 if size < 2**63 else 4
         found = []
         for number in range(limbs):
             last = number == limbs - 1
             low, high = value.bounds
             bounds = (low >> 32 * number, high >> 32 * number) if last else (0, 2**32 - 1)
-            found.append(self._place("add", Limb(bounds, value.nullable, value, number, last)))
+            found.append(self._add("add", Limb(bounds, value.nullable, value, number, last)))
         return found
 
-    def place(self, op: Any, value: Expr) -> int:
+    def add(self, op: Any, value: Expr) -> int:
         """Adds an accumulator of one word; returns its index."""
-        return self._place(op, value)
+        return self._add(op, value)
 
 
-def column_of(
+def translate_aggregate(
     call: bound.Aggregate, number: int, over: Translator, made: Accumulators, tables: MappingTables
-) -> Column:
+) -> StateColumns:
     """Adds a call's accumulators, and returns the function that turns their words into the columns of its state."""
     name = f"a{number}"
     if call.distinct and call.function.name not in {"min", "max"}:
         raise NotFused(f"{call.function.name}(DISTINCT …)")
     if call.within_group or len(call.args) > 1:
         raise NotFused(f"aggregate {call.function}")
-    value = over.value(call.args[0]) if call.args else None
+    value = over.translate(call.args[0]) if call.args else None
     if call.filter is not None:
-        value = _kept(over.condition(call.filter), value)
+        value = _apply_filter(over.translate_condition(call.filter), value)
     match call.function.name:
         case "count":
             given = None if value is None else value.expr
             # An argument that can fail is evaluated even if it is never NULL.
             if given is not None and can_fail(given):
-                place = made.place("add", IsNull(BOOLEAN, False, given, True))
+                place = made.add("add", IsNull(BOOLEAN, False, given, True))
             else:
-                place = made.count(given)
-            return lambda words: [Lane(name, pl.Int64(), (words[place],))]
+                place = made.add_count(given)
+            return lambda words: [ResultColumn(name, pl.Int64(), (words[place],))]
         case "sum" | "avg" if value is not None and value.type.name in FLOATS:
-            return _reals(name, value, made)
+            return _float_sum(name, value, made)
         case "sum" | "avg" if value is not None and value.type.name in INTEGERS | {"numeric"}:
-            return _sum(name, value, made)
+            return _exact_sum(name, value, made)
         case "min" | "max" | "any_value" | "bool_and" | "every" | "bool_or" if value is not None:
-            return _extreme(name, call, value, made, tables)
+            return _min_or_max(name, call, value, made, tables)
     raise NotFused(f"aggregate {call.function}")
 
 
-def _sum(name: str, value: Value, made: Accumulators) -> Column:
-    places, count = made.total(value.expr), made.count(value.expr)
-    shown = value.shown
+def _exact_sum(name: str, value: TypedValue, made: Accumulators) -> StateColumns:
+    places, count = made.add_sum(value.expr), made.add_count(value.expr)
+    shown = value.display_scale
     if value.type.carried and shown is None:
         raise NotFused("a sum of numerics of varying scale")
-    most = made.place("max", shown) if isinstance(shown, Expr) and value.type.carried else None
+    most = made.add("max", shown) if isinstance(shown, Expr) and value.type.carried else None
 
-    def column(words: Words) -> list[Lane]:
+    def column(words: Words) -> list[ResultColumn]:
         found = [
-            Lane(name, pl.Int128(), tuple(words[place] for place in places)),
-            Lane(name + "n", pl.Int64(), (words[count],)),
+            ResultColumn(name, pl.Int128(), tuple(words[place] for place in places)),
+            ResultColumn(name + "n", pl.Int64(), (words[count],)),
         ]
         if value.type.carried:
-            xp = module_of(words[0])
+            xp = array_module(words[0])
             # Without a value the sum is NULL, and has no display scale.
             decimals = xp.full(len(words[0]), shown) if most is None else xp.where(words[count] > 0, words[most], 0)
-            found.append(Lane(name + "s", pl.Int8(), (decimals,)))
+            found.append(ResultColumn(name + "s", pl.Int8(), (decimals,)))
         return found
 
     return column
 
 
-def _kept(condition: Expr, value: Value | None) -> Value:
+def _apply_filter(condition: Expr, value: TypedValue | None) -> TypedValue:
     """Returns a value that is NULL where FILTER is not true."""
     if value is None:
         nothing = Literal((1, 1), True, None)
-        return Value(SqlType("int4"), Choose((1, 1), True, ((condition, _ONE),), nothing))
+        return TypedValue(SqlType("int4"), CaseWhen((1, 1), True, ((condition, _ONE),), nothing))
     nothing = Literal(value.expr.bounds, True, None)
-    made = Choose(value.expr.bounds, True, ((condition, value.expr),), nothing)
-    shown = value.shown
+    made = CaseWhen(value.expr.bounds, True, ((condition, value.expr),), nothing)
+    shown = value.display_scale
     if isinstance(shown, Expr):
-        shown = Choose(shown.bounds, True, ((condition, shown),), Literal(shown.bounds, True, None))
-    return Value(value.type, made, value.dictionary, shown)
+        shown = CaseWhen(shown.bounds, True, ((condition, shown),), Literal(shown.bounds, True, None))
+    return TypedValue(value.type, made, value.dictionary, shown)
 
 
-def _reals(name: str, value: Value, made: Accumulators) -> Column:
+def _float_sum(name: str, value: TypedValue, made: Accumulators) -> StateColumns:
     # An infinite value is no overflow: infinite values are counted.
     ends = (Literal(None, False, float("inf")), Literal(None, False, float("-inf")))
     same = tuple(Compare(BOOLEAN, value.expr.nullable, "==", value.expr, end) for end in ends)
     infinite = Logic(BOOLEAN, value.expr.nullable, "OR", same)
-    places = [made.place("fadd", value.expr), made.count(value.expr), made.place("add", infinite)]
+    places = [made.add("fadd", value.expr), made.add_count(value.expr), made.add("add", infinite)]
 
-    def column(words: Words) -> list[Lane]:
+    def column(words: Words) -> list[ResultColumn]:
         return [
-            Lane(name, pl.Float64(), (words[places[0]],)),
-            Lane(name + "n", pl.Int64(), (words[places[1]],)),
-            Lane(name + "i", pl.Int8(), ((words[places[2]] > 0).astype(np.int8),)),
+            ResultColumn(name, pl.Float64(), (words[places[0]],)),
+            ResultColumn(name + "n", pl.Int64(), (words[places[1]],)),
+            ResultColumn(name + "i", pl.Int8(), ((words[places[2]] > 0).astype(np.int8),)),
         ]
 
     return column
 
 
-def _floats(ordered: Array) -> Array:
+def _decode_floats(ordered: Array) -> Array:
     """Decodes floats from the integers that sort as they do."""
-    made: Array = module_of(ordered).where(ordered < 0, ordered ^ np.int64(MAX), ordered)
+    made: Array = array_module(ordered).where(ordered < 0, ordered ^ np.int64(MAX), ordered)
     return made.view(np.float64)
 
 
-def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators, tables: MappingTables) -> Column:
+def _min_or_max(
+    name: str, call: bound.Aggregate, value: TypedValue, made: Accumulators, tables: MappingTables
+) -> StateColumns:
     op = "max" if call.function.name in {"max", "bool_or"} else "min"
     held = physical_columns(call.type)[""]
     expr, dictionary = value.expr, value.dictionary
@@ -182,24 +184,26 @@ def _extreme(name: str, call: bound.Aggregate, value: Value, made: Accumulators,
         raise NotFused(f"{call.function.name} of {value.type.plain}")
     order: Array | None = None
     if dictionary is not None:
-        expr, order = ranked(expr, dictionary, tables)
+        expr, order = rank_codes(expr, dictionary, tables)
     real = expr.bounds is None
     if real:
-        expr = Ordered((-(2**63), MAX), expr.nullable, expr, signed=True)
-    place, count = made.place(op, expr), made.count(expr)
+        expr = FloatSortKey((-(2**63), MAX), expr.nullable, expr, signed=True)
+    place, count = made.add(op, expr), made.add_count(expr)
 
-    def column(words: Words) -> list[Lane]:
-        xp = module_of(words[0])
+    def column(words: Words) -> list[ResultColumn]:
+        xp = array_module(words[0])
         there = words[count] > 0
         found = xp.where(there, words[place], 0)
         if order is not None and dictionary is not None:
-            return [Lane(name, held, (xp.asarray(order)[found] if len(order) else found,), there, dictionary)]
-        return [Lane(name, held, (_floats(found) if real else found,), None if bool(there.all()) else there)]
+            return [ResultColumn(name, held, (xp.asarray(order)[found] if len(order) else found,), there, dictionary)]
+        return [
+            ResultColumn(name, held, (_decode_floats(found) if real else found,), None if bool(there.all()) else there)
+        ]
 
     return column
 
 
-def ranked(expr: Expr, dictionary: Dictionary, tables: MappingTables) -> tuple[Expr, Array]:
+def rank_codes(expr: Expr, dictionary: Dictionary, tables: MappingTables) -> tuple[Expr, Array]:
     """Maps codes to the ranks of their texts; returns the code of each rank, too."""
     order = dictionary.values.arg_sort().to_numpy().astype(np.int64)
     ranks = np.zeros(len(order) + 1, np.int64)
@@ -208,49 +212,54 @@ def ranked(expr: Expr, dictionary: Dictionary, tables: MappingTables) -> tuple[E
     valid = np.ones(len(order) + 1, bool)
     valid[-1] = False
     number = tables.add(ranks, valid)
-    return Mapped((0, max(len(order) - 1, 0)), expr.nullable, expr, number, len(order)), order
+    return TableEntry((0, max(len(order) - 1, 0)), expr.nullable, expr, number, len(order)), order
 
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
     """Turns the distances of a key into its columns."""
 
-    value: Value
+    value: TypedValue
     low: int
     size: int
 
-    def columns(self, name: str, places: Array) -> list[Lane]:
+    def columns(self, name: str, places: Array) -> list[ResultColumn]:
         """Returns the key's columns, from its distances from `low`."""
         if not self.value.expr.nullable:
-            return lanes_of(self.value, places + self.low, None, name)
+            return to_result_columns(self.value, places + self.low, None, name)
         null = places == self.size - 1
         valid = ~null if bool(null.any()) else None
-        return lanes_of(self.value, module_of(places).where(null, 0, places) + self.low, valid, name)
+        return to_result_columns(self.value, array_module(places).where(null, 0, places) + self.low, valid, name)
 
 
-def lanes_of(value: Value, numbers: Array, valid: Array | None, name: str) -> list[Lane]:
+def to_result_columns(value: TypedValue, numbers: Array, valid: Array | None, name: str) -> list[ResultColumn]:
     """Returns values that a pipeline computed as the physical columns of their SQL type."""
     held = physical_columns(value.type)
     if value.dictionary is not None:
         assert value.type.name in TEXT
-        return [Lane(name, held[""], (numbers,), valid, value.dictionary)]
-    made = Lane(name, held[""], (numbers,), valid)
+        return [ResultColumn(name, held[""], (numbers,), valid, value.dictionary)]
+    made = ResultColumn(name, held[""], (numbers,), valid)
     if "s" not in held:
         return [made]
-    if not isinstance(value.shown, int):
+    if not isinstance(value.display_scale, int):
         raise NotFused("a numeric of varying scale")
-    return [made, Lane(name + "s", pl.Int8(), (module_of(numbers).full(len(numbers), value.shown, np.int8),))]
+    return [
+        made,
+        ResultColumn(name + "s", pl.Int8(), (array_module(numbers).full(len(numbers), value.display_scale, np.int8),)),
+    ]
 
 
-def grouped_lanes(grouped: Grouped, sink: Groups, columns: Sequence[KeyColumn], calls: Sequence[Column]) -> list[Lane]:
+def state_columns(
+    grouped: GroupedRows, sink: GroupSink, columns: Sequence[KeyColumn], calls: Sequence[StateColumns]
+) -> list[ResultColumn]:
     """Returns groups as the columns of a partial aggregate; without keys there is always one group."""
     words = grouped.words
     if not sink.keys and not grouped.groups.shape[1]:
         starts = {"add": 0, "fadd": 0.0, "min": MAX, "max": MIN}
         words = tuple(np.array([starts[each.op]]) for each in sink.accumulators)
-    made: list[Lane] = []
+    made: list[ResultColumn] = []
     places: list[Array] = []
-    for rest, keys in zip(grouped.groups, sink.words, strict=False):
+    for rest, keys in zip(grouped.groups, sink.key_words, strict=False):
         found = []
         for key in reversed(keys):
             found.append(rest % key.size)
@@ -260,4 +269,4 @@ def grouped_lanes(grouped: Grouped, sink: Groups, columns: Sequence[KeyColumn], 
         made += column.columns(f"k{number}", place)
     for call in calls:
         made += call(words)
-    return made or [Lane("_", pl.Int64(), (words[0],))]
+    return made or [ResultColumn("_", pl.Int64(), (words[0],))]

@@ -11,17 +11,17 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     BOOLEAN,
     Arithmetic,
     Bounds,
-    Calendar,
-    Checked,
     Compare,
+    DateField,
     Expr,
-    Float,
     Literal,
     Quotient,
-    Root,
+    RangeCheck,
+    SquareRoot,
+    ToFloat,
 )
 from gpudb.engine.gpu.fused.numpy_backend import calendar
-from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, MOMENTS, TEXT, WIDE, NotFused, Value
+from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, INTEGERS, TEXT, TIMESTAMPS, WIDE, NotFused, TypedValue
 from gpudb.engine.gpu.lower.error_codes import DIVISION, FORMAT, NUMERIC, OVERFLOW, RANGES, ROOT, UNDERFLOW
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.functions.library import COMMUTATORS
@@ -49,44 +49,44 @@ _FAR = 200_000 * 366
 """Days from 1970 within which 32 bits suffice for calendar arithmetic."""
 
 
-def both(*ranges: tuple[int, int]) -> tuple[int, int]:
+def union_bounds(*ranges: tuple[int, int]) -> tuple[int, int]:
     """Returns the smallest bounds that contain all ranges."""
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def call(function: Function, args: tuple[Value, ...], kind: SqlType) -> Value:
+def translate_call(function: Function, args: tuple[TypedValue, ...], kind: SqlType) -> TypedValue:
     """Translates a function of numbers; raises NotFused for any other."""
     name = function.name
     if any(each.dictionary is not None for each in args):
         raise NotFused(f"function {name} of text and other columns")
     if found := _INTEGER.fullmatch(name):
-        return _integer(found[1], args, kind)
+        return _integer_arithmetic(found[1], args, kind)
     if name in _NUMERIC:
-        return _numeric(_NUMERIC[name], args, kind)
+        return _numeric_arithmetic(_NUMERIC[name], args, kind)
     if found := _FLOAT.fullmatch(name):
-        return _float(_OPS[found[1]], args, kind)
+        return _float_arithmetic(_OPS[found[1]], args, kind)
     if name in {"sqrt", "dsqrt"} and args[0].type.name == "float8":
-        return Value(kind, Root(None, args[0].expr.nullable, args[0].expr, ROOT))
+        return TypedValue(kind, SquareRoot(None, args[0].expr.nullable, args[0].expr, ROOT))
     if (
         name in {"power", "pow", "dpow"}
         and kind.name == "float8"
         and isinstance(args[1].expr, Literal)
         and args[1].expr.value == 2.0
     ):
-        return _float("*", (args[0], args[0]), kind)
+        return _float_arithmetic("*", (args[0], args[0]), kind)
     if found := _COMPARE.fullmatch(name):
-        return Value(BOOL, compared(_COMPARISONS[found[1]], *args))
+        return TypedValue(BOOL, compare(_COMPARISONS[found[1]], *args))
     if found := _MIXED.fullmatch(name):
-        left, right = (converted(each, SqlType("timestamp")) for each in args)
-        return Value(BOOL, compared(_COMPARISONS[found[1] or found[2]], left, right))
+        left, right = (cast_value(each, SqlType("timestamp")) for each in args)
+        return TypedValue(BOOL, compare(_COMPARISONS[found[1] or found[2]], left, right))
     raise NotFused(f"function {function}")
 
 
-def _nullable(*args: Value) -> bool:
+def _nullable(*args: TypedValue) -> bool:
     return any(each.expr.nullable for each in args)
 
 
-def _corners(op: str, left: Value, right: Value) -> tuple[int, int]:
+def _result_bounds(op: str, left: TypedValue, right: TypedValue) -> tuple[int, int]:
     def made(x: int, y: int) -> int:
         return x + y if op == "+" else x - y if op == "-" else x * y
 
@@ -94,16 +94,16 @@ def _corners(op: str, left: Value, right: Value) -> tuple[int, int]:
     return min(found), max(found)
 
 
-def _integer(suffix: str, args: tuple[Value, ...], kind: SqlType) -> Value:
+def _integer_arithmetic(suffix: str, args: tuple[TypedValue, ...], kind: SqlType) -> TypedValue:
     if suffix == "um":
-        args = (Value(args[0].type, Literal((0, 0), False, 0)), args[0])
+        args = (TypedValue(args[0].type, Literal((0, 0), False, 0)), args[0])
         suffix = "mi"
     op = _OPS[suffix]
-    return Value(kind, _within(op, args[0], args[1], INTEGER_RANGES[kind.name], RANGES[kind.name]))
+    return TypedValue(kind, _limited_arithmetic(op, args[0], args[1], INTEGER_RANGES[kind.name], RANGES[kind.name]))
 
 
-def _within(op: Any, left: Value, right: Value, limits: tuple[int, int], code: int) -> Expr:
-    bounds, nullable = _corners(op, left, right), _nullable(left, right)
+def _limited_arithmetic(op: Any, left: TypedValue, right: TypedValue, limits: tuple[int, int], code: int) -> Expr:
+    bounds, nullable = _result_bounds(op, left, right), _nullable(left, right)
     if limits[0] <= bounds[0] and bounds[1] <= limits[1]:
         return Arithmetic(bounds, nullable, op, left.expr, right.expr)
     if max(-bounds[0], bounds[1]) >= 2**126:
@@ -112,11 +112,11 @@ def _within(op: Any, left: Value, right: Value, limits: tuple[int, int], code: i
     return Arithmetic(kept, nullable, op, left.expr, right.expr, limits, code)
 
 
-def _numeric(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
+def _numeric_arithmetic(op: Any, args: tuple[TypedValue, ...], kind: SqlType) -> TypedValue:
     left, right = args
     scale = kind.numeric_digits[1]
     # The display scale is known where both operands' are constant; a comparison does not need it.
-    a, b = (each.shown if each.type.carried else each.scale for each in args)
+    a, b = (each.display_scale if each.type.carried else each.scale for each in args)
     shown = None
     if op == "*":
         if left.scale + right.scale != scale:
@@ -124,51 +124,51 @@ def _numeric(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
         if isinstance(a, int) and isinstance(b, int):
             shown = min(a + b, scale)
     else:
-        left, right = (Value(kind, at_scale(each, scale)) for each in args)
+        left, right = (TypedValue(kind, rescale(each, scale)) for each in args)
         if isinstance(a, int) and isinstance(b, int):
             shown = max(a, b)
-    made = _within(op, left, right, (1 - _LIMIT, _LIMIT - 1), FORMAT)
-    return Value(kind, made, shown=shown if kind.carried else None)
+    made = _limited_arithmetic(op, left, right, (1 - _LIMIT, _LIMIT - 1), FORMAT)
+    return TypedValue(kind, made, display_scale=shown if kind.carried else None)
 
 
-def _float(op: Any, args: tuple[Value, ...], kind: SqlType) -> Value:
+def _float_arithmetic(op: Any, args: tuple[TypedValue, ...], kind: SqlType) -> TypedValue:
     if kind.name == "float4":
         # A 32-bit float overflows earlier.
         raise NotFused(f"arithmetic of type {kind.plain}")
-    left, right = (converted(each, SqlType("float8")) for each in args)
+    left, right = (cast_value(each, SqlType("float8")) for each in args)
     codes = OVERFLOW, UNDERFLOW if op in {"*", "/"} else 0, DIVISION if op == "/" else 0
-    return Value(kind, Arithmetic(None, _nullable(*args), op, left.expr, right.expr, None, *codes))
+    return TypedValue(kind, Arithmetic(None, _nullable(*args), op, left.expr, right.expr, None, *codes))
 
 
-def compared(op: Any, left: Value, right: Value) -> Expr:
+def compare(op: Any, left: TypedValue, right: TypedValue) -> Expr:
     """Translates a comparison of two values of one type, or of two numbers."""
     if left.dictionary is not None or right.dictionary is not None:
         raise NotFused("a comparison of two texts")
     names = {left.type.name, right.type.name}
     nullable = _nullable(left, right)
     if names & FLOATS:
-        left, right = (converted(each, SqlType("float8")) for each in (left, right))
+        left, right = (cast_value(each, SqlType("float8")) for each in (left, right))
         return Compare(BOOLEAN, nullable, op, left.expr, right.expr)
     scale = max(left.scale, right.scale)
-    one, other = at_scale(left, scale), at_scale(right, scale)
+    one, other = rescale(left, scale), rescale(right, scale)
     if isinstance(one, Literal):
-        return Compare(BOOLEAN, nullable, _COMMUTATORS[op], *_unscaled(_COMMUTATORS[op], other, one))
-    return Compare(BOOLEAN, nullable, op, *_unscaled(op, one, other))
+        return Compare(BOOLEAN, nullable, _COMMUTATORS[op], *_move_factor(_COMMUTATORS[op], other, one))
+    return Compare(BOOLEAN, nullable, op, *_move_factor(op, one, other))
 
 
-def _unscaled(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+def _move_factor(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
     """Moves a constant factor from a column to the constant that it is compared with: the column stays narrow."""
     match left, right:
         case (
-            Arithmetic(op="*", left=of, right=Literal(value=int(factor), given=False), limits=None),
+            Arithmetic(op="*", left=of, right=Literal(value=int(factor), is_parameter=False), limits=None),
             Literal(value=int(limit)),
         ) if factor > 0 and op in _INEQUALITIES:
             quotient = limit // factor if op in {"<=", ">"} else -(-limit // factor)
-            return of, Literal((quotient, quotient), False, quotient, right.given)
+            return of, Literal((quotient, quotient), False, quotient, right.is_parameter)
     return left, right
 
 
-def scaled(expr: Expr, factor: int) -> Expr:
+def multiply(expr: Expr, factor: int) -> Expr:
     """Multiplies an integer by a constant, without the limits of its type."""
     if factor == 1 or (isinstance(expr, Literal) and expr.value is None):
         return expr
@@ -177,61 +177,69 @@ def scaled(expr: Expr, factor: int) -> Expr:
     if max(-bounds[0], bounds[1]) >= 2**127:
         raise NotFused("a number of more than 127 bits")
     if isinstance(expr, Literal) and isinstance(expr.value, int):
-        return Literal(bounds, False, expr.value * factor, expr.given)
+        return Literal(bounds, False, expr.value * factor, expr.is_parameter)
     return Arithmetic(bounds, expr.nullable, "*", expr, Literal((factor, factor), False, factor))
 
 
-def at_scale(value: Value, scale: int) -> Expr:
+def rescale(value: TypedValue, scale: int) -> Expr:
     """Returns an integer or numeric as an integer of `scale` decimals, at least as many as it has."""
-    return scaled(value.expr, 10 ** (scale - value.scale))
+    return multiply(value.expr, 10 ** (scale - value.scale))
 
 
-def _rounded(value: Value, scale: int) -> Expr:
+def _round_to_scale(value: TypedValue, scale: int) -> Expr:
     factor = 10 ** (value.scale - scale)
     low, high = value.bounds
-    return Quotient((_nearest(low, factor), _nearest(high, factor)), value.expr.nullable, value.expr, factor, "round")
+    return Quotient(
+        (_round_half_away(low, factor), _round_half_away(high, factor)),
+        value.expr.nullable,
+        value.expr,
+        factor,
+        "round",
+    )
 
 
-def _nearest(number: int, factor: int) -> int:
+def _round_half_away(number: int, factor: int) -> int:
     size = (abs(number) + factor // 2) // factor
     return -size if number < 0 else size
 
 
-def converted(value: Value, kind: SqlType) -> Value:
+def cast_value(value: TypedValue, kind: SqlType) -> TypedValue:
     """Casts a value to another type."""
     source, target = value.type, kind
     if source.name == target.name and (target.modifier == -1 or source == target) and target.name != "numeric":
-        return Value(kind, value.expr, value.dictionary, value.shown)
+        return TypedValue(kind, value.expr, value.dictionary, value.display_scale)
     if value.dictionary is not None or source.name in TEXT or target.name in TEXT:
         raise NotFused(f"cast from {source.plain} to {target.plain}")
     exact = INTEGERS | {"numeric"}
     if target.name in exact and source.name in exact:
         return _to_exact(value, kind)
     if target.name in INTEGERS and source.name == "bool":
-        return Value(kind, value.expr)
+        return TypedValue(kind, value.expr)
     if target.name == "float8" and source.name in INTEGERS | FLOATS:
-        return Value(kind, value.expr if value.expr.bounds is None else Float(None, value.expr.nullable, value.expr))
+        return TypedValue(
+            kind, value.expr if value.expr.bounds is None else ToFloat(None, value.expr.nullable, value.expr)
+        )
     if target.name == "float8" and source.name == "numeric":
         if max(-value.bounds[0], value.bounds[1]) >= 2**53 or value.scale > 22:
             raise NotFused("a numeric of more than 53 bits as a float")
-        return Value(kind, Float(None, value.expr.nullable, value.expr, 10**value.scale))
+        return TypedValue(kind, ToFloat(None, value.expr.nullable, value.expr, 10**value.scale))
     if target.name == "timestamp" and source.name == "date" and target.modifier == -1:
         if max(-value.bounds[0], value.bounds[1]) >= WIDE // DAY:
             raise NotFused("an infinite date")
-        return Value(kind, scaled(value.expr, DAY))
+        return TypedValue(kind, multiply(value.expr, DAY))
     if target.name == "date" and source.name == "timestamp":
         low, high = value.bounds
         if max(-low, high) >= WIDE - 1:
             raise NotFused("an infinite timestamp")
-        return Value(kind, Quotient((low // DAY, high // DAY), value.expr.nullable, value.expr, DAY, "floor"))
+        return TypedValue(kind, Quotient((low // DAY, high // DAY), value.expr.nullable, value.expr, DAY, "floor"))
     raise NotFused(f"cast from {source.plain} to {target.plain}")
 
 
-def _to_exact(value: Value, kind: SqlType) -> Value:
-    if value.type.carried and value.shown is None:
+def _to_exact(value: TypedValue, kind: SqlType) -> TypedValue:
+    if value.type.carried and value.display_scale is None:
         raise NotFused("a numeric of varying scale")
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
-    expr = at_scale(value, scale) if scale >= value.scale else _rounded(value, scale)
+    expr = rescale(value, scale) if scale >= value.scale else _round_to_scale(value, scale)
     if kind.name == "numeric":
         limit = 10 ** kind.numeric_digits[0] - 1
         limits, code = (-limit, limit), NUMERIC
@@ -242,37 +250,37 @@ def _to_exact(value: Value, kind: SqlType) -> Value:
     if kind.carried:
         if value.type.carried and value.type.numeric_digits != kind.numeric_digits:
             raise NotFused("a numeric of varying scale")
-        shown = value.shown if value.shown is not None else value.scale
+        shown = value.display_scale if value.display_scale is not None else value.scale
     if bounds[0] < limits[0] or bounds[1] > limits[1]:
-        expr = Checked((max(bounds[0], limits[0]), min(bounds[1], limits[1])), expr.nullable, expr, code)
-    return Value(kind, expr, shown=shown)
+        expr = RangeCheck((max(bounds[0], limits[0]), min(bounds[1], limits[1])), expr.nullable, expr, code)
+    return TypedValue(kind, expr, display_scale=shown)
 
 
-def extract(expr: bound.Call, value: Value) -> Value:
+def translate_extract(expr: bound.Call, value: TypedValue) -> TypedValue:
     """Translates EXTRACT and date_part: a field of a date or timestamp."""
     name = expr.args[0]
     if not isinstance(name, bound.Constant) or not isinstance(name.value, str):
         raise NotFused("extract of a field that is no constant")
     field: Any = name.value.lower()
-    micros = value.type.name in MOMENTS
+    micros = value.type.name in TIMESTAMPS
     if value.type.name not in {"date", "timestamp"} or field not in (FIELDS | _CLOCK if micros else FIELDS):
         raise NotFused(f"extract({field} from {value.type.plain})")
     low, high = value.bounds
     unit = DAY if micros else 1
     if low // unit < -_FAR or high // unit > _FAR:
         raise NotFused("a date far from ours")
-    made = Calendar(_field_bounds(field, low // unit, high // unit), value.expr.nullable, field, value.expr, micros)
+    made = DateField(_field_bounds(field, low // unit, high // unit), value.expr.nullable, field, value.expr, micros)
     if expr.type.name == "numeric":
         digits = 10 ** expr.type.numeric_digits[1]
-        return Value(expr.type, scaled(made, digits), shown=0 if expr.type.carried else None)
+        return TypedValue(expr.type, multiply(made, digits), display_scale=0 if expr.type.carried else None)
     if expr.type.name == "float8":
-        return Value(expr.type, Float(None, made.nullable, made))
+        return TypedValue(expr.type, ToFloat(None, made.nullable, made))
     raise NotFused(f"extract of type {expr.type.plain}")
 
 
 def _field_bounds(field: str, low: int, high: int) -> Bounds:
     if field == "year":
-        first, last = (int(calendar.field("year", np.int64(each), micros=False)) for each in (low, high))
+        first, last = (int(calendar.extract_field("year", np.int64(each), micros=False)) for each in (low, high))
         return first, last
     return {
         "month": (1, 12), "day": (1, 31), "quarter": (1, 4), "dow": (0, 6), "isodow": (1, 7), "doy": (1, 366),

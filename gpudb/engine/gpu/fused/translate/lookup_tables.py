@@ -24,20 +24,20 @@ import polars as pl
 
 from gpudb.engine.gpu.backend.base import DeviceColumn, DictionaryColumn
 from gpudb.engine.gpu.fused.ir.pipeline import Bounds
-from gpudb.engine.gpu.fused.numpy_backend.hashing import bitmap_bytes, hash_table
+from gpudb.engine.gpu.fused.numpy_backend.hashing import bitmap_size, build_hash_table
 from gpudb.engine.gpu.fused.translate.typed_values import FLOATS, TEXT, Dictionary, NotFused
 from gpudb.types import SqlType
 
 DIRECT, DEVICE_DIRECT = 1 << 28, 1 << 31
 """Maximum entries of a direct table that is built on the host, and of one that is built on a GPU."""
 _SPARSE = 64
-"""Maximum entries of a direct table per row of its build side; SMALL entries are always allowed: they fit into L2."""
+"""Maximum entries of a direct table per row of its build side; _SMALL entries are always allowed: they fit into L2."""
 _SMALL = 1 << 24
 _Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class BuildColumn:
     """A column of a build side: int64 or float64 values, validity (None: all valid), bounds and dictionary."""
 
     values: _Array
@@ -47,7 +47,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class LookupTable:
     """A lookup table: how keys combine to an index, and its arrays in the order of a kernel's parameters."""
 
     lows: tuple[int, ...]
@@ -61,7 +61,7 @@ class Built:
     arrays: tuple[_Array, ...]
 
 
-def column_of(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
+def column_from_series(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = None) -> BuildColumn:
     """Converts a frame's column; text to codes of a given dictionary (NULL for texts that it lacks), or of
     a new one.
     """
@@ -72,7 +72,7 @@ def column_of(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = 
         series = series.alias("v").to_frame().join(places, on="v", how="left", maintain_order="left")["p"]
     valid = series.is_not_null().to_numpy() if series.null_count() else None
     if kind.name in FLOATS:
-        return Column(series.cast(pl.Float64).fill_null(0.0).to_numpy(), valid, None)
+        return BuildColumn(series.cast(pl.Float64).fill_null(0.0).to_numpy(), valid, None)
     if series.dtype == pl.Int128:
         low, high = series.min(), series.max()
         if low is not None and (low < -(2**63) or high >= 2**63):  # type: ignore[operator]
@@ -81,39 +81,39 @@ def column_of(series: pl.Series, kind: SqlType, dictionary: Dictionary | None = 
     values = held.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
     known = values if valid is None else values[valid]
     bounds = (int(known.min()), int(known.max())) if len(known) else (0, 0)
-    return Column(values, valid, bounds, dictionary)
+    return BuildColumn(values, valid, bounds, dictionary)
 
 
-def column_at(arrays: DeviceColumn, kind: SqlType) -> Column:
+def column_from_device(arrays: DeviceColumn, kind: SqlType) -> BuildColumn:
     """Converts a column of numbers that is on a GPU."""
     given, valid = arrays
     if kind.name in FLOATS:
         reals = given.astype(np.float64)
         if valid is not None:
             reals[~valid] = 0.0
-        return Column(reals, valid, None)
+        return BuildColumn(reals, valid, None)
     values = given.astype(np.int64)
     if valid is not None:
         values[~valid] = 0
     known = values if valid is None else values[valid]
-    return Column(values, valid, (int(known.min()), int(known.max())) if len(known) else (0, 0))
+    return BuildColumn(values, valid, (int(known.min()), int(known.max())) if len(known) else (0, 0))
 
 
-def column_by(coded: DictionaryColumn, kind: SqlType, dictionary: Dictionary | None = None) -> Column:
-    """Converts a column of texts that is on a GPU: see `column_of`."""
+def column_from_codes(coded: DictionaryColumn, kind: SqlType, dictionary: Dictionary | None = None) -> BuildColumn:
+    """Converts a column of texts that is on a GPU: see `column_from_series`."""
     places, valid, texts = coded
     if dictionary is None or not len(texts):
-        return Column(places, valid, (0, max(len(texts) - 1, 0)), dictionary or Dictionary(texts))
-    codes = column_of(texts, kind, dictionary)
-    xp = _module_of(places)
+        return BuildColumn(places, valid, (0, max(len(texts) - 1, 0)), dictionary or Dictionary(texts))
+    codes = column_from_series(texts, kind, dictionary)
+    xp = _array_module(places)
     if codes.valid is not None:
         known = xp.asarray(codes.valid)[places]
         valid = known if valid is None else valid & known
-    return Column(xp.asarray(codes.values)[places], valid, codes.bounds, dictionary)
+    return BuildColumn(xp.asarray(codes.values)[places], valid, codes.bounds, dictionary)
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class KeyIndex:
     """The rows of a build side by key: each row's `place` below `slots`; `most` is the maximum number of rows per key.
 
     The arrays belong to `xp`: NumPy, or CuPy where the keys are on a GPU.
@@ -129,9 +129,9 @@ class Index:
     xp: Any = np
 
 
-def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
+def index_keys(keys: Sequence[BuildColumn], *, distinct: bool) -> KeyIndex:
     """Indexes a build side by its keys; `distinct` where only the existence of a match matters."""
-    xp = _module(keys)
+    xp = _keys_module(keys)
     values = [xp.asarray(key.values) for key in keys]
     known = [xp.asarray(key.valid) for key in keys if key.valid is not None]
     rows, table = xp.arange(len(values[0])), None
@@ -149,7 +149,7 @@ def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
         place = place * size + (each - low)
     del values, known
     if slots > (DIRECT if xp is np else DEVICE_DIRECT) or slots > max(_SPARSE * len(place), _SMALL):
-        table, place = hash_table(place, xp)
+        table, place = build_hash_table(place, xp)
         slots = len(table)
     there = xp.zeros(slots, bool)
     there[place] = True
@@ -157,17 +157,17 @@ def index_of(keys: Sequence[Column], *, distinct: bool) -> Index:
     if several and distinct:
         # One of equal keys suffices, whichever row it is from.
         place = xp.flatnonzero(there)
-        return Index(lows, sizes, table, place, place, slots, 1, xp)
+        return KeyIndex(lows, sizes, table, place, place, slots, 1, xp)
     most = int(xp.bincount(place, minlength=slots).max()) if several else 1
-    return Index(lows, sizes, table, rows, place, slots, most, xp)
+    return KeyIndex(lows, sizes, table, rows, place, slots, most, xp)
 
 
-def _module(keys: Sequence[Column]) -> Any:
+def _keys_module(keys: Sequence[BuildColumn]) -> Any:
     """Returns CuPy if a key is on a GPU, else NumPy."""
-    return next((found for key in keys if (found := _module_of(key.values)) is not np), np)
+    return next((found for key in keys if (found := _array_module(key.values)) is not np), np)
 
 
-def _module_of(array: Any) -> Any:
+def _array_module(array: Any) -> Any:
     if isinstance(array, np.ndarray):
         return np
     import cupy
@@ -175,12 +175,12 @@ def _module_of(array: Any) -> Any:
     return cupy
 
 
-def _beside(array: Any, xp: Any) -> Any:
+def _to_module(array: Any, xp: Any) -> Any:
     """Moves a payload's array to the memory of the keys, which may be on the host while payloads are not."""
     return array.get() if xp is np and not isinstance(array, np.ndarray) else xp.asarray(array)
 
 
-def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) -> Built:
+def build_lookup_table(index: KeyIndex, payloads: Sequence[BuildColumn], *, selective: bool = False) -> LookupTable:
     """Builds a lookup table with payloads; where it is `selective`, few rows match, and payloads are read last."""
     rows, place, xp = index.rows, index.place, index.xp
     hashed, unique = index.table is not None, index.most == 1
@@ -194,10 +194,10 @@ def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) 
         arrays.append(starts)
         rows, place, slots = rows[order], xp.arange(len(rows)), len(rows)
     elif not hashed:
-        presence = selective or not payloads or not _leaves(payloads[0], 1)
+        presence = selective or not payloads or not _has_spare_values(payloads[0], 1)
         if presence:
             # Whole words, which kernels copy into shared memory.
-            there = xp.zeros(bitmap_bytes(slots) * 8, bool)
+            there = xp.zeros(bitmap_size(slots) * 8, bool)
             there[place] = True
             arrays.append(xp.packbits(there, bitorder="little"))
     widths, biases, bases = [], [], []
@@ -209,10 +209,10 @@ def build(index: Index, payloads: Sequence[Column], *, selective: bool = False) 
         biases.append(bias)
         bases.append(base)
     shape = (hashed, unique, presence, tuple(widths), tuple(biases), tuple(bases))
-    return Built(index.lows, index.sizes, *shape, tuple(arrays))
+    return LookupTable(index.lows, index.sizes, *shape, tuple(arrays))
 
 
-def _leaves(payload: Column, others: int) -> bool:
+def _has_spare_values(payload: BuildColumn, others: int) -> bool:
     """Whether 64-bit integers have `others` unused values besides a column's and its NULL."""
     if payload.bounds is None:
         return False
@@ -220,9 +220,9 @@ def _leaves(payload: Column, others: int) -> bool:
 
 
 def _payload(
-    payload: Column, rows: _Array, place: _Array, slots: int, bias: int, xp: Any
+    payload: BuildColumn, rows: _Array, place: _Array, slots: int, bias: int, xp: Any
 ) -> tuple[_Array, int, int, int]:
-    values = _beside(payload.values, xp)[rows]
+    values = _to_module(payload.values, xp)[rows]
     if payload.bounds is None:
         if payload.valid is not None:
             raise NotFused("floats with NULLs in a build side")
@@ -230,14 +230,14 @@ def _payload(
         reals[place] = values
         return reals, 0, 0, 0
     low, high = payload.bounds
-    if not _leaves(payload, bias):
+    if not _has_spare_values(payload, bias):
         raise NotFused("a build side's integers over all of 64 bits, and NULL")
     bias += payload.valid is not None
     width = next(each for each in (1, 2, 4, 8) if high - low + bias < 256**each)
     kind = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[width]
     stored = values - low + bias
     if payload.valid is not None:
-        stored = xp.where(_beside(payload.valid, xp)[rows], stored, bias - 1)
+        stored = xp.where(_to_module(payload.valid, xp)[rows], stored, bias - 1)
     made = xp.zeros(max(slots, 1), kind)
     made[place] = stored.astype(kind)
     return made, width, bias, low

@@ -1,4 +1,6 @@
-"""The tables that a pipeline's `Mapped` and `Matches` expressions read: entries by dictionary code, LIKE patterns."""
+"""The tables that a pipeline's `TableEntry` and `LikeMatch` expressions read: entries by dictionary code, LIKE
+patterns.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from gpudb.engine.gpu.fused.translate.typed_values import Dictionary, Value
+from gpudb.engine.gpu.fused.translate.typed_values import Dictionary, TypedValue
 
 
 class MappingTables:
-    """Collects the tables of a pipeline's `Mapped` expressions: int64 entries and their validity (None: all valid)."""
+    """Collects the tables of a pipeline's `TableEntry` expressions: int64 entries and their validity (None: all valid)."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]] = []
-        self._made: dict[Any, Value] = {}
-        self._kept: list[Any] = []
+        self._memo: dict[Any, TypedValue] = {}
+        self._dictionaries: list[Any] = []
 
     def add(self, entries: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None) -> int:
         """Adds a table with the fewest bytes per entry, and returns its number."""
@@ -26,16 +28,16 @@ class MappingTables:
         self.entries.append((entries.astype(kind), valid))
         return len(self.entries) - 1
 
-    def pattern(self, made: bytes) -> int:
+    def add_pattern(self, made: bytes) -> int:
         """Adds a table that holds a pattern's bytes, and returns its number."""
         self.entries.append((np.frombuffer(made + b"\0", np.uint8), None))
         return len(self.entries) - 1
 
-    def once(self, key: tuple[Any, Dictionary], make: Callable[[], Value]) -> Value:
+    def memoize(self, key: tuple[Any, Dictionary], make: Callable[[], TypedValue]) -> TypedValue:
         """Returns the memoized translation of an expression over a dictionary."""
         expr, dictionary = key
         place = (expr, id(dictionary))
-        if place not in self._made:
-            self._kept.append(dictionary)
-            self._made[place] = make()
-        return self._made[place]
+        if place not in self._memo:
+            self._dictionaries.append(dictionary)
+            self._memo[place] = make()
+        return self._memo[place]

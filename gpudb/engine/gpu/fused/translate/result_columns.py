@@ -13,7 +13,7 @@ from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class ResultColumn:
     """A result column. `parts` is one array of integers or floats, or the limbs of wide integers.
 
     Limbs have 32 bits each, the lowest first; the last has all remaining bits. Rows that are not `valid` are NULL
@@ -32,7 +32,7 @@ class Lane:
         return len(self.parts[0])
 
 
-def module_of(array: Any) -> Any:
+def array_module(array: Any) -> Any:
     """Returns NumPy, or CuPy for an array on a GPU."""
     if isinstance(array, np.ndarray):
         return np
@@ -41,35 +41,37 @@ def module_of(array: Any) -> Any:
     return cupy
 
 
-def on_host(lanes: Sequence[Lane]) -> bool:
+def are_on_host(lanes: Sequence[ResultColumn]) -> bool:
     """Whether all columns are on the host."""
     return all(isinstance(part, np.ndarray) for lane in lanes for part in lane.parts)
 
 
-def frame_of(lanes: Sequence[Lane]) -> pl.DataFrame:
+def to_frame(lanes: Sequence[ResultColumn]) -> pl.DataFrame:
     """Builds a frame from columns that are on the host."""
-    return pl.DataFrame([_series(lane) for lane in lanes])
+    return pl.DataFrame([_to_series(lane) for lane in lanes])
 
 
-def _series(lane: Lane) -> pl.Series:
+def _to_series(lane: ResultColumn) -> pl.Series:
     if lane.dictionary is not None:
-        return lane.dictionary.texts(lane.parts[0], lane.valid).alias(lane.name)
+        return lane.dictionary.decode(lane.parts[0], lane.valid).alias(lane.name)
     if len(lane.parts) > 1:
-        made = _wide(lane.parts)
+        made = _join_limbs(lane.parts)
     elif lane.parts[0].dtype == object:
         made = pl.Series(lane.parts[0].tolist(), dtype=pl.Int128)
     else:
         made = pl.Series(lane.parts[0])
     # The value at a NULL may be out of range for the column's type.
-    return _typed(made if lane.valid is None else made.set(pl.Series(~lane.valid), None), lane.kind).alias(lane.name)
+    return _cast_series(made if lane.valid is None else made.set(pl.Series(~lane.valid), None), lane.kind).alias(
+        lane.name
+    )
 
 
-def _wide(parts: Sequence[Any]) -> pl.Series:
+def _join_limbs(parts: Sequence[Any]) -> pl.Series:
     rows = zip(*(part.tolist() for part in parts), strict=True)
     return pl.Series([sum(part << 32 * n for n, part in enumerate(row)) for row in rows], dtype=pl.Int128)
 
 
-def _typed(series: pl.Series, held: pl.DataType) -> pl.Series:
+def _cast_series(series: pl.Series, held: pl.DataType) -> pl.Series:
     """Casts integers or floats to the column's type."""
     if held == pl.Date:
         return series.cast(pl.Int32).cast(held)

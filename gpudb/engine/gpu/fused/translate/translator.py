@@ -13,26 +13,36 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.fused.ir.pipeline import BOOLEAN, Bounds, Choose, Expr, IsBoolean, IsNull, Literal, Logic, Mapped
+from gpudb.engine.gpu.fused.ir.pipeline import (
+    BOOLEAN,
+    BooleanTest,
+    Bounds,
+    CaseWhen,
+    Expr,
+    IsNull,
+    Literal,
+    Logic,
+    TableEntry,
+)
 from gpudb.engine.gpu.fused.translate import functions
-from gpudb.engine.gpu.fused.translate.functions import at_scale, both, compared, converted
+from gpudb.engine.gpu.fused.translate.functions import cast_value, compare, rescale, union_bounds
 from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
-from gpudb.engine.gpu.fused.translate.text_predicates import MOST_ITEMS, TextPredicates
+from gpudb.engine.gpu.fused.translate.text_predicates import MAX_IN_ITEMS, TextPredicates
 from gpudb.engine.gpu.fused.translate.text_predicates import Scope as Scope
 from gpudb.engine.gpu.fused.translate.typed_values import (
     FLOATS,
-    HELD,
+    SUPPORTED,
     TEXT,
     Dictionary,
-    NoDictionary,
+    DictionaryRequired,
     NotFused,
-    Value,
-    literal,
+    TypedValue,
+    translate_constant,
 )
 from gpudb.engine.gpu.lower.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import INPUT, column
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
@@ -48,31 +58,31 @@ class Translator:
         self._parameters = parameters
         self._predicates = TextPredicates(scope, tables, parameters)
 
-    def condition(self, expr: Any) -> Expr:
+    def translate_condition(self, expr: Any) -> Expr:
         """Translates a boolean."""
-        return self.value(expr).expr
+        return self.translate(expr).expr
 
-    def value(self, expr: Any) -> Value:
+    def translate(self, expr: Any) -> TypedValue:
         """Translates an expression; NotFused names what no kernel computes."""
         if not isinstance(expr, bound.Column):
-            asked = self._predicates.of(expr)
+            asked = self._predicates.translate(expr)
             if asked is not None:
                 return asked
-            text = self._only_text(expr)
+            text = self._single_text_column(expr)
             if text is not None:
-                return self._over_dictionary(expr, text)
-        made = self._value(expr)
+                return self._translate_over_dictionary(expr, text)
+        made = self._translate(expr)
         if made.expr.bounds is not None and max(-made.expr.bounds[0], made.expr.bounds[1]) >= 2**126:
             raise NotFused("an integer of more than 127 bits")
         return made
 
-    def passed(self, expr: Any) -> Value:
+    def translate_projected(self, expr: Any) -> TypedValue:
         """Translates an expression of a projection; a raw text column passes unchanged."""
-        return self._scope[expr.index]() if isinstance(expr, bound.Column) else self.value(expr)
+        return self._scope[expr.index]() if isinstance(expr, bound.Column) else self.translate(expr)
 
     # ------------------------------------------------------------------------------------------ text
 
-    def _only_text(self, expr: Any) -> Value | None:
+    def _single_text_column(self, expr: Any) -> TypedValue | None:
         """Returns the one text column that an expression reads, if it reads no other column."""
         found: list[int] = []
 
@@ -92,7 +102,7 @@ class Translator:
     def _is_text(self, expr: Any, index: int) -> bool:
         return self._scope[index]().dictionary is not None
 
-    def _over_dictionary(self, expr: Any, text: Value) -> Value:
+    def _translate_over_dictionary(self, expr: Any, text: TypedValue) -> TypedValue:
         assert text.dictionary is not None
         dictionary = text.dictionary
 
@@ -100,9 +110,9 @@ class Translator:
             return column(0, each.type) if isinstance(each, bound.Column) and each.rel == INPUT else None
 
         over = transform(expr, moved)
-        return self._tables.once((over, dictionary), lambda: self._table(over, text, dictionary))
+        return self._tables.memoize((over, dictionary), lambda: self._evaluate_over_dictionary(over, text, dictionary))
 
-    def _table(self, expr: Any, text: Value, dictionary: Dictionary) -> Value:
+    def _evaluate_over_dictionary(self, expr: Any, text: TypedValue, dictionary: Dictionary) -> TypedValue:
         values = dictionary.values
         frame = pl.DataFrame({"c0": pl.concat([values, pl.Series([None], dtype=pl.String)])})
         over = ExpressionLowering([None], HostFallback(self._parameters))
@@ -113,18 +123,18 @@ class Translator:
             made = frame.with_columns(value.expr.alias("v"))
             if value.error is not None and frame.select(value.error.alias("e"))["e"].max():
                 raise NotFused("an error in an expression of text")
-        except (NotCarried, GpudbError, pl.exceptions.PolarsError) as error:
+        except (NotSupportedOnWorkers, GpudbError, pl.exceptions.PolarsError) as error:
             raise NotFused(f"an expression of text: {str(error)[:80]}") from error
         found = made["v"]
         new: Dictionary | None = None
         if expr.type.name in TEXT:
             if text.expr.nullable is False or found[-1] is None:
                 if found.head(len(values)).equals(values):
-                    return Value(expr.type, text.expr, dictionary)
+                    return TypedValue(expr.type, text.expr, dictionary)
             new = Dictionary(found.drop_nulls().unique(maintain_order=True))
             places = pl.DataFrame({"v": new.values, "p": np.arange(len(new.values))})
             found = found.to_frame("v").join(places, on="v", how="left", maintain_order="left")["p"]
-        elif expr.type.name not in HELD - FLOATS:
+        elif expr.type.name not in SUPPORTED - FLOATS:
             raise NotFused(f"an expression of text of type {expr.type.plain}")
         held = found.cast(pl.Int8) if found.dtype == pl.Boolean else found
         held = held.to_physical().cast(pl.Int64)
@@ -134,117 +144,119 @@ class Translator:
         valid = held.is_not_null().to_numpy() if held.null_count() else None
         bounds = BOOLEAN if expr.type.name == "bool" else (int(entries.min()), int(entries.max()))
         number = self._tables.add(entries, valid)
-        return Value(expr.type, Mapped(bounds, nullable, text.expr, number, len(values)), new)
+        return TypedValue(expr.type, TableEntry(bounds, nullable, text.expr, number, len(values)), new)
 
     # ------------------------------------------------------------------------------------------ other expressions
 
     @singledispatchmethod
-    def _value(self, expr: Any) -> Value:
+    def _translate(self, expr: Any) -> TypedValue:
         raise NotFused(type(expr).__name__)
 
-    @_value.register
-    def _(self, expr: bound.Column) -> Value:
+    @_translate.register
+    def _(self, expr: bound.Column) -> TypedValue:
         value = self._scope[expr.index]()
-        if value.texts is not None:
-            raise NoDictionary("texts as they are where codes are needed")
+        if value.raw_ascii is not None:
+            raise DictionaryRequired("texts as they are where codes are needed")
         return value
 
-    @_value.register
-    def _(self, expr: bound.Constant) -> Value:
-        return literal(expr.value, expr.type)
+    @_translate.register
+    def _(self, expr: bound.Constant) -> TypedValue:
+        return translate_constant(expr.value, expr.type)
 
-    @_value.register
-    def _(self, expr: bound.Parameter) -> Value:
-        return literal(self._parameters[expr.number - 1], expr.type)
+    @_translate.register
+    def _(self, expr: bound.Parameter) -> TypedValue:
+        return translate_constant(self._parameters[expr.number - 1], expr.type)
 
-    @_value.register
-    def _(self, expr: bound.Call) -> Value:
+    @_translate.register
+    def _(self, expr: bound.Call) -> TypedValue:
         if expr.function.name in {"extract", "date_part"}:
-            return functions.extract(expr, self.value(expr.args[1]))
-        return functions.call(expr.function, tuple(self.value(each) for each in expr.args), expr.type)
+            return functions.translate_extract(expr, self.translate(expr.args[1]))
+        return functions.translate_call(expr.function, tuple(self.translate(each) for each in expr.args), expr.type)
 
-    @_value.register
-    def _(self, expr: bound.Cast) -> Value:
-        return converted(self.value(expr.arg), expr.type)
+    @_translate.register
+    def _(self, expr: bound.Cast) -> TypedValue:
+        return cast_value(self.translate(expr.arg), expr.type)
 
-    @_value.register
-    def _(self, expr: bound.BoolOp) -> Value:
-        args = tuple(self.value(each).expr for each in expr.args)
-        return Value(BOOL, Logic(BOOLEAN, any(each.nullable for each in args), expr.op, args))
+    @_translate.register
+    def _(self, expr: bound.BoolOp) -> TypedValue:
+        args = tuple(self.translate(each).expr for each in expr.args)
+        return TypedValue(BOOL, Logic(BOOLEAN, any(each.nullable for each in args), expr.op, args))
 
-    @_value.register
-    def _(self, expr: bound.Test) -> Value:
-        arg = self.value(expr.arg)
+    @_translate.register
+    def _(self, expr: bound.Test) -> TypedValue:
+        arg = self.translate(expr.arg)
         if expr.what in {"TRUE", "FALSE"}:
-            return Value(BOOL, IsBoolean(BOOLEAN, False, arg.expr, expr.what == "TRUE", expr.negated))
-        return Value(BOOL, IsNull(BOOLEAN, False, arg.expr, expr.negated))
+            return TypedValue(BOOL, BooleanTest(BOOLEAN, False, arg.expr, expr.what == "TRUE", expr.negated))
+        return TypedValue(BOOL, IsNull(BOOLEAN, False, arg.expr, expr.negated))
 
-    @_value.register
-    def _(self, expr: bound.InList) -> Value:
-        if len(expr.items) > MOST_ITEMS:
-            raise NotFused(f"IN of more than {MOST_ITEMS} numbers")
-        arg = self.value(expr.arg)
-        items = tuple(compared("==", arg, self.value(each)) for each in expr.items)
+    @_translate.register
+    def _(self, expr: bound.InList) -> TypedValue:
+        if len(expr.items) > MAX_IN_ITEMS:
+            raise NotFused(f"IN of more than {MAX_IN_ITEMS} numbers")
+        arg = self.translate(expr.arg)
+        items = tuple(compare("==", arg, self.translate(each)) for each in expr.items)
         made: Expr = items[0] if len(items) == 1 else Logic(BOOLEAN, any(e.nullable for e in items), "OR", items)
-        return Value(BOOL, Logic(BOOLEAN, made.nullable, "NOT", (made,)) if expr.negated else made)
+        return TypedValue(BOOL, Logic(BOOLEAN, made.nullable, "NOT", (made,)) if expr.negated else made)
 
-    @_value.register
-    def _(self, expr: bound.DistinctFrom) -> Value:
-        left, right = self.value(expr.left), self.value(expr.right)
-        same = IsBoolean(BOOLEAN, False, compared("==", left, right), True, False)
+    @_translate.register
+    def _(self, expr: bound.DistinctFrom) -> TypedValue:
+        left, right = self.translate(expr.left), self.translate(expr.right)
+        same = BooleanTest(BOOLEAN, False, compare("==", left, right), True, False)
         nulls = tuple(IsNull(BOOLEAN, False, each.expr, False) for each in (left, right))
         made = Logic(BOOLEAN, False, "OR", (Logic(BOOLEAN, False, "AND", nulls), same))
-        return Value(BOOL, made if expr.negated else Logic(BOOLEAN, False, "NOT", (made,)))
+        return TypedValue(BOOL, made if expr.negated else Logic(BOOLEAN, False, "NOT", (made,)))
 
-    @_value.register
-    def _(self, expr: bound.Case) -> Value:
-        conditions = [self.value(when).expr for when, _ in expr.branches]
-        values = [self.value(then) for _, then in expr.branches] + [self.value(expr.default)]
-        return self._chosen(expr, conditions, values)
+    @_translate.register
+    def _(self, expr: bound.Case) -> TypedValue:
+        conditions = [self.translate(when).expr for when, _ in expr.branches]
+        values = [self.translate(then) for _, then in expr.branches] + [self.translate(expr.default)]
+        return self._case(expr, conditions, values)
 
-    @_value.register
-    def _(self, expr: bound.Choice) -> Value:
+    @_translate.register
+    def _(self, expr: bound.Choice) -> TypedValue:
         if expr.op != "COALESCE":
             raise NotFused(expr.op)
-        values = [self.value(each) for each in expr.args]
+        values = [self.translate(each) for each in expr.args]
         conditions: list[Expr] = [IsNull(BOOLEAN, False, each.expr, True) for each in values[:-1]]
-        return self._chosen(expr, conditions, values)
+        return self._case(expr, conditions, values)
 
-    def _chosen(self, expr: Any, conditions: list[Expr], values: list[Value]) -> Value:
+    def _case(self, expr: Any, conditions: list[Expr], values: list[TypedValue]) -> TypedValue:
         kind = expr.type
-        if any(each.dictionary is not None for each in values) or kind.name not in HELD - TEXT:
+        if any(each.dictionary is not None for each in values) or kind.name not in SUPPORTED - TEXT:
             raise NotFused(f"CASE of type {kind.plain}")
-        shown = _shown(conditions, values) if kind.carried else None
+        shown = _choose_display_scale(conditions, values) if kind.carried else None
         if kind.name == "numeric":
             scale = kind.numeric_digits[1]
-            values = [Value(kind, at_scale(each, scale)) for each in values]
+            values = [TypedValue(kind, rescale(each, scale)) for each in values]
         exprs = [each.expr for each in values]
         bounds: Bounds = None
         if kind.name not in FLOATS:
             known = [each.bounds or (0, 0) for each in exprs if not _is_null(each)] or [(0, 0)]
-            bounds = both(*known)
+            bounds = union_bounds(*known)
         branches = tuple(zip(conditions, exprs[:-1], strict=True))
-        return Value(kind, Choose(bounds, any(each.nullable for each in exprs), branches, exprs[-1]), shown=shown)
+        return TypedValue(
+            kind, CaseWhen(bounds, any(each.nullable for each in exprs), branches, exprs[-1]), display_scale=shown
+        )
 
 
-def _shown(conditions: list[Expr], values: list[Value]) -> int | Expr:
+def _choose_display_scale(conditions: list[Expr], values: list[TypedValue]) -> int | Expr:
     """Returns the display scale of the chosen value."""
     found: list[Expr] = []
     for value in values:
-        shown = value.shown if value.type.carried else value.scale
+        shown = value.display_scale if value.type.carried else value.scale
         if shown is None:
             raise NotFused("a numeric of varying scale")
         number = Literal((shown, shown), False, shown) if isinstance(shown, int) else shown
         nothing = Literal(number.bounds, True, None)
         there = IsNull(BOOLEAN, False, value.expr, True)
-        found.append(Choose(number.bounds, True, ((there, number),), nothing) if value.expr.nullable else number)
+        found.append(CaseWhen(number.bounds, True, ((there, number),), nothing) if value.expr.nullable else number)
     if all(each == found[0] and isinstance(each, Literal) for each in found):
         assert isinstance(found[0], Literal)
         assert isinstance(found[0].value, int)
         return found[0].value
-    bounds = both(*(each.bounds or (0, 0) for each in found))
+    bounds = union_bounds(*(each.bounds or (0, 0) for each in found))
     branches = tuple(zip(conditions, found[:-1], strict=True))
-    return Choose(bounds, any(each.nullable for each in found), branches, found[-1])
+    return CaseWhen(bounds, any(each.nullable for each in found), branches, found[-1])
 
 
 def _is_null(expr: Expr) -> bool:

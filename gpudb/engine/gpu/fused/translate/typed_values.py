@@ -24,23 +24,23 @@ PLAIN_TEXT = {"text", "varchar"}
 """Types whose columns may be stored as raw text."""
 FLOATS = {"float4", "float8"}
 INTEGERS = {"int2", "int4", "int8"}
-MOMENTS = {"timestamp", "timestamptz"}
-HELD = INTEGERS | FLOATS | TEXT | MOMENTS | {"bool", "date", "time", "oid", "numeric"}
+TIMESTAMPS = {"timestamp", "timestamptz"}
+SUPPORTED = INTEGERS | FLOATS | TEXT | TIMESTAMPS | {"bool", "date", "time", "oid", "numeric"}
 _EPOCH = dt.datetime(1970, 1, 1)
-_FEW, _FEW_BYTES = 1 << 16, 1 << 24
+_CACHED_TEXTS, _CACHED_BYTES = 1 << 16, 1 << 24
 """Dictionaries of at most this many texts and bytes cache the ranks of all texts, and their Arrow array."""
-_SENT = 1 << 14
+_SENT_SIZE = 1 << 14
 """Dictionaries of at most this many texts, and bytes, are sent whole to another process."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """The distinct texts of codes from 0 on. `kept` says that the same texts yield the same object again."""
+    """The distinct texts of codes from 0 on. `is_shared` says that the same texts yield the same object again."""
 
     values: pl.Series
-    kept: bool = False
+    is_shared: bool = False
 
-    def texts(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pl.Series:
+    def decode(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pl.Series:
         """Decodes codes; NULL where they are not `valid`."""
         if valid is not None and not valid.any():
             return pl.Series([None] * len(codes), dtype=pl.String)
@@ -48,65 +48,65 @@ class Dictionary:
         found = self.values[codes if valid is None else np.where(valid, codes, 0)]
         return found if valid is None else found.zip_with(pl.Series(valid), pl.Series([None], dtype=pl.String))
 
-    def ranks(self, codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def rank(self, codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Returns integers that sort as the codes' texts do; an empty dictionary returns the codes."""
         if not len(self.values):
             return codes
-        if self._few:
+        if self._is_small:
             return self._ranks.take(codes)
         used, place = np.unique(codes, return_inverse=True)
-        return _ranked(self.values[used]).take(place)
+        return _rank_texts(self.values[used]).take(place)
 
-    def arrow(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pa.StringArray:
+    def decode_to_arrow(self, codes: np.ndarray[Any, Any], valid: np.ndarray[Any, Any] | None = None) -> pa.StringArray:
         """Decodes codes to an Arrow array; NULL where they are not `valid`."""
         places = pa.array(codes, mask=None if valid is None else ~valid)
-        if self._few:
+        if self._is_small:
             return self._arrow.take(places)
-        return self.texts(codes, valid).to_arrow().cast(pa.string())
+        return self.decode(codes, valid).to_arrow().cast(pa.string())
 
     @cached_property
     def pickled(self) -> bytes | None:
         """All texts as a pickled list; None where they are too many bytes."""
-        small = len(self.values) <= _SENT and self.values.estimated_size() <= _SENT
+        small = len(self.values) <= _SENT_SIZE and self.values.estimated_size() <= _SENT_SIZE
         return pickle.dumps(self.values.to_list()) if small else None
 
     @cached_property
-    def _few(self) -> bool:
-        return len(self.values) <= _FEW and self.values.estimated_size() <= _FEW_BYTES
+    def _is_small(self) -> bool:
+        return len(self.values) <= _CACHED_TEXTS and self.values.estimated_size() <= _CACHED_BYTES
 
     @cached_property
     def _ranks(self) -> np.ndarray[Any, Any]:
-        return _ranked(self.values)
+        return _rank_texts(self.values)
 
     @cached_property
     def _arrow(self) -> pa.StringArray:
         return self.values.to_arrow().cast(pa.string())
 
 
-def _ranked(texts: pl.Series) -> np.ndarray[Any, Any]:
+def _rank_texts(texts: pl.Series) -> np.ndarray[Any, Any]:
     """Returns the rank of each of distinct texts."""
     ranks = np.empty(len(texts), np.int64)
     ranks[texts.arg_sort().to_numpy()] = np.arange(len(texts))
     return ranks
 
 
-class NoDictionary(NotFused):
+class DictionaryRequired(NotFused):
     """A raw text column where dictionary codes are needed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A typed SQL expression. `shown` is the display scale of a numeric of varying scale (NULL where the value is
+class TypedValue:
+    """A typed SQL expression. `display_scale` is that of a numeric of varying scale (NULL where the value is
     NULL).
 
-    `texts` is not None for a raw text column, and says whether it is ASCII; its expression has no value.
+    `raw_ascii` is not None for a raw text column, and says whether it is ASCII; its expression has no value.
     """
 
     type: SqlType
     expr: Expr
     dictionary: Dictionary | None = None
-    shown: int | Expr | None = None
-    texts: bool | None = None
+    display_scale: int | Expr | None = None
+    raw_ascii: bool | None = None
 
     @property
     def scale(self) -> int:
@@ -121,18 +121,18 @@ class Value:
         return self.expr.bounds
 
 
-def literal(value: object, kind: SqlType) -> Value:
+def translate_constant(value: object, kind: SqlType) -> TypedValue:
     """Translates a constant other than text."""
-    if kind.name not in HELD - TEXT:
+    if kind.name not in SUPPORTED - TEXT:
         raise NotFused(f"a constant of type {kind.plain}")
     bounds: Bounds = None if kind.name in FLOATS else (0, 0)
     if value is None:
-        return Value(kind, Literal(bounds, True, None), shown=0)
+        return TypedValue(kind, Literal(bounds, True, None), display_scale=0)
     held: int | float
     shown = None
     match value:
         case bool():
-            return Value(kind, Literal(BOOLEAN, False, int(value), True))
+            return TypedValue(kind, Literal(BOOLEAN, False, int(value), True))
         case _ if kind.name == "numeric":
             number = Decimal(str(value))
             held = unscaled_digits(number, kind.numeric_digits[1])
@@ -149,4 +149,6 @@ def literal(value: object, kind: SqlType) -> Value:
             held = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
         case _:
             raise NotFused(f"a constant of type {kind.plain}")
-    return Value(kind, Literal((held, held) if isinstance(held, int) else None, False, held, True), shown=shown)
+    return TypedValue(
+        kind, Literal((held, held) if isinstance(held, int) else None, False, held, True), display_scale=shown
+    )

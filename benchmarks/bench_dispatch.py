@@ -151,7 +151,7 @@ class Ready:
 
         def asked(entries: Any, questions: Any, cancel: Any, *others: Any) -> Any:
             answers = ask(entries, questions, cancel, *others)
-            heard.update({(each.share, bool(each.given)): answer for each, answer in zip(questions, answers)})
+            heard.update({(each.partition, bool(each.first_phase)): answer for each, answer in zip(questions, answers)})
             return answers
 
         pool.request = asked
@@ -198,7 +198,7 @@ def entries(answers: Sequence[dict[bool, bytes]]) -> Iterator[list[str]]:
 def _entry(folder: Path, answer: dict[bool, bytes], pipe: Any) -> None:
     from gpudb.engine.gpu.fastpath.server import FastPathServer
 
-    made = FastPathServer(folder, lambda question: answer[bool(question.given)])
+    made = FastPathServer(folder, lambda question: answer[bool(question.first_phase)])
     pipe.send(made.endpoints[0])
     pipe.recv()
     made.close()

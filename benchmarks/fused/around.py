@@ -54,12 +54,14 @@ class Worker:
         from gpudb.engine.gpu.fastpath.server import FastPathRequest
         from gpudb.engine.gpu.worker.query import QueryRun
         from gpudb.engine.gpu.worker.query_registry import RunningQuery
+        from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 
-        stages, fetch = list(planned.stages), SimpleNamespace()
+        plan, fetch = WorkerPlan(list(planned.stages)), SimpleNamespace()
+        stages = plan.stages
         question = FastPathRequest(1, planned.digest, parameters, 0, 1)
 
         def work() -> Any:
-            return QueryRun(self.executor, fetch, RunningQuery(1), stages, ("here",), 1, parameters)  # type: ignore[arg-type]
+            return QueryRun(self.executor, fetch, RunningQuery(1), plan, ("here",), 1, parameters)  # type: ignore[arg-type]
 
         for _ in range(50):
             work()._run_stages(list(stages), {}, {})

@@ -32,7 +32,7 @@ from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.worker.batching import MemorySpace
 from gpudb.engine.protocol import Cancel
 from gpudb.errors import GpudbError
-from gpudb.plan.dask.planner import warm
+from gpudb.plan.dask.planner import warm_up
 from tests.support.gpu import faults
 from tests.support.lab import Lab
 
@@ -74,7 +74,7 @@ class Run:
         self.lab = Lab()
         self.part("setup", lambda: self.lab.run(SETUP.format(rows=options.rows)) or None)
         device = options.limit << 20
-        warm()
+        warm_up()
         processes = (
             cpu_processes(1, 4 * device)
             if options.twin

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import tables
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import COUNTS, embedded, sorted_rows
 from tests.support.gpu.suites import SUITES, loaded
@@ -27,7 +27,7 @@ def compared(suite: tables.Suite, counts: Callable[[int], Sequence[int]]) -> tup
             for workers in counts(number):
                 try:
                     given = sorted_rows(local_stages.rows(request, workers, lab.database.cpu))
-                except NotCarried as error:
+                except NotSupportedOnWorkers as error:
                     lacking.append(f"{query}: {error.construct}")
                     break
                 if given != wanted:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from tests.support import case_files
-from tests.support.gpu import local_stages, not_carried
+from tests.support.gpu import local_stages, not_on_workers
 from tests.support.gpu.comparison import (
     COUNTS,
     EVERY,
@@ -23,7 +23,7 @@ from tests.support.lab import Lab
 
 FILES = case_files.read_all()
 CARRIED = 0.9
-"""The share of the SELECTs over tables that workers carry, at least; gpudb/plan/NOT_CARRIED.md has the present one."""
+"""The share of the SELECTs over tables that workers carry, at least; gpudb/plan/NOT_ON_WORKERS.md has the present one."""
 
 _lacking: dict[str, list[str]] = {}
 
@@ -57,7 +57,7 @@ def compared(name: str, counts: Sequence[int], lacking: dict[str, list[str]]) ->
                     if given != wanted:
                         how = f"{workers}, fused" if kernels is not None else f"{workers}"
                         wrong.append(f"{statement.name} on {how}: {given!r:.300} where {wanted!r:.300}")
-            except NotCarried as error:
+            except NotSupportedOnWorkers as error:
                 construct = error.construct
             lacking.setdefault(construct, []).append(statement.name)
     finally:
@@ -86,11 +86,11 @@ def test_most_are_carried() -> None:
         pytest.skip("runs after the whole of the case files")
     most = sorted(_lacking, key=lambda each: -len(_lacking[each]))
     assert len(_lacking[""]) >= CARRIED * total, most[:40]
-    assert not_carried.listed() == set(_lacking) - {""}, "run python -m tests.engine.gpu.test_cases"
+    assert not_on_workers.listed() == set(_lacking) - {""}, "run python -m tests.engine.gpu.test_cases"
 
 
 if __name__ == "__main__":
     found: dict[str, list[str]] = {}
     for each in FILES:
         print(*compared(each, COUNTS, found), sep="\n", end="", flush=True)
-    not_carried.write(found)
+    not_on_workers.write(found)

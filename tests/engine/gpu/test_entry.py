@@ -26,7 +26,7 @@ _asked: list[FastPathRequest] = []
 
 def _answer(question: FastPathRequest) -> bytes | None:
     _asked.append(question)
-    return b"".join(question.given) or None
+    return b"".join(question.first_phase) or None
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_an_entry_answers_by_either_way(entry: FastPathServer) -> None:
     try:
         for place in entry.endpoints:
             for size in (1, 10, 5_000_000):
-                question = FastPathRequest(1, b"digest", b"", given=(b"x" * size, b"y"))
+                question = FastPathRequest(1, b"digest", b"", first_phase=(b"x" * size, b"y"))
                 assert shortcuts.request([place], [question], Cancel()) == [b"x" * size + b"y"]
             assert shortcuts.request([place], [FastPathRequest(1, b"digest", b"")], Cancel()) is None
         assert shortcuts.request(entry.endpoints, [question, question], Cancel()) == [b"x" * size + b"y"] * 2
@@ -50,7 +50,7 @@ def test_an_entry_answers_by_either_way(entry: FastPathServer) -> None:
 
 
 def test_connections_to_workers_that_are_not_asked_stay(entry: FastPathServer) -> None:
-    shortcuts, question = FastPathPool(), FastPathRequest(1, b"digest", b"", given=(b"x",))
+    shortcuts, question = FastPathPool(), FastPathRequest(1, b"digest", b"", first_phase=(b"x",))
     path, port = entry.endpoints
     try:
         assert shortcuts.request([path], [question], Cancel()) == [b"x"]
@@ -70,7 +70,7 @@ def test_nobody_asks_without_the_word(entry: FastPathServer) -> None:
     for word in ("00" * 16, place[-32:-2], ""):
         with connect(place[:-32] + word) as connection:
             try:
-                send(connection, pickle.dumps(tuple(FastPathRequest(1, b"", b"", given=(b"x",)))))
+                send(connection, pickle.dumps(tuple(FastPathRequest(1, b"", b"", first_phase=(b"x",)))))
                 # What follows a word that is too short may happen to end it: then there is no whole message.
                 connection.shutdown(socket.SHUT_WR)
                 assert receive(connection) is None

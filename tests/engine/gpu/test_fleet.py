@@ -91,7 +91,7 @@ def test_workers_are_numbered_whatever_their_gpus_are_called(monkeypatch: pytest
 
 
 def test_statements_that_threads_begin_at_the_same_time_have_numbers_of_their_own() -> None:
-    cluster: Any = SimpleNamespace(_numbers=itertools.count(1), _live=set(), _last=0)
+    cluster: Any = SimpleNamespace(_numbers=itertools.count(1), _live=set(), _last_statement=0)
     given: list[list[int]] = [[] for _ in range(4)]
 
     def begin(mine: list[int]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from gpudb.engine.gpu.lower import host_fallback
 from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
 from gpudb.engine.gpu.planning.planner import Planner
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from tests.support.gpu import local_stages
 from tests.support.lab import Lab
 
@@ -165,7 +165,7 @@ def test_jsonb_sorts_by_its_own_order(lab: Lab) -> None:
 
 @pytest.mark.parametrize("sql", ["SELECT random() FROM few", "SELECT count(*) FROM (SELECT random(), id FROM few) q"])
 def test_each_row_of_random_is_refused_by_name(lab: Lab, sql: str) -> None:
-    with pytest.raises(NotCarried, match="random"):
+    with pytest.raises(NotSupportedOnWorkers, match="random"):
         Planner(lab.database.cpu).plan(lab.request(sql))
 
 

@@ -39,7 +39,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dynamic_filters, "WORTH", 100)
+    monkeypatch.setattr(dynamic_filters, "MIN_ROWS", 100)
 
 
 class _Joining(HostBackend):

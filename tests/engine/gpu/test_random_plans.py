@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.generated import queries
 from tests.support.gpu import local_stages
@@ -81,7 +81,7 @@ def _check(labs: dict[str, Lab], kind: str, sql: str) -> None:
             )
             assert given == wanted, f"on {workers} workers{', fused' if kernels else ''}: {sql}"
         _carried["carried"] += 1
-    except NotCarried as lacking:
+    except NotSupportedOnWorkers as lacking:
         _carried[lacking.construct] += 1
     except Exception as error:
         error.add_note(sql)

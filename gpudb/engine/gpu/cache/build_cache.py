@@ -7,12 +7,13 @@ once more in full.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.lru import LruCache
 from gpudb.plan.tree.fused_nodes import Fused
-from gpudb.plan.tree.nodes import Node
+from gpudb.plan.tree.nodes import Node, Scan
 from gpudb.plan.tree.stage_nodes import Receive
 from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import walk_nodes
@@ -58,33 +59,45 @@ def prune_stages(stages: Sequence[Stage], bound: Iterable[int]) -> tuple[list[St
     Stages that do not run have no inputs; bound ones keep the inputs that remain.
     """
     numbers = set(bound)
-    again = {id(part): part for stage in stages if stage.number in numbers for part in fused_parts(stage)}
-    wanted = required_stages(stages, again)
+    bound_parts = {id(part): part for stage in stages if stage.number in numbers for part in fused_parts(stage)}
+    wanted = required_stages(stages, bound_parts)
     left = []
     for stage in stages:
         reads: set[int | None] = {*wanted}
         if stage.number in numbers:
-            reads = {*received_stages(stage.root, again), stage.sample}
+            reads = {*received_stages(stage.root, bound_parts), stage.sample}
         if stage.number not in wanted:
             reads = set()
         left.append(replace(stage, inputs=tuple(number for number in stage.inputs if number in reads)))
     return left, wanted
 
 
-def required_stages(stages: Sequence[Stage], again: Mapping[int, object]) -> set[int]:
+def required_stages(stages: Sequence[Stage], bound_parts: Mapping[int, object]) -> set[int]:
     """Returns the numbers of the stages that run: all inputs of the last one, except build sides of bound parts."""
     found = {stages[-1].number}
     for stage in reversed(stages):
         if stage.number in found:
-            found |= received_stages(stage.root, again)
+            found |= received_stages(stage.root, bound_parts)
             found |= {stage.sample} - {None}  # type: ignore[arg-type]
     return found
 
 
-def received_stages(node: Node, again: Mapping[int, object]) -> set[int]:
+def received_stages(node: Node, bound_parts: Mapping[int, object]) -> set[int]:
     """Returns the stages whose rows a node reads, except those of build sides of bound parts."""
-    if id(node) in again:
+    if id(node) in bound_parts:
         return set()
     if isinstance(node, Receive):
         return {node.stage}
-    return {number for each in node.inputs for number in received_stages(each, again)}
+    return {number for each in node.inputs for number in received_stages(each, bound_parts)}
+
+
+def binding_key(parameters: bytes, partition: Partition) -> Hashable:
+    """Returns the key under which fused parts are bound: everything that they depend on, besides the plan."""
+    return parameters, partition
+
+
+def is_bound(node: Node, bound_parts: Mapping[int, object]) -> bool:
+    """Returns whether a stage reads only fused parts that are bound, which `bound_parts` has by their ids."""
+    if id(node) in bound_parts:
+        return True
+    return not isinstance(node, Scan | Fused) and all(is_bound(each, bound_parts) for each in node.inputs)

@@ -75,11 +75,11 @@ def _owned(file: DataFile, worker: int, workers: int, *, bucketed: bool) -> tupl
     return 0, file.rows * (worker_of(file.bucket, workers) == worker)
 
 
-def cached_partition(table: Table, share: Partition) -> Partition:
+def cached_partition(table: Table, partition: Partition) -> Partition:
     """Returns the partition of a table that a worker caches; a statement may read less of it."""
-    return WHOLE if table.replicated else share.worker
+    return WHOLE if table.replicated else partition.worker
 
 
-def scan_partition(scan: Scan, share: Partition) -> Partition:
+def scan_partition(scan: Scan, partition: Partition) -> Partition:
     """Returns the partition that a scan on a worker reads."""
-    return share if scan.part is None else Partition(*scan.part)
+    return partition if scan.part is None else Partition(*scan.part)

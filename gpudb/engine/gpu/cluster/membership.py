@@ -87,12 +87,12 @@ class Membership:
 
     async def _apply_all(self, table: bytes, action: CacheAction) -> Sequence[int]:
         peers = await self._cluster.peers()
-        calls = (self._apply(address, table, share, action) for share, address in enumerate(peers))
+        calls = (self._apply(address, table, partition, action) for partition, address in enumerate(peers))
         return await asyncio.gather(*calls)
 
-    async def _apply(self, address: str, table: bytes, share: int, action: CacheAction) -> int:
+    async def _apply(self, address: str, table: bytes, partition: int, action: CacheAction) -> int:
         try:
-            answer = await self._cluster.call(address, CacheRequest(table, share, self.count, action))
+            answer = await self._cluster.call(address, CacheRequest(table, partition, self.count, action))
         except OSError as error:
             raise WorkerLost("a worker was lost", hint="Run the statement again.") from error
         if answer is None:

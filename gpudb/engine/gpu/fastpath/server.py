@@ -26,9 +26,9 @@ from typing import NamedTuple
 _LOG = logging.getLogger(__name__)
 
 _LENGTH = 8
-_WAITING = 64
-_WORD = 16
-_PIECE = 1 << 16
+_BACKLOG = 64
+_TOKEN_BYTES = 16
+_READ_BYTES = 1 << 16
 _SECONDS = 5.0
 """Time limit for opening a connection and for its token."""
 _TCP = "tcp://"
@@ -37,19 +37,19 @@ _ALIVE = {"TCP_KEEPIDLE": 2, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 4, "TCP_USER_TIM
 
 
 class FastPathRequest(NamedTuple):
-    """A statement, by its plan's digest and its parameters, over one partition of `shares`.
+    """A statement, by its plan's digest and its parameters, over one partition of `partition_count`.
 
     A single worker returns the result, a batch (see `result_codec.encode_batch`). Of several workers each returns the
     rows of its first phase (see `two_phase`): a pickled list with an IPC stream for each stage of the phase. The worker
-    that receives the `given` rows of all runs the second phase and returns the result.
+    that receives the `first_phase` rows of all runs the second phase and returns the result.
     """
 
     statement: int
     digest: bytes
     parameters: bytes
-    share: int = 0
-    shares: int = 1
-    given: tuple[bytes, ...] = ()
+    partition: int = 0
+    partition_count: int = 1
+    first_phase: tuple[bytes, ...] = ()
 
 
 RequestHandler = Callable[[FastPathRequest], bytes | None]
@@ -61,7 +61,7 @@ class FastPathServer:
 
     def __init__(self, folder: Path, answer: RequestHandler, host: str = "") -> None:
         self._handler = answer
-        self._token = secrets.token_bytes(_WORD)
+        self._token = secrets.token_bytes(_TOKEN_BYTES)
         self._sockets: list[socket.socket] = []
         self.endpoints: tuple[str, ...] = ()
         """Its endpoints: a path, empty if the path is too long, and the TCP endpoint for other hosts, if any."""
@@ -70,25 +70,25 @@ class FastPathServer:
             threading.Thread(target=self._accept, args=(each,), name="entry", daemon=True).start()
 
     def _listen_on_file(self, path: Path) -> str:
-        made = socket.socket(socket.AF_UNIX)
+        created = socket.socket(socket.AF_UNIX)
         try:
-            made.bind(str(path))
-            made.listen(_WAITING)
+            created.bind(str(path))
+            created.listen(_BACKLOG)
         except OSError:  # a path longer than 107 bytes
-            made.close()
+            created.close()
             return ""
-        self._sockets.append(made)
+        self._sockets.append(created)
         return str(path)
 
     def _listen_on_port(self, host: str) -> list[str]:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            made = socket.create_server((host, 0), family=family, backlog=_WAITING)
+            created = socket.create_server((host, 0), family=family, backlog=_BACKLOG)
         except OSError as error:
-            _LOG.warning("statements from other hosts go the usual way: %s", error)
+            _LOG.warning("statements from other hosts fall back to staged execution: %s", error)
             return []
-        self._sockets.append(made)
-        return [f"{_TCP}{host}:{made.getsockname()[1]}/{self._token.hex()}"]
+        self._sockets.append(created)
+        return [f"{_TCP}{host}:{created.getsockname()[1]}/{self._token.hex()}"]
 
     def close(self) -> None:
         """Stops accepting connections."""
@@ -109,17 +109,17 @@ class FastPathServer:
         with connection, contextlib.suppress(OSError):
             if connection.family != socket.AF_UNIX and not self._has_token(connection):
                 return
-            while (question := receive(connection)) is not None:
-                send(connection, self._handler(FastPathRequest(*pickle.loads(question))) or b"")
+            while (request := receive(connection)) is not None:
+                send(connection, self._handler(FastPathRequest(*pickle.loads(request))) or b"")
 
     def _has_token(self, connection: socket.socket) -> bool:
         """Returns whether the client has sent the token."""
         connection.settimeout(_SECONDS)
-        word = b""
-        while len(word) < _WORD and (more := connection.recv(_WORD - len(word))):
-            word += more
+        token = b""
+        while len(token) < _TOKEN_BYTES and (more := connection.recv(_TOKEN_BYTES - len(token))):
+            token += more
         _lasting(connection)
-        return hmac.compare_digest(word, self._token)
+        return hmac.compare_digest(token, self._token)
 
 
 def remote_host(address: str) -> str:
@@ -133,34 +133,34 @@ def remote_host(address: str) -> str:
         return ""
 
 
-def reachable_endpoint(places: Sequence[str]) -> str:
+def reachable_endpoint(endpoints: Sequence[str]) -> str:
     """Returns the endpoint of a server that is reachable from here; empty if none is."""
-    return _nearest(tuple(places))
+    return _nearest(tuple(endpoints))
 
 
 @lru_cache(1024)
-def _nearest(places: tuple[str, ...]) -> str:
+def _nearest(endpoints: tuple[str, ...]) -> str:
     # The path of a worker either exists here, or is on another host, for as long as the worker lives.
-    path, *others = places or ("",)
+    path, *others = endpoints or ("",)
     return path if path and Path(path).exists() else (others or [""])[0]
 
 
-def connect(place: str) -> socket.socket:
+def connect(endpoint: str) -> socket.socket:
     """Opens a connection to a server. Raises OSError if it does not listen."""
-    if not place.startswith(_TCP):
-        made = socket.socket(socket.AF_UNIX)
+    if not endpoint.startswith(_TCP):
+        created = socket.socket(socket.AF_UNIX)
         try:
-            made.connect(place)
+            created.connect(endpoint)
         except OSError:
-            made.close()
+            created.close()
             raise
-        return made
-    address, _, word = place.removeprefix(_TCP).rpartition("/")
+        return created
+    address, _, token = endpoint.removeprefix(_TCP).rpartition("/")
     host, _, port = address.rpartition(":")
-    made = socket.create_connection((host, int(port)), _SECONDS)
-    _lasting(made)
-    made.sendall(bytes.fromhex(word))
-    return made
+    created = socket.create_connection((host, int(port)), _SECONDS)
+    _lasting(created)
+    created.sendall(bytes.fromhex(token))
+    return created
 
 
 def _lasting(connection: socket.socket) -> None:
@@ -183,7 +183,7 @@ def receive(connection: socket.socket) -> bytes | None:
     held = bytearray()
     wanted = _LENGTH
     while len(held) < wanted:
-        more = connection.recv(max(wanted - len(held), _PIECE))
+        more = connection.recv(max(wanted - len(held), _READ_BYTES))
         if not more:
             return None
         held += more

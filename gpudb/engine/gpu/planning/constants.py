@@ -14,7 +14,7 @@ from gpudb.engine.gpu.lower.values import is_keyed, literal_value
 from gpudb.engine.gpu.planning.exact import evaluate_exact
 from gpudb.engine.protocol import Engine, Request
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.optimize.fold_constants import Evaluate
 from gpudb.sql import bound
 from gpudb.types import SqlType
@@ -62,7 +62,7 @@ def _constant(column: pa.Array, kind: SqlType) -> bound.Constant | None:
         if kind.name == "time" and column[0].value == DAY:
             return None  # Python's times end before 24:00
         value: Any = column[0].as_py()
-    except (NotCarried, OverflowError):
+    except (NotSupportedOnWorkers, OverflowError):
         # Python's dates end with the year 9999.
         return None
     if kind.carried and value is not None:

@@ -8,7 +8,7 @@ import logging
 
 from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, SqlError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 
 _LOG = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ def encode_error(error: BaseException, statement: int) -> Failed | FetchFailed:
     """Encodes an error of a statement, or of none (0), for the coordinator."""
     if isinstance(error, PartitionLost):
         return FetchFailed(error.args[0])
-    if isinstance(error, GpudbError | NotCarried):
+    if isinstance(error, GpudbError | NotSupportedOnWorkers):
         return Failed.of(error)
     if isinstance(error, MemoryError):  # includes Arrow's out-of-memory error
         return Failed.of(OutOfMemory("out of memory", detail=str(error)))

@@ -19,10 +19,10 @@ from gpudb.engine.gpu.cache.partition import Partition, scan_partition
 from gpudb.engine.gpu.figures import NarrowedScan
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES
 from gpudb.plan.cost.profile import ColumnProfile, profile_table, to_number
-from gpudb.plan.optimize.dynamic_filters import LISTED
+from gpudb.plan.optimize.dynamic_filters import EXACT_TYPES
 from gpudb.plan.tree.functions import find_function
 from gpudb.plan.tree.nodes import Node, Scan, column
-from gpudb.plan.tree.stages import Narrowing, Stage
+from gpudb.plan.tree.stages import DynamicFilter, Stage
 from gpudb.plan.tree.traversal import join_conjuncts, rebuild, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
@@ -74,7 +74,7 @@ class _Keys:
     values: tuple[Any, ...] | None
 
 
-def _keys(narrowing: Narrowing, received: Sequence[ComputedFrame], frames: Backend) -> _Keys | None:
+def _keys(narrowing: DynamicFilter, received: Sequence[ComputedFrame], frames: Backend) -> _Keys | None:
     """Returns the keys; None if they are too many, or datetimes beyond Python's calendar."""
     if sum(each.rows for each in received) > ROWS:
         return None
@@ -131,7 +131,7 @@ def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
     if values is not None:
         condition: Any = bound.InList(own, tuple(bound.Constant(each, kind) for each in values), False)
         fraction = len(values) / max(known.distinct, 1.0)
-    elif kind.name in LISTED:
+    elif kind.name in EXACT_TYPES:
         return scan
     else:
         least, greatest = _value(keys.least, kind, within=True), _value(keys.greatest, kind, within=True)
@@ -172,7 +172,7 @@ def _both(one: Any | None, other: Any) -> Any:
 
 
 def _told(
-    narrowing: Narrowing, keys: _Keys, before: Scan, after: Scan, partition: Partition, parameters: Sequence[object]
+    narrowing: DynamicFilter, keys: _Keys, before: Scan, after: Scan, partition: Partition, parameters: Sequence[object]
 ) -> NarrowedScan:
     there, left = pruned_files(before, parameters), pruned_files(after, parameters)
     paths = {file.path for file in left}

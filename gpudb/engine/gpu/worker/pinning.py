@@ -15,7 +15,7 @@ from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.rpc.messages import CacheAction, DeviceFacts
 from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.stage_executor import TableSource
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import Scan
 
 
@@ -33,7 +33,7 @@ class CacheManager:
         """Returns the fields of `CachedColumnInfo` for each column and form."""
         return tuple(astuple(each) for form, columns in self._list_forms() for each in columns.describe(form))
 
-    def apply(self, table: bytes, share: Partition, action: CacheAction) -> int:
+    def apply(self, table: bytes, partition: Partition, action: CacheAction) -> int:
         """Loads a partition of a table (and pins it), or evicts it; returns the bytes that it takes, or those freed."""
         wanted: Table = pickle.loads(table)
         if action is CacheAction.EVICT:
@@ -42,24 +42,24 @@ class CacheManager:
         for _, columns in self._list_forms():
             (columns.pinned.add if action is CacheAction.PIN else columns.pinned.discard)(wanted.oid)
         if action is not CacheAction.UNPIN:
-            self._load(wanted, share)
+            self._load(wanted, partition)
         every = (each for form, columns in self._list_forms() for each in columns.describe(form))
         return sum(each.bytes for each in every if each.table == wanted.oid)
 
-    def _load(self, table: Table, share: Partition) -> None:
+    def _load(self, table: Table, partition: Partition) -> None:
         """Loads a table's columns, packed where kernels read them; columns of unsupported types are skipped."""
         left = list(table.columns)
         if self._packed is not None:
             lacking = {
                 column.field_id
-                for run in self._packed.runs(table, share, table.files)
-                for column in self._packed.load(table, table.columns, run, share)
+                for run in self._packed.runs(table, partition, table.files)
+                for column in self._packed.load(table, table.columns, run, partition)
             }
             left = [column for column in left if column.field_id in lacking]
         for column in left:
             try:
-                self._tables.frame(Scan(table, (table.columns.index(column),)), cached_partition(table, share), ())
-            except NotCarried:
+                self._tables.frame(Scan(table, (table.columns.index(column),)), cached_partition(table, partition), ())
+            except NotSupportedOnWorkers:
                 continue
 
 

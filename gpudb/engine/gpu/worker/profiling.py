@@ -21,13 +21,13 @@ class OperatorProfiler:
     def __init__(
         self,
         root: nodes.Node,
-        share: Partition,
+        partition: Partition,
         parameters: Sequence[object],
         received: Mapping[int, Sequence[ComputedFrame]],
         frames: Backend,
     ) -> None:
         self._numbers = number_nodes(root)
-        self._share, self._parameters = share, parameters
+        self._partition, self._parameters = partition, parameters
         self._received, self._frames = received, frames
         self._outputs: dict[int, tuple[int, int]] = {}
         self._last = time.perf_counter()
@@ -53,7 +53,7 @@ class OperatorProfiler:
         """Returns the input rows of a filter; 0 for other operators."""
         scan = node.input if isinstance(node, Defer) else node
         if isinstance(scan, nodes.Scan) and scan.filter is not None:
-            wanted = scan_partition(scan, self._share).row_ranges(scan.table)
+            wanted = scan_partition(scan, self._partition).row_ranges(scan.table)
             return sum(len(range(*wanted[file.path])) for file in pruned_files(scan, self._parameters))
         return self._outputs.get(id(node.input), (0, 0))[0] if isinstance(node, nodes.Filter) else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, sorted_rows
 from tests.support.gpu.lowering import fetched, lowered
@@ -94,7 +94,7 @@ def test_a_series_without_end_is_not_made(lab: Lab) -> None:
         "SELECT generate_series(1, 4000000000000000000) FROM lf",
         "SELECT generate_series(1, 60000000) FROM lf",
     ):
-        with pytest.raises(NotCarried):
+        with pytest.raises(NotSupportedOnWorkers):
             local_stages.rows(lab.request(sql), 1, lab.database.cpu)
 
 

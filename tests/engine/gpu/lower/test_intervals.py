@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded, sorted_rows
 from tests.support.gpu.lowering import lowered
@@ -75,7 +75,7 @@ def test_an_interval_out_of_range_is_an_error(lab: Lab, output: str) -> None:
 
 
 def test_dates_of_other_calendars_stay_with_the_embedded_engine(lab: Lab) -> None:
-    with pytest.raises(NotCarried):
+    with pytest.raises(NotSupportedOnWorkers):
         local_stages.rows(lab.request("SELECT d::text FROM sp"), 1, lab.database.cpu)
 
 

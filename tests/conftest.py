@@ -30,7 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Seeds what is random, keeps temporary files in memory, and tears servers down on SIGTERM: they would outlive it."""
-    ram_disk.enter()
+    if not _GPU.exists():  # GPU workers read files past the page cache, which memory has none of
+        ram_disk.enter()
     if not config.getoption("--soak"):
         hypothesis.settings.load_profile("seeded")
 

@@ -21,7 +21,8 @@ from benchmarks import tables
 from benchmarks.data import ssb
 from benchmarks.fused.data import TABLES, Case, Spec
 from gpudb.catalog.model import Catalog
-from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend
+from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.fused.columns.packed_column import PackedColumn

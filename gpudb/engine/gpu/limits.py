@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FEW = 1 << 16
+HOST_ROWS = 1 << 16
 """Row limit for host execution."""
-FEW_BYTES = 1 << 16
+HOST_BYTES = 1 << 16
 """Byte limit for host execution of rows that go from stage to stage; a GPU takes longer for fewer bytes."""

@@ -50,7 +50,7 @@ def prepare(gpu: bool, dask_worker: Any) -> str:
         stages.kernels.tables._runs.clear()
         stages.kernels._parts.clear()
     if gpu:
-        limits.FEW_BYTES = 1
+        limits.HOST_BYTES = 1
     return str(plugin._exchange.ucx_address)
 
 

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import RESULTS, described, written
-from gpudb.engine.gpu.backend.base import Backend, HostBackend
+from gpudb.engine.gpu.backend.base import Backend
+from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import KernelRunner, NumpyRunner

@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, Offloaded
+from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import SpilledFrame, concat_on_host, encode_frame
 from gpudb.engine.gpu.planning.planner import Planner

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import ComputedFrame, HostFrame
+from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.cache.partition import WHOLE, Partition
 from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.exchange.state_codec import EncodedStates, encode_states

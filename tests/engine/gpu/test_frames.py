@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostBackend, SortOrder
+from gpudb.engine.gpu.backend.base import SortOrder
+from gpudb.engine.gpu.backend.host import HostBackend
 
 
 @pytest.mark.parametrize("sizes", [(5,), (4, 5), (2, 3, 4), (0,), (1, 1)])

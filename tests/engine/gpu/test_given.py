@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostFrame
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultStore, SpillFile, concat_on_host
 from gpudb.engine.gpu.exchange.routing import consumers, order_by_dependents, producers, stage_partitions
 from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed, RunReply, RunResult

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpudb.engine.gpu.backend.base import Backend, HostBackend
+from gpudb.engine.gpu.backend.base import Backend
+from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.figures import NarrowedScan
 from gpudb.engine.gpu.worker import dynamic_filters as worker_filters
 from gpudb.plan.optimize import dynamic_filters

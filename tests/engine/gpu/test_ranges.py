@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend
+from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import embedded

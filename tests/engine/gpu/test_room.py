@@ -13,7 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostBackend, HostFrame
+from gpudb.engine.gpu.backend.base import Priority
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import WHOLE
 from gpudb.engine.gpu.exchange.result_codec import to_batch
@@ -126,7 +127,7 @@ def test_columns_that_can_be_read_again_go_first(lab: Lab, tmp_path: Path, fuse:
     frames, tables, packed = _Frames(2**30), ResidentTables(2**30), PackedTables(2**30)
     kernels = _Kernels(packed, frames, 4 * ROWS)
     computing = Executor(Device(frames, tables, kernels if fuse else None, (0, 0)), tmp_path, 2**20, gpu=True)
-    computing.queues[False].shutdown(wait=True)  # its warm-up has ended
+    computing.queues[Priority.LONG].shutdown(wait=True)  # its warm-up has ended
     try:
         request = lab.request(GROUPS if fuse else "SELECT a, b FROM big WHERE a > 3")
         wanted = sorted_rows(embedded(lab, request))
@@ -156,7 +157,7 @@ def test_whatever_fails_once_is_done_again_and_told_of_once(lab: Lab, tmp_path: 
         packed = PackedTables(2**30)
         device = Device(frames, ResidentTables(2**30), _Kernels(packed, frames, 8), (0, 0))
         computing = Executor(device, tmp_path, 2**20, gpu=True)
-        computing.queues[False].shutdown(wait=True)
+        computing.queues[Priority.LONG].shutdown(wait=True)
         frames.asked = frames.failed = frames.made_room = 0
         given, told = _run(lab, computing, planned)
         assert given == wanted

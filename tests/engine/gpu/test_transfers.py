@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 from distributed.core import Server
 
-from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, Offloaded
+from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.exchange.buffers import SpillFile, concat_on_host, decode_frame, encode_frame
 from gpudb.engine.gpu.exchange.client import ExchangeClient
 from gpudb.engine.gpu.rpc.calls import wrap_handler

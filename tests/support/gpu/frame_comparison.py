@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import collect
+from gpudb.engine.gpu.backend.host import collect
 
 
 def compare(frames: Any, differing: dict[str, str]) -> None:

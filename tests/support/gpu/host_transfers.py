@@ -12,7 +12,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from gpudb.engine.gpu.backend.base import ComputedFrame, HostFrame
+from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.cluster.cluster import Cluster
 from gpudb.engine.gpu.exchange.buffers import decode_frame, encode_frame
 from gpudb.engine.gpu.rpc.messages import IpcHandle

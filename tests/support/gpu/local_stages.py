@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, HostBackend
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
+from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.result_codec import to_batch

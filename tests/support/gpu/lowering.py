@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostBackend
+from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Request
 from gpudb.plan.physical.exchange_planning import Costs

@@ -23,20 +23,16 @@ from cudf_polars.utils.sorting import sort_order
 from polars.io.plugins import register_io_source
 
 from gpudb.engine.gpu.backend.base import (
-    FEW,
-    SEED,
     TURN,
     TURNS,
     ComputedFrame,
     DeviceColumn,
     DictionaryColumn,
-    HostFrame,
     Offloaded,
+    Priority,
     SortOrder,
-    beyond_calendar,
-    collect,
 )
-from gpudb.engine.gpu.backend.priority import Priority
+from gpudb.engine.gpu.backend.host import SEED, HostFrame, beyond_calendar, collect
 from gpudb.engine.gpu.cache.buffer_pool import BufferPool
 from gpudb.engine.gpu.cudf import dialect
 from gpudb.engine.gpu.cudf.arrays import (
@@ -54,7 +50,7 @@ from gpudb.engine.gpu.cudf.pinned_memory import PinnedFrame, offload
 from gpudb.engine.gpu.cudf.slicing import copy_small_slices, estimate_own_bytes
 from gpudb.engine.gpu.cudf.streams import current_stream, on_current_stream, set_priority, synchronize, synchronize_all
 from gpudb.engine.gpu.exchange.buffers import concat_on_host
-from gpudb.engine.gpu.limits import FEW_BYTES
+from gpudb.engine.gpu.limits import HOST_BYTES, HOST_ROWS
 from gpudb.errors import OutOfMemory
 
 _ENGINE = pl.GPUEngine(executor="in-memory", raise_on_fail=True)
@@ -104,11 +100,11 @@ class CudfFrame:
 
     def column(self, name: str) -> pl.Series:
         """See `ComputedFrame`."""
-        return self._host_copy[name] if self.rows <= FEW else to_host(self.table.select([name]))[name]
+        return self._host_copy[name] if self.rows <= HOST_ROWS else to_host(self.table.select([name]))[name]
 
     def device_column(self, name: str) -> DeviceColumn | None:
         """See `ComputedFrame`."""
-        if self.rows <= FEW:
+        if self.rows <= HOST_ROWS:
             return None
         held = self.table.column_map[name].obj
         current_stream()
@@ -121,13 +117,13 @@ class CudfFrame:
 
     def dictionary_column(self, name: str) -> DictionaryColumn | None:
         """See `ComputedFrame`."""
-        if self.rows <= FEW:
+        if self.rows <= HOST_ROWS:
             return None
         return dictionary_encode(self.table.column_map[name].obj)
 
     def count_distinct(self, name: str) -> int:
         """See `ComputedFrame`."""
-        if self.rows <= FEW:
+        if self.rows <= HOST_ROWS:
             return self._host_copy[name].n_unique()
         column = self.table.column_map[name].obj
         nulls, nans = plc.types.NullPolicy.INCLUDE, plc.types.NanPolicy.NAN_IS_VALID
@@ -208,9 +204,9 @@ class CudfBackend:
         self.shrink: Callable[[], None] = lambda: None
         """Evicts what can be read again."""
 
-    def set_priority(self, lane: Priority) -> None:
+    def set_priority(self, priority: Priority) -> None:
         """See `Backend`: each priority has its own stream."""
-        set_priority(lane)
+        set_priority(priority)
 
     @property
     def evaluates(self) -> bool:
@@ -337,7 +333,7 @@ class CudfBackend:
         names, kinds = [each.name for each in like], [each.dtype for each in like]
         runs = list(itertools.pairwise(edges))
         synchronize()
-        small = len(runs) > _FEW_PARTS and sum(map(estimate_own_bytes, moved)) < len(runs) * FEW_BYTES
+        small = len(runs) > _FEW_PARTS and sum(map(estimate_own_bytes, moved)) < len(runs) * HOST_BYTES
         if away or small:
             whole = to_host(build_frame(moved, names, kinds, edges[-1]))
             return [HostFrame(whole.slice(first, last - first)) for first, last in runs]

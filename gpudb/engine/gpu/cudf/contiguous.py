@@ -29,7 +29,7 @@ class ContiguousPacker:
 
     def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
         """See `BufferPacker`; raises MemoryError where memory is too small for the copy."""
-        if not isinstance(held, CudfFrame) or held.bytes < limits.FEW_BYTES:
+        if not isinstance(held, CudfFrame) or held.bytes < limits.HOST_BYTES:
             return None
         layout, buffer = PackedLayout.pack(held.table)
         synchronize()

@@ -19,7 +19,7 @@ import cupy
 from cudf_polars.containers import DataFrame
 from rmm.pylibrmm.stream import Stream
 
-from gpudb.engine.gpu.backend.priority import URGENCY, Priority
+from gpudb.engine.gpu.backend.base import Priority
 
 _TRANSFER_STREAMS = 4
 """Number of streams that read and move rows."""
@@ -47,12 +47,12 @@ _turns = itertools.count()
 _making = threading.Lock()
 
 
-def set_priority(lane: Priority) -> None:
+def set_priority(priority: Priority) -> None:
     """Sets the calling thread's priority."""
     with _making:
-        if lane not in _priority_streams:
-            _priority_streams[lane] = _make_stream(URGENCY[lane])
-    _use_stream(_priority_streams[lane])
+        if priority not in _priority_streams:
+            _priority_streams[priority] = _make_stream(priority)
+    _use_stream(_priority_streams[priority])
 
 
 def current_stream() -> Any:

@@ -16,7 +16,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from gpudb.engine.gpu import limits
-from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, HostFrame, Offloaded
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, Offloaded
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.exchange.buffers import concat_on_host, decode_frame, encode_frame
 from gpudb.engine.gpu.exchange.ucx_server import BufferHandler, UcxServer
 from gpudb.engine.gpu.rpc.calls import Connections
@@ -206,7 +207,7 @@ class ExchangeClient:
         if isinstance(data, BufferReply):
             assert self._packer is not None
             return await asyncio.to_thread(self._packer.unpack, data.metadata, data.buffer)
-        if len(data) < limits.FEW_BYTES:
+        if len(data) < limits.HOST_BYTES:
             return HostFrame(decode_frame(data))
         if self._packer is not None or len(data) >= LARGE_BYTES:
             return await asyncio.to_thread(lambda: self._frames.from_host(decode_frame(data)))

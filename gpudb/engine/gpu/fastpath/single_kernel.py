@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpudb.engine.gpu.backend.base import FEW, ComputedFrame, HostFrame
+from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.finalize.host import FinalResult, FinalStage, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import KernelStates
 from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
 from gpudb.engine.gpu.fused.translate.result_columns import to_frame
+from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Partial, Receive
@@ -35,7 +37,7 @@ class SingleKernelPlan:
         lanes = kernels.run_quietly(ready)
         if not isinstance(lanes, list):
             return lanes
-        few = lanes[0].rows <= FEW
+        few = lanes[0].rows <= HOST_ROWS
         return (few and self.final_stage.finalize([KernelStates(lanes)], parameters)) or HostFrame(to_frame(lanes))
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, SortOrder
+from gpudb.engine.gpu.backend.base import ComputedFrame, SortOrder
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.lower.host_fallback import HostFallback

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from gpudb.engine.gpu.backend.base import Backend, HostBackend
+from gpudb.engine.gpu.backend.base import Backend
+from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.exchange.client import BufferPacker
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from gpudb.engine.gpu import limits
-from gpudb.engine.gpu.backend.base import ComputedFrame, HostBackend, HostFrame, Offloaded
-from gpudb.engine.gpu.backend.priority import Priority
+from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded, Priority
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
@@ -59,17 +59,17 @@ class Executor:
         self.statement_bytes = device.memory[1]
         """The bytes for all statements, of a GPU's memory or of this process's."""
         # One long stage at a time: several would compete for the same cores or GPU. Short ones run beside it.
-        self.queues = {short: self._make_queue("short" if short else "long") for short in (False, True)}
+        self.queues = {each: self._make_queue(each) for each in (Priority.LONG, Priority.SHORT)}
         if gpu:
-            self.queues[False].submit(warm_up, self.backend)
+            self.queues[Priority.LONG].submit(warm_up, self.backend)
 
-    def _make_queue(self, lane: Priority) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(1, f"{lane} stage", self.backend.set_priority, (lane,))
+    def _make_queue(self, priority: Priority) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1, f"{priority.name.lower()} stage", self.backend.set_priority, (priority,))
 
     def close(self) -> None:
         """Stops executing stages."""
-        for lane in self.queues.values():
-            lane.shutdown(wait=False, cancel_futures=True)
+        for queue in self.queues.values():
+            queue.shutdown(wait=False, cancel_futures=True)
 
     @property
     def resident(self) -> int:
@@ -79,7 +79,8 @@ class Executor:
     async def run_queued(self, running: RunningQuery, work: Callable[[], _T]) -> _T:
         """Runs work once the statement's queue is free."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.queues[self.is_short(running)], self.run_tracked, running, work)
+        priority = Priority.SHORT if self.is_short(running) else Priority.LONG
+        return await loop.run_in_executor(self.queues[priority], self.run_tracked, running, work)
 
     def is_short(self, running: RunningQuery) -> bool:
         """Returns whether a statement counts as short: until it has computed for as long as long ones."""
@@ -130,7 +131,7 @@ class Executor:
             parts = self._retry_with_memory(work, task)
             if self.gpu and task.partition.count > 1:
                 # Few rows are read on the host: one copy here, and no thread waits for it.
-                parts = [HostFrame(each.to_polars()) if each.bytes < limits.FEW_BYTES else each for each in parts]
+                parts = [HostFrame(each.to_polars()) if each.bytes < limits.HOST_BYTES else each for each in parts]
         except BaseException:
             self._take_profile()  # the next stage of this thread would report it
             raise

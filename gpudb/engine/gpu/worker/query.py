@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Se
 from functools import partial
 from itertools import groupby
 
-from gpudb.engine.gpu.backend.base import FEW, ComputedFrame, Offloaded
+from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 from gpudb.engine.gpu.cache.build_cache import binding_key, fused_parts, is_bound, prune_stages, required_stages
 from gpudb.engine.gpu.cache.partition import WHOLE, Partition
 from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers
@@ -20,6 +20,7 @@ from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
+from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.engine.gpu.rpc.errors import PartitionLost, TooLarge, encode_error
 from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed, Refusal, Refused, RunReply, RunResult
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
@@ -188,7 +189,7 @@ class QueryRun:
         if self._count > 1:
             return self._two_phase.is_ready(partitions, self._figures)
         bound_parts, stages = self._plan_sequence()
-        few = all(each.rows <= FEW for each in self._figures)
+        few = all(each.rows <= HOST_ROWS for each in self._figures)
         return few and all(is_bound(stage.root, bound_parts) for stage in stages)
 
     @property

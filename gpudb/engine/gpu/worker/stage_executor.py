@@ -10,12 +10,14 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import FEW, Backend, ComputedFrame, HostBackend, HostFrame, SortOrder
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.figures import NarrowedScan, OperatorFigures
 from gpudb.engine.gpu.finalize.host import FinalResult, compile_final_stage
 from gpudb.engine.gpu.finalize.merge import FrameStates
+from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.engine.gpu.lower.arrow import to_arrow
 from gpudb.engine.gpu.lower.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
@@ -195,7 +197,7 @@ class _Sources:
         held: ComputedFrame
         if isinstance(made, pl.DataFrame):
             # Few rows stay on the host, where the remaining steps are cheapest.
-            held = HostFrame(made) if made.height <= FEW else self.backend.from_host(made)
+            held = HostFrame(made) if made.height <= HOST_ROWS else self.backend.from_host(made)
         else:
             held = made
         if node is self.task.stage.root:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 from collections.abc import Hashable, Mapping, Sequence
 
-from gpudb.engine.gpu.backend.base import FEW, ComputedFrame, HostFrame, Offloaded
+from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.cache.build_cache import binding_key, is_bound
 from gpudb.engine.gpu.cache.partition import WHOLE, Partition
 from gpudb.engine.gpu.exchange.buffers import encode_frame
@@ -13,6 +14,7 @@ from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.exchange.state_codec import EncodedStates, encode_states
 from gpudb.engine.gpu.fastpath.two_phase import BYTES, decode_output
 from gpudb.engine.gpu.figures import StageFigures
+from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
 from gpudb.engine.gpu.worker.stage_executor import StageTask
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
@@ -42,7 +44,8 @@ class TwoPhaseWorker:
         numbers = {part.number for part in self._phases.first}
         first_phase = [each for each in measured if each.stage in numbers]
         return (
-            all(each.rows <= FEW for each in first_phase) and sum(each.bytes for each in first_phase) <= self._max_bytes
+            all(each.rows <= HOST_ROWS for each in first_phase)
+            and sum(each.bytes for each in first_phase) <= self._max_bytes
         )
 
     def run_first(self, index: int) -> bytes | None:
@@ -76,7 +79,7 @@ class TwoPhaseWorker:
             return None
         made = kernels.run_quietly(ready)
         if isinstance(made, list):
-            return encode_states(made) if made[0].rows <= FEW else None
+            return encode_states(made) if made[0].rows <= HOST_ROWS else None
         return self._encode(made)
 
     def _run_task(self, task: StageTask) -> bytes | None:
@@ -84,7 +87,7 @@ class TwoPhaseWorker:
         return self._encode(self._execute(task, {}))
 
     def _encode(self, rows: ComputedFrame) -> bytes | None:
-        return encode_frame(rows.to_polars()) if rows.rows <= FEW and rows.bytes <= 2 * self._max_bytes else None
+        return encode_frame(rows.to_polars()) if rows.rows <= HOST_ROWS and rows.bytes <= 2 * self._max_bytes else None
 
     def run_second(self, first_phase: Sequence[bytes]) -> bytes | None:
         """Runs the second phase over the rows of all workers; None if the result is large."""

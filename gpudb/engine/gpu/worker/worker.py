@@ -20,7 +20,7 @@ from typing import Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from gpudb.engine.gpu.backend.base import ComputedFrame
+from gpudb.engine.gpu.backend.base import ComputedFrame, Priority
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.client import ExchangeClient
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
@@ -238,7 +238,7 @@ class StageWorker(WorkerPlugin):
         partition = Partition(request.index, request.count)
         apply = partial(self._cache.apply, request.table, partition, CacheAction(request.action))
         try:
-            queue = self.executor.queues[False]
+            queue = self.executor.queues[Priority.LONG]
             return CachedBytes(await asyncio.get_running_loop().run_in_executor(queue, apply))
         except Exception as error:
             failed = encode_error(error, 0)
@@ -288,7 +288,7 @@ class StageWorker(WorkerPlugin):
             peers = (self._worker.address,) * request.partition_count
             work = QueryRun(self.executor, self._fetch_output, running, plan, peers, 1, request.parameters)
             with self._fast_path_lock:
-                self.executor.backend.set_priority("at once")
+                self.executor.backend.set_priority(Priority.FAST_PATH)
                 return self.executor.run_tracked(running, lambda: work.answer_fast_path(request))
         except Exception as error:
             _LOG.info("statement %s falls back to staged execution: %s", statement, error)

@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.backend.base import FEW, HostBackend, HostFrame, SortOrder
+from gpudb.engine.gpu.backend.base import SortOrder
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
+from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.engine.gpu.lower.exact_division import exact_quotients
 from gpudb.engine.gpu.lower.joins import key_columns
 
@@ -317,7 +319,7 @@ def test_integers_that_64_bits_hold(frames: Any, values: list[int | None], narro
         assert held.min_integer("n") == (0 if values else None)
 
 
-ROWS_OF_KERNELS = 3 * FEW
+ROWS_OF_KERNELS = 3 * HOST_ROWS
 """Fewer are looked at on the host."""
 
 
@@ -330,7 +332,7 @@ def _many() -> pl.DataFrame:
     return frame.with_columns(nulls).with_columns(pl.lit(None, pl.String).alias("none"))
 
 
-@pytest.mark.parametrize("first", [0, 5, FEW + 1])
+@pytest.mark.parametrize("first", [0, 5, HOST_ROWS + 1])
 def test_columns_lie_where_their_rows_begin(frames: Any, first: int) -> None:
     """Rows of a frame that were cut out of it are columns of its memory, from a place on."""
     rows = _many().slice(first, ROWS_OF_KERNELS - first - 3)

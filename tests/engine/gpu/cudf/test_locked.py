@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.backend.base import HostFrame
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.cache.buffer_pool import GROUP_BYTES
 from gpudb.engine.gpu.exchange.buffers import SpillFile, decode_frame
 

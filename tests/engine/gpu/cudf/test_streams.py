@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpudb.engine.gpu.backend.priority import Priority
+from gpudb.engine.gpu.backend.base import Priority
 from gpudb.engine.gpu.fused.columns.packed_column import pack
 from gpudb.engine.gpu.fused.ir.pipeline import Accumulator, Field, GroupSink, Key, Literal, Pipeline
 from gpudb.engine.gpu.fused.numpy_backend import executor
@@ -90,7 +90,7 @@ def _long_lane(frames: Any, behind: Callable[[], object] = lambda: None) -> Iter
         cupy.cuda.get_current_stream().synchronize()
 
     watch = threading.Timer(PATIENCE_S, let_go)
-    long = _in_lane("long", frames, work)
+    long = _in_lane(Priority.LONG, frames, work)
     started.wait(PATIENCE_S)
     watch.start()
     try:
@@ -129,7 +129,7 @@ def _fused() -> tuple[Callable[[], Any], Any]:
     return again, executor.run(pipeline, host, (), ()).grouped
 
 
-@pytest.mark.parametrize("lane", ["short", "at once"])
+@pytest.mark.parametrize("lane", [Priority.SHORT, Priority.FAST_PATH])
 def test_what_is_short_does_not_wait_for_what_is_long(frames: Any, lane: Priority) -> None:
     rows = pl.DataFrame({"k": np.arange(10_000) % 7, "v": np.arange(10_000)})
     wanted = rows.group_by("k").agg(pl.col("v").sum()).sort("k")
@@ -153,7 +153,7 @@ def test_what_is_short_does_not_wait_for_what_is_long(frames: Any, lane: Priorit
     assert all(map(np.array_equal, grouped.words, groups.words))
 
 
-@pytest.mark.parametrize("lane", ["short", "at once"])
+@pytest.mark.parametrize("lane", [Priority.SHORT, Priority.FAST_PATH])
 def test_what_is_short_is_computed_amid_kernels_that_take_all_of_the_device(frames: Any, lane: Priority) -> None:
     import cupy
 
@@ -173,7 +173,7 @@ def test_what_is_short_is_computed_amid_kernels_that_take_all_of_the_device(fram
     def short() -> None:
         again()
         seen.append(int(done[0]))
-        if lane == "short":
+        if lane is Priority.SHORT:
             held = frames.from_host(rows)
             frames.compute(held.lazy.group_by("k").agg(pl.col("v").sum()).sort("k"))
             seen.append(int(done[0]))
@@ -182,7 +182,7 @@ def test_what_is_short_is_computed_amid_kernels_that_take_all_of_the_device(fram
         done[0] = 0
         seen.clear()
         begun.clear()
-        other = _in_lane("long", frames, partial(long, blocks))
+        other = _in_lane(Priority.LONG, frames, partial(long, blocks))
         begun.wait(PATIENCE_S)
         _in_lane(lane, frames, short).join()
         other.join()
@@ -204,7 +204,7 @@ def test_memory_that_is_let_go_of_later_is_not_waited_for(frames: Any) -> None:
         made.append(int(held[-1].get()))
 
     with _long_lane(frames, behind) as hung:
-        _in_lane("short", frames, work).join()
+        _in_lane(Priority.SHORT, frames, work).join()
         assert not hung()
     assert made == [0]
     frames.free_memory()  # which waits for all lanes
@@ -226,14 +226,14 @@ def test_who_waits_for_a_scalar_lets_the_others_run(frames: Any, name: str) -> N
         """How long this thread was kept from running, as a share of the time."""
         began = last = time.monotonic()
         apart = 0.0
-        long = _in_lane("long", frames, partial(work, 20 * CYCLES))
+        long = _in_lane(Priority.LONG, frames, partial(work, 20 * CYCLES))
         while long.is_alive():
             time.sleep(0.001)
             now = time.monotonic()
             apart, last = max(apart, now - last), now
         return apart / (last - began)
 
-    _in_lane("long", frames, partial(work, 1)).join()  # kernels are loaded as they are first met
+    _in_lane(Priority.LONG, frames, partial(work, 1)).join()  # kernels are loaded as they are first met
     # Others may keep it from running, too, now and then.
     assert min(longest() for _ in range(4)) < 0.5
     assert made == [1000] * 5
@@ -264,7 +264,7 @@ def test_rows_that_go_from_lane_to_lane_are_whole(frames: Any) -> None:
     first = frames.from_host(rows)
     there: list[Any] = [None, None]
     meet = threading.Barrier(2)
-    lanes: tuple[Priority, Priority] = ("long", "short")
+    lanes: tuple[Priority, Priority] = (Priority.LONG, Priority.SHORT)
     threads = [_in_lane(lane, frames, turns(there, meet, own)) for own, lane in enumerate(lanes)]
     for each in threads:
         each.join()
@@ -285,7 +285,7 @@ def test_what_the_host_gives_is_read_though_the_device_comes_to_it_late(frames: 
             late((1,), (1,), (np.int64(CYCLES),))
             found[name] = frames.compute(lazy).to_polars()
 
-    _in_lane("short", frames, work).join()
+    _in_lane(Priority.SHORT, frames, work).join()
     wanted = dict(warmup._plans(warmup._rows().lazy()))
     assert found.keys() == wanted.keys()
     for name, lazy in wanted.items():

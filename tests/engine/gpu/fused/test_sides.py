@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import Backend, DictionaryColumn, HostBackend, HostFrame
+from gpudb.engine.gpu.backend.base import Backend, DictionaryColumn
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
 from gpudb.engine.gpu.fused.packed_cache.column_chunks import chunk_from_series
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner

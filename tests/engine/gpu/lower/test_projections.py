@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from gpudb.engine.gpu.backend.base import HostBackend
+from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.lowered_frame import LoweringContext

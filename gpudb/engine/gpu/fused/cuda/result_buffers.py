@@ -11,7 +11,7 @@ from gpudb.engine.gpu.fused.cuda import compaction
 from gpudb.engine.gpu.fused.ir.pipeline import GroupSink, RowSink
 from gpudb.engine.gpu.fused.numpy_backend.executor import GroupedRows, Outcome
 from gpudb.engine.gpu.fused.numpy_backend.row_block import MAX, MIN
-from gpudb.engine.gpu.limits import FEW
+from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.errors import InternalError
 
 Array = np.ndarray[Any, Any]
@@ -151,7 +151,7 @@ class ResultBuffers:
             if count > self._capacity:
                 self.required_capacity = count
                 return None
-            return Outcome(rows=self._values(count, keep and count > FEW), code=code)
+            return Outcome(rows=self._values(count, keep and count > HOST_ROWS), code=code)
         if full:
             return None
         count, given = int(small[_STATE_WORDS - 1]), small[_STATE_WORDS:]
@@ -191,7 +191,7 @@ class ResultBuffers:
         xp = self._xp
         if keep and held is None:
             place = xp.flatnonzero(self.words[0] if self.keys is None else self.keys[0] != -1)
-            if len(place) > FEW:
+            if len(place) > HOST_ROWS:
                 groups = place[None] if self.keys is None else self.keys[:, place]
                 return self._from_words(sink, groups, self.words[:, place])
         if self.keys is not None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import HostFrame
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.cache.host_columns import column_bounds
 from gpudb.engine.gpu.fused.numpy_backend import executor
 from gpudb.engine.gpu.fused.planning.prepare import prepare

@@ -120,10 +120,10 @@ def _planning(suite: tables.Suite, runs: int) -> Iterator[Row]:
     from gpudb.engine.gpu.planning import planner as planning
     from gpudb.engine.gpu.planning.planner import Planner
     from gpudb.engine.protocol import Request
-    from gpudb.plan.dask.planner import warm
+    from gpudb.plan.dask.planner import warm_up
     from gpudb.session.database import Database
 
-    warm()
+    warm_up()
     database = _loaded(suite, Database(None))
     requests: list[Request] = []
 

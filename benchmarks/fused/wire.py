@@ -66,14 +66,14 @@ def _twin(workers: int) -> Iterator[int]:
     from gpudb.engine.gpu.cluster.config import cpu_processes
     from gpudb.engine.gpu.engine import ClusterEngine
     from gpudb.engine.routing import RoutedEngine
-    from gpudb.plan.dask.planner import warm
+    from gpudb.plan.dask.planner import warm_up
     from gpudb.server.wire.server import PgServer
     from gpudb.session.database import Database
 
     database = Database(None)
     cluster = Cluster(cpu_processes(workers, fuse=True))
     database.engine = RoutedEngine(ClusterEngine(cluster, database.cpu), database.cpu)
-    warm()
+    warm_up()
     listener = PgServer(database, "127.0.0.1", 0, tls=None, max_connections=10)
     threading.Thread(target=listener.serve_forever, daemon=True).start()
     try:

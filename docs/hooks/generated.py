@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = {
     "gpudb/functions/README.md": "reference/functions.md",
     "gpudb/functions/WORKERS.md": "reference/functions-on-workers.md",
-    "gpudb/plan/NOT_CARRIED.md": "reference/not-on-workers.md",
+    "gpudb/plan/NOT_ON_WORKERS.md": "reference/not-on-workers.md",
     "kernels/README.md": "reference/kernels.md",
     "benchmarks/README.md": "reference/benchmark-programs.md",
     "benchmarks/results/README.md": "reference/results.md",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpudb.engine.protocol import Engine, PlanNode, Request, Stream
 from gpudb.errors import FeatureNotSupported
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
@@ -29,7 +29,7 @@ class RoutedEngine:
             return self._embedded.run(request)
         try:
             return self._cluster.run(request)
-        except NotCarried as error:
+        except NotSupportedOnWorkers as error:
             self._refuse(request, error)
             request.settings.notice(f"runs on the embedded engine: {error.construct} is not carried by {self.name}")
             return self._embedded.run(request)
@@ -41,12 +41,12 @@ class RoutedEngine:
             return self._embedded.explain(request, analyze=analyze)
         try:
             return self._cluster.explain(request, analyze=analyze)
-        except NotCarried as error:
+        except NotSupportedOnWorkers as error:
             self._refuse(request, error)
             plan = self._embedded.explain(request, analyze=analyze)
             return replace(plan, details=(*plan.details, ("Fallback", f"{error.construct} is not carried")))
 
-    def _refuse(self, request: Request, error: NotCarried) -> None:
+    def _refuse(self, request: Request, error: NotSupportedOnWorkers) -> None:
         if request.settings.node is not None:
             raise FeatureNotSupported(f"{error.construct} is not supported on one node alone")
         if not request.settings.fallback:

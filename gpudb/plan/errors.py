@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class NotCarried(Exception):
+class NotSupportedOnWorkers(Exception):
     """Raised for a construct that no worker runs. `construct` names it, as EXPLAIN and the NOTICE do."""
 
     def __init__(self, construct: str) -> None:

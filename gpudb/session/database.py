@@ -154,10 +154,10 @@ def _start_cluster(embedded: CpuEngine, processes: WorkerProcesses) -> tuple[Eng
     from gpudb.engine.gpu.cluster.cluster import Cluster
     from gpudb.engine.gpu.engine import ClusterEngine
     from gpudb.engine.routing import RoutedEngine
-    from gpudb.plan.dask.planner import warm
+    from gpudb.plan.dask.planner import warm_up
 
     def planner() -> None:
-        warm()
+        warm_up()
         log_step("the planner is ready")
 
     log_step("the engine's libraries are read")

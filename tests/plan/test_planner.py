@@ -13,10 +13,10 @@ import pytest
 from benchmarks.tables import queries, schema
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimize
-from gpudb.plan.physical.stage_cutting import stages_of
+from gpudb.plan.physical.stage_cutting import cut_stages
 from gpudb.plan.tree.nodes import Join, Node, Plan, Scan
 from gpudb.plan.tree.stage_nodes import Receive
 from gpudb.plan.tree.traversal import walk_nodes
@@ -55,7 +55,7 @@ def test_every_benchmark_query_is_planned(tables: dict[str, Lab], benchmark: str
 @pytest.mark.parametrize(("benchmark", "name"), _ALL, ids=[f"{b}-{n}" for b, n in _ALL])
 def test_stages_read_only_stages_before_them(tables: dict[str, Lab], benchmark: str, name: str) -> None:
     plan = _plan(tables[benchmark], queries(benchmark)[name])
-    stages = stages_of(plan.root, is_mergeable)
+    stages = cut_stages(plan.root, is_mergeable)
     for stage in stages:
         received = {node.stage for node in walk_nodes(stage.root) if isinstance(node, Receive)}
         assert received == set(stage.inputs)
@@ -84,9 +84,9 @@ def test_nothing_is_folded_by_the_planner(lab: Lab) -> None:
         ("SELECT a.a, j.a FROM nc a, LATERAL (SELECT x.a FROM nc x FULL JOIN nc y ON x.b = y.b + a.a) j", "FULL JOIN"),
     ],
 )
-def test_what_is_not_carried_is_named(lab: Lab, sql: str, construct: str) -> None:
+def test_what_is_not_supported_is_named(lab: Lab, sql: str, construct: str) -> None:
     lab.run("CREATE TABLE IF NOT EXISTS nc (a int, b int)")
-    with pytest.raises(NotCarried, match=construct):
+    with pytest.raises(NotSupportedOnWorkers, match=construct):
         _plan(lab, sql)
 
 
@@ -112,6 +112,6 @@ def test_columns_that_nothing_reads_are_not_read(lab: Lab) -> None:
 def test_the_planner_imports_no_models(tmp_path: Path) -> None:
     (tmp_path / "sklearn").mkdir()
     (tmp_path / "sklearn" / "__init__.py").write_text("raise SystemExit('scikit-learn is imported')")
-    program = "from gpudb.plan.dask import planner; planner.warm()"
+    program = "from gpudb.plan.dask import planner; planner.warm_up()"
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, check=True, timeout=200)

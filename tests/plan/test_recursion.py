@@ -9,10 +9,10 @@ import pytest
 from gpudb.engine.gpu.lower import recursion
 from gpudb.engine.gpu.lower.aggregates import is_mergeable
 from gpudb.plan.cost.estimate import estimate
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimize
-from gpudb.plan.physical.stage_cutting import stages_of
+from gpudb.plan.physical.stage_cutting import cut_stages
 from gpudb.plan.tree.nodes import Recursive, Scan
 from gpudb.plan.tree.traversal import walk_nodes
 from tests.support.gpu import local_stages
@@ -58,7 +58,7 @@ def test_answers_are_the_embedded_engines(edges: Lab, sql: str) -> None:
 
 def test_tables_come_to_the_worker_that_goes_round(edges: Lab) -> None:
     plan = plan_query(edges.request(STATEMENTS[1]).query, estimate)
-    stages = stages_of(optimize(plan.root), is_mergeable)
+    stages = cut_stages(optimize(plan.root), is_mergeable)
     (round_,) = [stage for stage in stages if any(isinstance(node, Recursive) for node in walk_nodes(stage.root))]
     assert round_.alone
     assert not any(isinstance(node, Scan) for node in walk_nodes(round_.root))
@@ -70,5 +70,5 @@ def test_one_that_does_not_end_is_left_to_the_embedded_engine(edges: Lab, monkey
     request = edges.request(
         "WITH RECURSIVE r(n) AS (SELECT f FROM edge UNION ALL SELECT n FROM r) SELECT n FROM r LIMIT 3"
     )
-    with pytest.raises(NotCarried, match="recursion"):
+    with pytest.raises(NotSupportedOnWorkers, match="recursion"):
         local_stages.rows(request, 2, edges.database.cpu)

@@ -16,7 +16,7 @@ from gpudb.engine.gpu.engine import ClusterEngine
 from gpudb.engine.gpu.planning.planner import Planner
 from gpudb.engine.protocol import Cancel, Engine, Request, Settings
 from gpudb.engine.routing import RoutedEngine
-from gpudb.plan.dask.planner import warm
+from gpudb.plan.dask.planner import warm_up
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.session.database import Database
 from gpudb.session.execution.binding import bind_statement, parse_statements
@@ -111,7 +111,7 @@ def engine(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Engine]:
 
 def _workers(embedded: Engine, *, gpu: bool, fuse: bool) -> Engine:
     """Returns an engine that runs on workers and falls back to the embedded engine."""
-    warm()
+    warm_up()
     cluster = Cluster(gpu_processes(visible(gpus())) if gpu else cpu_processes(WORKERS, fuse=fuse))
     costs = Costs(workers=cluster.size, scan=0 if fuse else Costs.scan)
     planner = Planner(embedded, costs, fuse=fuse, gpu=gpu)

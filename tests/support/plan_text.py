@@ -11,7 +11,7 @@ from gpudb.plan.cost.estimate import estimate
 from gpudb.plan.logical.planner import plan_query
 from gpudb.plan.optimize import optimize
 from gpudb.plan.physical.exchange_planning import Costs
-from gpudb.plan.physical.stage_cutting import stages_of
+from gpudb.plan.physical.stage_cutting import cut_stages
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial, Receive
@@ -29,7 +29,7 @@ def plan(lab: Lab, sql: str) -> Node:
 
 def stages(lab: Lab, sql: str, costs: Costs = CLOSE) -> list[Stage]:
     """Returns a query's stages."""
-    return stages_of(plan(lab, sql), is_mergeable, costs)
+    return cut_stages(plan(lab, sql), is_mergeable, costs)
 
 
 def shape(node: Node, depth: int = 0) -> str:

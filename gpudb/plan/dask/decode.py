@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.plan.dask.symbols import Symbols
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import SINGLE
 from gpudb.plan.tree.joins import build_equality, build_join, is_true
 from gpudb.plan.tree.nodes import Aggregate, Filter, Join, JoinKind, Node, Project, Scan, SetOperation, Values, column
@@ -18,8 +18,8 @@ from gpudb.plan.tree.traversal import columns_read, join_conjuncts, remap_column
 from gpudb.sql import bound
 from gpudb.types import BOOL, INT4, TEXT, SqlType
 
-_OPAQUE = re.compile(r"[eb]\d+")
-_JOINS: dict[str, JoinKind] = {
+_OPAQUE_FUNCTION = re.compile(r"[eb]\d+")
+_JOIN_KINDS: dict[str, JoinKind] = {
     "INNER": "INNER",
     "LEFT": "LEFT",
     "FULL": "FULL",
@@ -28,7 +28,7 @@ _JOINS: dict[str, JoinKind] = {
 }
 
 
-class Restorer:
+class Decoder:
     """Decodes one plan.
 
     `leaves` are the relations of its text, each with its columns that the planner knows; `symbols` are its expressions.
@@ -68,7 +68,7 @@ class Restorer:
                     first = SetOperation("UNION", True, first, each)
                 return first
             case _:
-                raise NotCarried(f"the planner's {kind}")
+                raise NotSupportedOnWorkers(f"the planner's {kind}")
 
     # ------------------------------------------------------------------------------------------ nodes
 
@@ -109,7 +109,7 @@ class Restorer:
             calls.append(self.expr(argument, below.types))
         if not all(isinstance(call, bound.Aggregate) for call in calls):
             # The planner added a constant where there is no aggregate at all.
-            calls = [call if isinstance(call, bound.Aggregate) else _NOTHING for call in calls]
+            calls = [call if isinstance(call, bound.Aggregate) else _NO_AGGREGATE for call in calls]
         return Aggregate(below, keys, tuple(calls))
 
     def _join(self, rel: Any) -> Node:
@@ -124,14 +124,14 @@ class Restorer:
                 remap_columns(each, lambda index: index + len(right.types) if index < width else index - width)
                 for each in parts
             )
-            node = _filtered_join(_JOINS[name.replace("RIGHT", "LEFT")], right, left, parts)
+            node = _build_filtered_join(_JOIN_KINDS[name.replace("RIGHT", "LEFT")], right, left, parts)
             if name != "RIGHT":
                 return node
             order = [*range(len(right.types), len(types)), *range(len(right.types))]
             return Project(node, tuple(column(index, node.types[index]) for index in order))
-        if name not in _JOINS:
-            raise NotCarried(f"the planner's {name} join")
-        return _filtered_join(_JOINS[name], left, right, parts)
+        if name not in _JOIN_KINDS:
+            raise NotSupportedOnWorkers(f"the planner's {name} join")
+        return _build_filtered_join(_JOIN_KINDS[name], left, right, parts)
 
     # ------------------------------------------------------------------------------------------ expressions
 
@@ -147,15 +147,15 @@ class Restorer:
             case "Literal" if rex.getType() == "Utf8" and len(rex.getStringValue()) > 1:
                 return self._symbols.filled(int(rex.getStringValue()[1:]), ())
             case "Literal":
-                return _literal(rex)
+                return _decode_literal(rex)
             case "Call":
                 return self._call(rex, types)
             case _:
-                raise NotCarried("a subquery that the planner cannot undo")
+                raise NotSupportedOnWorkers("a subquery that the planner cannot undo")
 
     def _call(self, rex: Any, types: tuple[SqlType, ...]) -> Any:
         name, operands = rex.getOperatorName().lower(), rex.getOperands()
-        if _OPAQUE.fullmatch(name):
+        if _OPAQUE_FUNCTION.fullmatch(name):
             number = int(operands[0].getStringValue()[1:])
             return self._symbols.filled(number, tuple(self.expr(each, types) for each in operands[1:]))
         parts = tuple(self.expr(each, types) for each in operands)
@@ -173,13 +173,13 @@ class Restorer:
             case "is false" | "is not false":
                 return bound.Test(parts[0], "FALSE", negated=name == "is not false")
             case _:
-                raise NotCarried(f"the planner's {name}")
+                raise NotSupportedOnWorkers(f"the planner's {name}")
 
 
-_NOTHING = bound.Aggregate(SINGLE, (bound.Constant(None, TEXT),), TEXT, filter=bound.Constant(False, BOOL))
+_NO_AGGREGATE = bound.Aggregate(SINGLE, (bound.Constant(None, TEXT),), TEXT, filter=bound.Constant(False, BOOL))
 
 
-def _filtered_join(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:
+def _build_filtered_join(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ...]) -> Join:
     """Builds a join; conditions on one side alone become filters of that side where its rows may be removed."""
     width = len(left.types)
     lefts: list[Any] = []
@@ -193,19 +193,19 @@ def _filtered_join(kind: JoinKind, left: Node, right: Node, parts: tuple[Any, ..
             lefts.append(part)
         else:
             both.append(part)
-    return build_join(kind, _where(left, lefts), _where(right, rights), tuple(both))
+    return build_join(kind, _add_filter(left, lefts), _add_filter(right, rights), tuple(both))
 
 
-def _where(node: Node, parts: list[Any]) -> Node:
+def _add_filter(node: Node, parts: list[Any]) -> Node:
     condition = join_conjuncts(tuple(parts))
     return node if condition is None else Filter(node, condition)
 
 
-def _literal(rex: Any) -> Any:
+def _decode_literal(rex: Any) -> Any:
     kind = rex.getType()
     if kind == "Boolean":
         return bound.Constant(rex.getBoolValue(), BOOL)
     if kind in {"Int64", "Int32", "Utf8"}:
         # The select list of EXISTS, or the column of a relation without columns.
         return bound.Constant(1, INT4)
-    raise NotCarried(f"the planner's literal of {kind}")
+    raise NotSupportedOnWorkers(f"the planner's literal of {kind}")

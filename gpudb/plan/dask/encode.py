@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudb.plan.dask.blocks import BlockPlanner, Ctes
-from gpudb.plan.dask.joins import COLUMNS, Joins
-from gpudb.plan.dask.scalar_subqueries import pulled_out
+from gpudb.plan.dask.joins import COLUMN_PATTERN, JoinChain
+from gpudb.plan.dask.scalar_subqueries import pull_out_aggregates
 from gpudb.plan.dask.symbols import Symbols
-from gpudb.plan.dask.unnest import Unnesting
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.dask.unnest import Unnester
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import NOT_IN
 from gpudb.plan.tree.nodes import Filter, Node, Scan, Values, column
 from gpudb.plan.tree.predicates import factor_disjunction, is_plain_core, match_column_equality
@@ -27,8 +27,8 @@ from gpudb.sql.bound import Expr
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import BOOL
 
-_NOT_TAKEN = (*bound.SUBQUERIES, bound.Aggregate, bound.Window, bound.SetReturning, bound.Default)
-_OUTSIDE = "a condition on columns from outside"
+_NOT_PUSHED = (*bound.SUBQUERIES, bound.Aggregate, bound.Window, bound.SetReturning, bound.Default)
+_OUTER_CONDITION = "a condition on columns from outside"
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Leaf:
             self.node = Filter(self.node, part)
 
 
-class Carrier:
+class Encoder:
     """Encodes one block in which the queries `ctes` are named; `blocks` plans what is planned separately."""
 
     def __init__(self, blocks: BlockPlanner, estimate: Callable[[Node], int], ctes: Ctes) -> None:
@@ -61,8 +61,8 @@ class Carrier:
         self.ctes = ctes
         self.fresh = blocks.fresh
         self._estimate = estimate
-        self._unnesting = Unnesting(self)
-        self._joins: Joins | None = None
+        self._unnesting = Unnester(self)
+        self._joins: JoinChain | None = None
         self._inside: set[int] = set()
         self._renamed: dict[tuple[int, int], str] = {}
 
@@ -71,7 +71,7 @@ class Carrier:
         columns.
         """
         found: dict[str, set[int]] = {}
-        for name, number in COLUMNS.findall(text):
+        for name, number in COLUMN_PATTERN.findall(text):
             found.setdefault(name, set()).add(int(number))
         return {name: sorted(found.get(name, ())) or [0] for name in self.leaves}
 
@@ -85,14 +85,14 @@ class Carrier:
         self.add_ctes(query.ctes)
         with self.over(self.joins(query.source)) as joins:
             if self.kept(query.where, query.source):
-                raise NotCarried(_OUTSIDE)
+                raise NotSupportedOnWorkers(_OUTER_CONDITION)
             return self._grouped(query, outputs, joins) if query.grouped else self._selected(outputs, joins)
 
-    def _selected(self, outputs: list[Expr], joins: Joins) -> str:
+    def _selected(self, outputs: list[Expr], joins: JoinChain) -> str:
         texts = ", ".join(f"{self.value(each)} AS c{n}" for n, each in enumerate(outputs)) or "'§' AS c0"
         return f"SELECT {texts}{joins.body}"
 
-    def _grouped(self, query: bound.Select, outputs: list[Expr], joins: Joins) -> str:
+    def _grouped(self, query: bound.Select, outputs: list[Expr], joins: JoinChain) -> str:
         keys = list(query.group_by)
         calls: list[bound.Aggregate] = []
         above = [*outputs, *split_conjuncts(query.having)]
@@ -102,19 +102,19 @@ class Carrier:
                     calls.append(node)
         # Columns that are functionally dependent on a primary key among the keys.
         for each in above:
-            for loose in _loose_columns(each, tuple(keys)):
+            for loose in _ungrouped_columns(each, tuple(keys)):
                 if loose.rel in self._inside:
                     keys.append(loose)
         rel = self.fresh()
         texts = [self.value(key) for key in keys]
         if any(isinstance(each, bound.SUBQUERIES) for call in calls for each in walk(call)):
-            raise NotCarried("a subquery inside an aggregate")
+            raise NotSupportedOnWorkers("a subquery inside an aggregate")
         texts += [f"max({self.symbols.call(call, self._leaf_text, 'e')})" for call in calls]
         if not texts:
             texts = ["max('§')"]
         selected = ", ".join(f"{text} AS c{number}" for number, text in enumerate(texts))
         by = f" GROUP BY {', '.join(texts[: len(keys)])}" if keys else ""
-        groups = Joins()
+        groups = JoinChain()
         groups.add("CROSS", f"(SELECT {selected}{joins.body}{by}) AS r{rel}", {f"r{rel}"})
         parts: list[Any] = [*keys, *calls]
         for number, part in enumerate(parts):
@@ -132,7 +132,7 @@ class Carrier:
 
         with self.over(groups):
             if self.kept(over(query.having) if query.having is not None else None, None):
-                raise NotCarried(_OUTSIDE)
+                raise NotSupportedOnWorkers(_OUTER_CONDITION)
             return self._selected([over(each) for each in outputs], groups)
 
     def _own(self, call: bound.Aggregate) -> bool:
@@ -145,35 +145,35 @@ class Carrier:
 
     # ------------------------------------------------------------------------------------------ relations
 
-    def joins(self, source: Any | None) -> Joins:
+    def joins(self, source: Any | None) -> JoinChain:
         """Encodes the relations of a FROM."""
-        made = Joins()
+        made = JoinChain()
         if source is not None:
             self._add(made, source)
         return made
 
     @contextmanager
-    def over(self, joins: Joins | None) -> Iterator[Joins]:
+    def over(self, joins: JoinChain | None) -> Iterator[JoinChain]:
         """Context in which subqueries of expressions join these relations; None where they may not join any."""
         before, self._joins = self._joins, joins
         try:
-            yield joins if joins is not None else Joins()
+            yield joins if joins is not None else JoinChain()
         finally:
             self._joins = before
 
-    def joined(self, *, alone: bool = False) -> Joins:
+    def joined(self, *, alone: bool = False) -> JoinChain:
         """Returns the relations that a subquery joins.
 
         If there are none yet, adds a relation of a single row, unless the subquery's relation may be `alone`.
         """
         if self._joins is None:
-            raise NotCarried("a subquery in ON")
+            raise NotSupportedOnWorkers("a subquery in ON")
         if not self._joins.parts and not alone:
             name = self.table(self.fresh(), Values(((),), ()))
             self._joins.add("CROSS", name, {name})
         return self._joins
 
-    def _add(self, joins: Joins, source: Any) -> None:
+    def _add(self, joins: JoinChain, source: Any) -> None:
         match source:
             case bound.Join():
                 self._add(joins, source.left)
@@ -188,19 +188,19 @@ class Carrier:
                 text = self.table(source.rel, found) if isinstance(found, Node) else self.derived(source.rel, found)
                 joins.add("CROSS", text, {f"r{source.rel}"})
             case bound.Scan():
-                raise NotCarried("row identifiers")
+                raise NotSupportedOnWorkers("row identifiers")
             case bound.FunctionScan():
-                raise NotCarried(f"function {source.function.name} in FROM")
+                raise NotSupportedOnWorkers(f"function {source.function.name} in FROM")
             case bound.SystemScan():
-                raise NotCarried("the system catalog")
+                raise NotSupportedOnWorkers("the system catalog")
             case bound.FrameScan():
-                raise NotCarried("a registered frame")
+                raise NotSupportedOnWorkers("a registered frame")
             case _:
-                raise NotCarried(type(source).__name__)
+                raise NotSupportedOnWorkers(type(source).__name__)
 
-    def _add_right(self, joins: Joins, source: bound.Join) -> None:
+    def _add_right(self, joins: JoinChain, source: bound.Join) -> None:
         right = self.joins(source.right)
-        inner = _inner(source) if source.kind in {"CROSS", "INNER"} else frozenset[int]()
+        inner = _inner_relations(source) if source.kind in {"CROSS", "INNER"} else frozenset[int]()
         with self.over(None):
             on = self._conditions(source.on, inner, joins)
         joins.add(source.kind, right.bracketed, right.seen, on)
@@ -214,7 +214,7 @@ class Carrier:
     def derived(self, rel: int, query: bound.Query) -> str:
         """Encodes a query in FROM, inline if the text can express it, else as a table.
 
-        Raises NotCarried for a query that reads columns from outside.
+        Raises NotSupportedOnWorkers for a query that reads columns from outside.
         """
         # A reader that depends on the rows' order, such as array_agg, must find them in it.
         if is_plain_core(query) and not (isinstance(query, bound.Select) and query.order_by):
@@ -225,7 +225,7 @@ class Carrier:
             self._inside.add(rel)
             return f"({text}) AS r{rel}"
         if outer_columns(query):
-            raise NotCarried("LATERAL")
+            raise NotSupportedOnWorkers("LATERAL")
         return self.table(rel, self.blocks.block(query, self.ctes))
 
     # ------------------------------------------------------------------------------------------ conditions
@@ -234,10 +234,10 @@ class Carrier:
         """Adds a WHERE above a FROM to the current relations; returns the conditions that read other relations."""
         joins = self._joins
         assert joins is not None
-        conditions = self._conditions(condition, _inner(source), joins)
+        conditions = self._conditions(condition, _inner_relations(source), joins)
         return [each for each in conditions if not joins.keep(each)]
 
-    def _conditions(self, condition: Expr | None, inner: frozenset[int], joins: Joins) -> list[str]:
+    def _conditions(self, condition: Expr | None, inner: frozenset[int], joins: JoinChain) -> list[str]:
         """Encodes the parts of a condition, without those on one of the `inner` relations alone and those that
         became joins.
         """
@@ -254,7 +254,7 @@ class Carrier:
         """
         nodes = list(walk(part))
         read = {node.rel for node in nodes if isinstance(node, bound.Column)}
-        if len(read) != 1 or not read <= inner or any(isinstance(node, _NOT_TAKEN) for node in nodes):
+        if len(read) != 1 or not read <= inner or any(isinstance(node, _NOT_PUSHED) for node in nodes):
             return False
         if isinstance(part, bound.Call) and part.function == NOT_IN:  # only a join can evaluate it
             return False
@@ -278,7 +278,7 @@ class Carrier:
         expr = self._prepared(expr)
         return self._leaf_text(expr) or self.symbols.call(expr, self._leaf_text)
 
-    def true(self, joins: Joins) -> str:
+    def true(self, joins: JoinChain) -> str:
         """Encodes a true condition for a join of these relations that has no other."""
         self.symbols.some_column = joins.some_column
         return self._predicate(bound.Constant(True, BOOL))
@@ -295,16 +295,16 @@ class Carrier:
         def change(each: Any) -> Any:
             match each:
                 case bound.Exists() | bound.AnySubquery() | bound.ArraySubquery():
-                    raise NotCarried("EXISTS, ANY, ALL or ARRAY of a subquery as a value")
+                    raise NotSupportedOnWorkers("EXISTS, ANY, ALL or ARRAY of a subquery as a value")
                 case bound.ScalarSubquery() if outer_columns(each.query):
-                    pulled = pulled_out(each)
+                    pulled = pull_out_aggregates(each)
                     return pulled if pulled is each else self._prepared(pulled)
                 case bound.ScalarSubquery() | bound.Aggregate():
                     return each
                 case bound.SetReturning():
-                    raise NotCarried("a set-returning function")
+                    raise NotSupportedOnWorkers("a set-returning function")
                 case bound.Default():
-                    raise NotCarried("DEFAULT")
+                    raise NotSupportedOnWorkers("DEFAULT")
                 case _:
                     return None
 
@@ -321,22 +321,22 @@ class Carrier:
         return None
 
 
-def _inner(source: Any) -> frozenset[int]:
+def _inner_relations(source: Any) -> frozenset[int]:
     """Returns the relations that a condition above a FROM filters directly: those that no outer join NULL-extends."""
     match source:
         case bound.Join(kind="CROSS" | "INNER"):
-            return _inner(source.left) | _inner(source.right)
+            return _inner_relations(source.left) | _inner_relations(source.right)
         case bound.Join(kind="LEFT"):
-            return _inner(source.left)
+            return _inner_relations(source.left)
         case bound.Join(kind="RIGHT"):
-            return _inner(source.right)
+            return _inner_relations(source.right)
         case bound.Scan() | bound.CteScan() | bound.Derived():
             return frozenset({source.rel})
         case _:
             return frozenset()
 
 
-def _loose_columns(expr: Any, keys: tuple[Any, ...]) -> list[bound.Column]:
+def _ungrouped_columns(expr: Any, keys: tuple[Any, ...]) -> list[bound.Column]:
     """Returns the columns of an expression over groups that are in no key and no aggregate."""
     found: list[bound.Column] = []
 

@@ -7,34 +7,34 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-JoinText = Literal["CROSS", "INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI"]
+JoinKeyword = Literal["CROSS", "INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI"]
 
-COLUMNS = re.compile(r"\b(r\d+)\.c(\d+)")
+COLUMN_PATTERN = re.compile(r"\b(r\d+)\.c(\d+)")
 """Matches the columns of a text: relation and number."""
 
 
-def relations_in(text: str) -> set[str]:
+def relations_read(text: str) -> set[str]:
     """Returns the relations whose columns a text reads."""
-    return {name for name, _ in COLUMNS.findall(text)}
+    return {name for name, _ in COLUMN_PATTERN.findall(text)}
 
 
 @dataclass(slots=True)
-class _Joined:
+class _JoinStep:
     """One or several relations in brackets, those of them with visible columns, and the kind of join to those
     before.
     """
 
-    kind: JoinText
+    kind: JoinKeyword
     text: str
     seen: frozenset[str]
     on: list[str]
 
 
 @dataclass(slots=True)
-class Joins:
+class JoinChain:
     """The relations of a FROM, from left to right, and the conditions of its WHERE."""
 
-    parts: list[_Joined] = field(default_factory=list)
+    parts: list[_JoinStep] = field(default_factory=list)
     where: list[str] = field(default_factory=list)
 
     @property
@@ -47,14 +47,14 @@ class Joins:
         """The text of a visible column, if there is one."""
         return f"{min(self.parts[0].seen)}.c0" if self.parts else "'§'"
 
-    def add(self, kind: JoinText, text: str, seen: Iterable[str] = (), on: Iterable[str] = ()) -> None:
+    def add(self, kind: JoinKeyword, text: str, seen: Iterable[str] = (), on: Iterable[str] = ()) -> None:
         """Adds a relation; the kind of the first one is ignored."""
-        self.parts.append(_Joined(kind, text, frozenset(seen), list(on)))
+        self.parts.append(_JoinStep(kind, text, frozenset(seen), list(on)))
 
     def keep(self, condition: str) -> bool:
         """Adds a condition of WHERE at the first possible place; returns False if it reads other relations."""
-        reads, seen = relations_in(condition), set[str]()
-        host: _Joined | None = None
+        reads, seen = relations_read(condition), set[str]()
+        host: _JoinStep | None = None
         for number, part in enumerate(self.parts):
             seen |= part.seen
             if part.kind in {"RIGHT", "FULL"}:

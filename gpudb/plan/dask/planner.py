@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from gpudb.plan.dask.symbols import MAX_ARGUMENTS
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 
 Relations = Mapping[str, tuple[Sequence[int], int]]
 """By relation, the numbers of the columns that a text reads, and the relation's number of rows."""
@@ -32,7 +32,7 @@ class _Planner:
     """One planning context. All values of the text have type text, its functions are opaque: see `symbols`."""
 
     def __init__(self) -> None:
-        _place_modules()
+        _register_modules()
         import dask
         import numpy
 
@@ -77,7 +77,7 @@ class _Planner:
             return made
 
 
-def _place_modules() -> None:
+def _register_modules() -> None:
     """Registers modules that dask-sql 2024.5 imports and that are missing or unwanted.
 
     `dask_expr` has since moved into Dask. Its list of models imports all of scikit-learn, XGBoost and LightGBM where
@@ -100,14 +100,16 @@ def _planner() -> _Planner:
     return _Planner()
 
 
-def warm() -> None:
+def warm_up() -> None:
     """Imports the planner ahead of the first statement."""
     with _LOCK:
         _planner()
 
 
-def relational_plan(text: str, relations: Relations, *, optimize: bool = False) -> Any:
-    """Returns dask-sql's plan of a text, optimised with `optimize`; raises NotCarried if dask-sql refuses the text."""
+def plan_text(text: str, relations: Relations, *, optimize: bool = False) -> Any:
+    """Returns dask-sql's plan of a text, optimised with `optimize`; raises NotSupportedOnWorkers if dask-sql refuses
+    the text.
+    """
     with _LOCK:
         try:
             return _planner().plan(text, relations, optimize=optimize)
@@ -115,4 +117,4 @@ def relational_plan(text: str, relations: Relations, *, optimize: bool = False) 
             if type(error).__name__ not in {"ParsingException", "RuntimeError"}:
                 raise
             logging.getLogger(__name__).debug("the planner refuses %s: %s", text, error)
-            raise NotCarried("a subquery that the planner cannot undo") from error
+            raise NotSupportedOnWorkers("a subquery that the planner cannot undo") from error

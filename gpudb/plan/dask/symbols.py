@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 
-SLOT = -1
+SLOT_RELATION = -1
 """Relation of a column that stands for an argument of a symbol, by its position."""
 MAX_ARGUMENTS = 60
 """Maximum number of columns that one expression may read: the planner has one function for each number."""
@@ -40,13 +40,13 @@ class Symbols:
             if text is None:
                 return None
             if text not in slots:
-                slots[text] = bound.Column(SLOT, len(texts), each.type)
+                slots[text] = bound.Column(SLOT_RELATION, len(texts), each.type)
                 texts.append(text)
             return slots[text]
 
         template = transform(expr, change)
         if len(texts) > MAX_ARGUMENTS:
-            raise NotCarried("an expression over more than 60 columns")
+            raise NotSupportedOnWorkers("an expression over more than 60 columns")
         self.exprs.append(template)
         if not texts and kind == "e":
             # The planner would fold a call of constants by running it.
@@ -60,6 +60,6 @@ class Symbols:
         """Returns expression `number` over these arguments."""
 
         def change(each: Any) -> Any:
-            return arguments[each.index] if isinstance(each, bound.Column) and each.rel == SLOT else None
+            return arguments[each.index] if isinstance(each, bound.Column) and each.rel == SLOT_RELATION else None
 
         return transform(self.exprs[number], change)

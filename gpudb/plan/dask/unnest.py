@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from gpudb.plan.dask.blocks import BlockPlanner, Ctes
-from gpudb.plan.dask.joins import Joins, relations_in
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.dask.joins import JoinChain, relations_read
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import NOT_IN, SINGLE
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, column
 from gpudb.plan.tree.predicates import is_plain_core, match_column_equality, match_equality
@@ -22,12 +22,12 @@ from gpudb.sql.bound import Expr
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import BOOL
 
-_SHAPE = "a correlated subquery of this shape"
+_UNSUPPORTED_SHAPE = "a correlated subquery of this shape"
 _Match = Callable[[tuple[Expr, ...]], Expr]
 """Returns the condition on a subquery's columns under which one of its rows counts."""
 
 
-class Encoding(Protocol):
+class EncoderProtocol(Protocol):
     """The encoder of the block whose subqueries are unnested; `encode.Encoder` implements it."""
 
     blocks: BlockPlanner
@@ -39,13 +39,13 @@ class Encoding(Protocol):
     def add_ctes(self, ctes: Ctes) -> None:
         """Adds named queries for the rest of the block."""
 
-    def joined(self, *, alone: bool = False) -> Joins:
+    def joined(self, *, alone: bool = False) -> JoinChain:
         """Returns the relations that a subquery joins."""
 
-    def joins(self, source: Any | None) -> Joins:
+    def joins(self, source: Any | None) -> JoinChain:
         """Encodes the relations of a FROM."""
 
-    def over(self, joins: Joins | None) -> AbstractContextManager[Joins]:
+    def over(self, joins: JoinChain | None) -> AbstractContextManager[JoinChain]:
         """Context in which subqueries of expressions join these relations."""
 
     def kept(self, condition: Expr | None, source: Any | None) -> list[str]:
@@ -57,17 +57,17 @@ class Encoding(Protocol):
     def value(self, expr: Expr) -> str:
         """Encodes an expression."""
 
-    def true(self, joins: Joins) -> str:
+    def true(self, joins: JoinChain) -> str:
         """Encodes a true condition."""
 
     def aggregate(self, call: bound.Aggregate) -> str:
         """Encodes an aggregate's call."""
 
 
-class Unnesting:
+class Unnester:
     """Joins the subqueries of one block to the current relations of its `carrier`."""
 
-    def __init__(self, carrier: Encoding) -> None:
+    def __init__(self, carrier: EncoderProtocol) -> None:
         self._carrier = carrier
 
     # ------------------------------------------------------------------------------------------ conditions
@@ -80,11 +80,11 @@ class Unnesting:
             case bound.BoolOp(op="NOT", args=(bound.Exists() as inner,)):
                 self._exists(inner.query, anti=True)
             case bound.AnySubquery(all=False):
-                self._exists(expr.query, _matches(expr))
+                self._exists(expr.query, _match_any(expr))
             case bound.AnySubquery(all=True, functions=(_,)):
-                self._exists(expr.query, _missed(expr), anti=True)
+                self._exists(expr.query, _match_not_all(expr), anti=True)
             case bound.BoolOp(op="NOT", args=(bound.AnySubquery(all=False) as inner,)):
-                self._exists(inner.query, _unmatched(inner), anti=True)
+                self._exists(inner.query, _match_not_any(inner), anti=True)
             case _:
                 return False
         return True
@@ -95,21 +95,21 @@ class Unnesting:
         if is_plain_core(query) and isinstance(query, bound.Select) and not query.grouped:
             # DISTINCT does not affect whether there is a row.
             if query.source is None:
-                raise NotCarried("EXISTS over a subquery without FROM")
+                raise NotSupportedOnWorkers("EXISTS over a subquery without FROM")
             carrier.add_ctes(query.ctes)
             inner, source = carrier.joins(query.source), query.source
-            condition = join_conjuncts((*split_conjuncts(query.where), *_of(match, query.targets)))
+            condition = join_conjuncts((*split_conjuncts(query.where), *_apply_match(match, query.targets)))
         else:
             rel = carrier.fresh()
             source = bound.Derived(rel, query)
             inner = carrier.joins(source)
             columns = tuple(bound.Column(rel, i, each.type) for i, each in enumerate(query.columns))
-            condition = join_conjuncts(_of(match, columns))
+            condition = join_conjuncts(_apply_match(match, columns))
         with carrier.over(inner):
             outside = carrier.kept(condition, source)
         on = [*inner.where, *outside] or [carrier.true(outer)]
-        if not all(relations_in(each) <= outer.seen | inner.seen for each in on):
-            raise NotCarried(_SHAPE)
+        if not all(relations_read(each) <= outer.seen | inner.seen for each in on):
+            raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
         outer.add("LEFT ANTI" if anti else "LEFT SEMI", inner.bracketed, on=on)
 
     # ------------------------------------------------------------------------------------------ values
@@ -121,7 +121,7 @@ class Unnesting:
             return self._correlated(query)
         carrier = self._carrier
         node = carrier.blocks.block(query, carrier.ctes)
-        if not _is_single(node):
+        if not _has_one_row(node):
             only = column(0, node.types[0])
             node = Aggregate(node, (), (bound.Aggregate(SINGLE, (only,), subquery.type),))
         name = carrier.table(carrier.fresh(), node)
@@ -130,14 +130,14 @@ class Unnesting:
 
     def _correlated(self, query: bound.Query) -> str:
         if not isinstance(query, bound.Select) or query.group_by or query.having is not None:
-            raise NotCarried(_SHAPE)
+            raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
         if query.distinct or query.limit is not None or query.offset is not None or query.grouping_sets is not None:
-            raise NotCarried(_SHAPE)
+            raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
         call = query.targets[0]
         if query.source is None or not isinstance(call, bound.Aggregate):
-            raise NotCarried(_SHAPE)
+            raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
         if any(isinstance(each, bound.SUBQUERIES) for each in walk(call)):
-            raise NotCarried("a subquery inside a correlated aggregate")
+            raise NotSupportedOnWorkers("a subquery inside a correlated aggregate")
         carrier = self._carrier
         outer = carrier.joined()
         carrier.add_ctes(query.ctes)
@@ -149,27 +149,27 @@ class Unnesting:
             if _is_inside(part, inside):
                 own.append(part)
             else:
-                pairs.append(_correlation(part, inside))
+                pairs.append(_match_correlation(part, inside))
         with carrier.over(inner):
             if carrier.kept(join_conjuncts(tuple(own)), query.source):
-                raise NotCarried(_SHAPE)
+                raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
             keys = list(dict.fromkeys(carrier.value(each) for each, _ in pairs))
             held = carrier.aggregate(call)
         name = f"r{carrier.fresh()}"
         on = [f"{carrier.value(other)} = {name}.c{keys.index(carrier.value(each))}" for each, other in pairs]
-        if not all(relations_in(each) <= {*outer.seen, name} for each in on):
-            raise NotCarried(_SHAPE)
+        if not all(relations_read(each) <= {*outer.seen, name} for each in on):
+            raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
         columns = ", ".join(f"{text} AS c{number}" for number, text in enumerate((*keys, held)))
         text = f"(SELECT {columns}{inner.body} GROUP BY {', '.join(keys)}) AS {name}"
         outer.add("LEFT", text, {name}, on)
         return f"{name}.c{len(keys)}"
 
 
-def _of(match: _Match | None, columns: tuple[Expr, ...]) -> tuple[Expr, ...]:
+def _apply_match(match: _Match | None, columns: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return () if match is None else split_conjuncts(match(columns))
 
 
-def _matches(expr: bound.AnySubquery) -> _Match:
+def _match_any(expr: bound.AnySubquery) -> _Match:
     def match(targets: tuple[Expr, ...]) -> Expr:
         pairs = zip(expr.functions, expr.left, targets, strict=True)
         calls = tuple(bound.Call(function, (left, right), BOOL) for function, left, right in pairs)
@@ -178,20 +178,20 @@ def _matches(expr: bound.AnySubquery) -> _Match:
     return match
 
 
-def _missed(expr: bound.AnySubquery) -> _Match:
-    return lambda targets: bound.Test(_matches(expr)(targets), "TRUE", negated=True)
+def _match_not_all(expr: bound.AnySubquery) -> _Match:
+    return lambda targets: bound.Test(_match_any(expr)(targets), "TRUE", negated=True)
 
 
-def _unmatched(expr: bound.AnySubquery) -> _Match:
+def _match_not_any(expr: bound.AnySubquery) -> _Match:
     def match(targets: tuple[Expr, ...]) -> Expr:
-        if len(targets) == 1 and match_equality(_matches(expr)(targets)) is not None:
+        if len(targets) == 1 and match_equality(_match_any(expr)(targets)) is not None:
             return bound.Call(NOT_IN, (expr.left[0], targets[0]), BOOL)
-        return bound.Test(_matches(expr)(targets), "FALSE", negated=True)
+        return bound.Test(_match_any(expr)(targets), "FALSE", negated=True)
 
     return match
 
 
-def _is_single(node: Node) -> bool:
+def _has_one_row(node: Node) -> bool:
     """Returns whether a node always has exactly one row."""
     while isinstance(node, Project):
         node = node.input
@@ -199,7 +199,7 @@ def _is_single(node: Node) -> bool:
 
 
 def _is_inside(part: Any, inside: set[int]) -> bool:
-    """Returns whether a condition of a subquery reads no outer column; raises NotCarried for one over outer
+    """Returns whether a condition of a subquery reads no outer column; raises NotSupportedOnWorkers for one over outer
     aggregates.
     """
     nodes = list(walk(part))
@@ -207,14 +207,14 @@ def _is_inside(part: Any, inside: set[int]) -> bool:
         return False
     aggregates = any(isinstance(node, bound.Aggregate) for node in nodes)
     if aggregates and not any(isinstance(node, bound.Select) for node in nodes):
-        raise NotCarried("a subquery correlated by more than equalities")
+        raise NotSupportedOnWorkers("a subquery correlated by more than equalities")
     return True
 
 
-def _correlation(part: Any, inside: set[int]) -> tuple[bound.Column, bound.Column]:
+def _match_correlation(part: Any, inside: set[int]) -> tuple[bound.Column, bound.Column]:
     """Returns the inner and the outer column that a condition equates."""
     sides = match_column_equality(part)
     if sides is None or sum(side.rel in inside for side in sides) != 1:
-        raise NotCarried("a subquery correlated by more than equalities")
+        raise NotSupportedOnWorkers("a subquery correlated by more than equalities")
     one, other = sides
     return (one, other) if one.rel in inside else (other, one)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from gpudb.plan.dask.blocks import BlockPlanner, Ctes
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.logical import subquery_forms
-from gpudb.plan.logical.rows import Domain, Rows, domain_of, joined_back, numbered_rows
-from gpudb.plan.logical.table_functions import called
+from gpudb.plan.logical.rows import Domain, Rows, build_domain, join_back, number_rows
+from gpudb.plan.logical.table_functions import join_function
 from gpudb.plan.tree.functions import cast_to
 from gpudb.plan.tree.joins import build_join
 from gpudb.plan.tree.nodes import Filter, Join, JoinKind, Node, Scan, Shared, Values, column
@@ -23,11 +23,11 @@ from gpudb.sql import bound
 from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import SqlType
 
-NOTHING = Rows(Values(((),), ()), ())
+ONE_EMPTY_ROW = Rows(Values(((),), ()), ())
 """Input of a block without FROM: one row without columns."""
 
 
-class Blocks(BlockPlanner, Protocol):
+class DomainPlanner(BlockPlanner, Protocol):
     """Plans whole queries, under a domain too."""
 
     def block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
@@ -37,10 +37,10 @@ class Blocks(BlockPlanner, Protocol):
         """Returns the columns that a WITH query reads from outside."""
 
 
-class Dependent:
+class DependentPlanner:
     """Plans parts of one block in which the queries `ctes` are named."""
 
-    def __init__(self, blocks: Blocks, ctes: Ctes) -> None:
+    def __init__(self, blocks: DomainPlanner, ctes: Ctes) -> None:
         self._blocks = blocks
         self._ctes = ctes
         self.fresh = blocks.fresh
@@ -77,7 +77,7 @@ class Dependent:
         return self._alone(source) if outside is None else self._beside(outside, source)
 
     def _source(self, source: Any | None, domain: Domain | None) -> Rows:
-        outside = domain.rows if domain is not None else NOTHING
+        outside = domain.rows if domain is not None else ONE_EMPTY_ROW
         if source is None:
             return outside
         if domain is None:
@@ -104,34 +104,34 @@ class Dependent:
             case bound.Derived() | bound.CteScan():
                 return self._lateral("INNER", outside, source)
             case _:
-                raise NotCarried(f"LATERAL {type(source).__name__}")
+                raise NotSupportedOnWorkers(f"LATERAL {type(source).__name__}")
 
     def _alone(self, source: Any) -> Rows:
         match source:
             case bound.Scan(row_ids=False):
                 table = source.table
-                return _relation(source.rel, Scan(table, tuple(range(len(table.columns)))))
+                return _relation_rows(source.rel, Scan(table, tuple(range(len(table.columns)))))
             case bound.Derived():
-                return _relation(source.rel, self._blocks.block(source.query, self._ctes))
+                return _relation_rows(source.rel, self._blocks.block(source.query, self._ctes))
             case bound.CteScan():
                 found = self._blocks.with_query(source, self._ctes)
                 node = found if isinstance(found, Node) else self._blocks.block(found, self._ctes)
-                return _relation(source.rel, node)
+                return _relation_rows(source.rel, node)
             case bound.Join(kind="CROSS" | "INNER"):
                 both = self._beside(self._alone(source.left), source.right)
                 return self.filtered(both, source.on)
             case bound.Join():
                 return self._outer(source, None)
             case bound.FunctionScan():
-                return self._function(NOTHING, source)
+                return self._function(ONE_EMPTY_ROW, source)
             case bound.Scan():
-                raise NotCarried("row identifiers")
+                raise NotSupportedOnWorkers("row identifiers")
             case bound.SystemScan():
-                raise NotCarried("the system catalog")
+                raise NotSupportedOnWorkers("the system catalog")
             case bound.FrameScan():
-                raise NotCarried("a registered frame")
+                raise NotSupportedOnWorkers("a registered frame")
             case _:
-                raise NotCarried(type(source).__name__)
+                raise NotSupportedOnWorkers(type(source).__name__)
 
     def _outer(self, source: bound.Join, outside: Rows | None) -> Rows:
         """Plans LEFT, RIGHT and FULL JOIN."""
@@ -140,26 +140,26 @@ class Dependent:
         left = self._side(first, outside) if kind == "LEFT" else self._unfiltered(first, outside)
         if any(left.found(*each) is not None for each in self._outer_columns(second)):
             if kind == "FULL":
-                raise NotCarried("a FULL JOIN that reads columns from outside")
+                raise NotSupportedOnWorkers("a FULL JOIN that reads columns from outside")
             return self._lateral(kind, left, second, source.on)
         if kind == "FULL" and outside is not None:
-            raise NotCarried("a FULL JOIN that reads columns from outside")
+            raise NotSupportedOnWorkers("a FULL JOIN that reads columns from outside")
         right = self._unfiltered(second)
         both = (*left.places, *right.places)
         if source.on is None or not _has_subquery(source.on):
             parts = split_conjuncts(Rows(Join("INNER", left.node, right.node), both).over(source.on))
             return Rows(build_join(kind, left.node, right.node, parts), both)
         if kind == "FULL":
-            raise NotCarried("a subquery in ON of a FULL JOIN")
+            raise NotSupportedOnWorkers("a subquery in ON of a FULL JOIN")
         # The matching pairs are computed first.
-        rows = numbered_rows(left, self.fresh())
+        rows = number_rows(left, self.fresh())
         pairs = Rows(Join("INNER", rows.node, right.node), (*rows.places, *right.places))
         pairs = self.filtered(pairs, source.on)
         last = len(left.places)
         made = pairs.only(range(last, last + 1 + len(right.places)))
         node = Join(kind, rows.node, made.node, ((rows.at(last), made.at(0)),))
         places = (*rows.places, *made.places)
-        return Rows(node, places).only(_but(last, last + 2, len(places)))
+        return Rows(node, places).only(_all_but(last, last + 2, len(places)))
 
     def _lateral(self, kind: JoinKind, left: Rows, source: Any, on: Any | None = None) -> Rows:
         """Joins rows with a relation that reads their columns, planned over the distinct values that it reads."""
@@ -171,7 +171,7 @@ class Dependent:
             case bound.CteScan():
                 found = self._blocks.with_query(source, self._ctes)
                 if isinstance(found, Node):
-                    raise NotCarried("a WITH query that reads columns from outside")
+                    raise NotSupportedOnWorkers("a WITH query that reads columns from outside")
                 made = self._under(domain, source.rel, found)
             case _:
                 made = self._beside(domain.rows, source)
@@ -181,11 +181,11 @@ class Dependent:
         if on is not None:
             # The domain's columns occur twice, with the same values.
             if _has_subquery(on):
-                raise NotCarried("a subquery in ON of a LATERAL join")
+                raise NotSupportedOnWorkers("a subquery in ON of a LATERAL join")
             condition = Rows(Join("INNER", domain.outside.node, made.node), places).over(on)
         assert kind in {"INNER", "LEFT"}
-        node = joined_back(kind, domain, made.node, condition=condition)
-        return Rows(node, places).only(_but(len(left.places), width + domain.width, len(places)))
+        node = join_back(kind, domain, made.node, condition=condition)
+        return Rows(node, places).only(_all_but(len(left.places), width + domain.width, len(places)))
 
     def _under(self, domain: Domain, rel: int, query: bound.Query) -> Rows:
         node = self._blocks.block(query, self._ctes, domain)
@@ -193,7 +193,7 @@ class Dependent:
         return Rows(node, (*domain.rows.places, *own))
 
     def _function(self, outside: Rows, source: bound.FunctionScan) -> Rows:
-        return called(self.valued(self._left(outside), source.args), source)
+        return join_function(self.valued(self._left(outside), source.args), source)
 
     # ------------------------------------------------------------------------------------------ conditions
 
@@ -216,8 +216,8 @@ class Dependent:
             inner, negated = inner.args[0], not negated
         if isinstance(inner, bound.Exists) and self._reads(rows, inner.query):
             domain = self._domain(rows, self._outer_columns(inner.query))
-            made = self._blocks.block(_any_row(inner.query), self._ctes, domain)
-            node = joined_back("ANTI" if negated else "SEMI", domain, made)
+            made = self._blocks.block(_drop_order(inner.query), self._ctes, domain)
+            node = join_back("ANTI" if negated else "SEMI", domain, made)
             return Rows(node, domain.outside.places).only(range(len(rows.places)))
         held = self.valued(rows, (condition,))
         return Rows(Filter(held.node, held.over(condition)), held.places).only(range(len(rows.places)))
@@ -246,20 +246,20 @@ class Dependent:
     def _value(self, rows: Rows, subquery: Any) -> Rows:
         match subquery:
             case bound.ScalarSubquery():
-                return self._joined(rows, subquery.query, subquery, subquery_forms.Single(subquery.type))
+                return self._joined(rows, subquery.query, subquery, subquery_forms.ScalarForm(subquery.type))
             case bound.Exists():
-                return self._joined(rows, _any_row(subquery.query), subquery, subquery_forms.Some())
+                return self._joined(rows, _drop_order(subquery.query), subquery, subquery_forms.ExistsForm())
             case bound.ArraySubquery():
-                query, ordered = subquery_forms.in_order(subquery.query, self.fresh)
-                return self._joined(rows, query, subquery, subquery_forms.Listed(subquery.type, ordered))
+                query, ordered = subquery_forms.add_row_numbers(subquery.query, self.fresh)
+                return self._joined(rows, query, subquery, subquery_forms.ArrayForm(subquery.type, ordered))
             case _:
-                kind = subquery_forms.membership_type(subquery)
+                kind = subquery_forms.membership_key_type(subquery)
                 if kind is not None:
                     return self._membership(rows, subquery, kind)
-                query = subquery_forms.tests(subquery, self.fresh)
-                return self._joined(rows, query, subquery, subquery_forms.Verdict(subquery.all))
+                query = subquery_forms.comparison_query(subquery, self.fresh)
+                return self._joined(rows, query, subquery, subquery_forms.QuantifiedForm(subquery.all))
 
-    def _joined(self, rows: Rows, query: bound.Query, what: Any, form: subquery_forms.Form) -> Rows:
+    def _joined(self, rows: Rows, query: bound.Query, what: Any, form: subquery_forms.SubqueryForm) -> Rows:
         """Returns the rows with a subquery's value, which `form` computes from the subquery's rows, as the last
         column.
         """
@@ -272,7 +272,7 @@ class Dependent:
             domain = self._domain(rows, self._outer_columns(query))
             domain, below = domain.narrowed(self._blocks.block(query, self._ctes, domain))
             made = form.of(below, domain.width)
-            node = joined_back("LEFT", domain, made)
+            node = join_back("LEFT", domain, made)
             at = len(domain.outside.places) + domain.width
         value = form.value(tuple(column(index, node.types[index]) for index in range(at, len(node.types))))
         return Rows(node, rows.places).with_values(((what, value),))
@@ -290,18 +290,18 @@ class Dependent:
             domain, node = domain.narrowed(node)
         width = 0 if domain is None else domain.width
         member = Shared(node, -self.fresh())
-        marked, counted = subquery_forms.members(member, width, kind)
+        marked, counted = subquery_forms.split_members(member, width, kind)
         key = (cast_to(left, kind), column(width, kind))
         if domain is None:
             first = Join("LEFT", rows.node, marked, (key,))
             second = Join("INNER", first, counted)
         else:
-            first = joined_back("LEFT", domain, marked, key)
-            second = joined_back("LEFT", replace(domain, outside=Rows(first, domain.outside.places)), counted)
+            first = join_back("LEFT", domain, marked, key)
+            second = join_back("LEFT", replace(domain, outside=Rows(first, domain.outside.places)), counted)
         at = len(first.types)
         mark, total, known = (column(index, second.types[index]) for index in (at - 1, at + width, at + width + 1))
         made = Rows(second, rows.places).with_values(
-            ((subquery, subquery_forms.member_verdict(mark, total, known, left)),)
+            ((subquery, subquery_forms.membership_value(mark, total, known, left)),)
         )
         return made.only([*range(own), len(made.places) - 1])
 
@@ -321,14 +321,14 @@ class Dependent:
 
     def _domain(self, rows: Rows, reads: set[tuple[int, int]]) -> Domain:
         wanted = sorted({place for each in reads if (place := rows.found(*each)) is not None})
-        return domain_of(rows.shared(self.fresh()), wanted, self.fresh())
+        return build_domain(rows.shared(self.fresh()), wanted, self.fresh())
 
 
-def _relation(rel: int, node: Node) -> Rows:
+def _relation_rows(rel: int, node: Node) -> Rows:
     return Rows(node, tuple(bound.Column(rel, i, t, n) for i, (t, n) in enumerate(zip(node.types, node.names))))
 
 
-def _any_row(query: bound.Query) -> bound.Query:
+def _drop_order(query: bound.Query) -> bound.Query:
     """Drops the order of a query of which only the existence of rows matters."""
     if isinstance(query, bound.Select) and query.limit is None and query.offset is None and query.order_by:
         return replace(query, order_by=())
@@ -345,5 +345,5 @@ def _is_over(expr: Any, rows: Rows) -> bool:
     return bool(read) and all(rows.found(each.rel, each.index) is not None for each in read)
 
 
-def _but(start: int, end: int, width: int) -> list[int]:
+def _all_but(start: int, end: int, width: int) -> list[int]:
     return [*range(start), *range(end, width)]

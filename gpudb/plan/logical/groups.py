@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudb.plan.errors import NotCarried
-from gpudb.plan.logical.dependent_joins import Dependent
-from gpudb.plan.logical.rows import Domain, Rows, joined_back, placed
+from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.plan.logical.dependent_joins import DependentPlanner
+from gpudb.plan.logical.rows import Domain, Rows, join_back, rewrite_over
 from gpudb.plan.tree.functions import COUNTS
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, SetOperation, Shared, column
 from gpudb.plan.tree.traversal import transform
@@ -15,16 +15,23 @@ from gpudb.sql import bound
 from gpudb.sql.traverse import reads_columns, replace_nodes, walk
 
 
-def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Dependent) -> tuple[Rows, bound.Select]:
+def plan_groups(
+    rows: Rows, query: bound.Select, domain: Domain | None, parts: DependentPlanner
+) -> tuple[Rows, bound.Select]:
     """Returns the groups of a query's rows after HAVING, and the query with its outputs over the groups' columns."""
     keys = list(query.group_by)
     sets = query.grouping_sets
     if sets is not None and any(isinstance(key, bound.Constant) for key in keys):
-        raise NotCarried("GROUPING SETS of constants")
+        raise NotSupportedOnWorkers("GROUPING SETS of constants")
     inside = {each.rel for each in rows.places if isinstance(each, bound.Column)}
     inside -= {each.rel for each in (domain.rows.places if domain is not None else ()) if hasattr(each, "rel")}
-    above = [*query.targets, *query.order_by, *_distinct(query), *([query.having] if query.having is not None else [])]
-    calls = _calls(above, inside)
+    above = [
+        *query.targets,
+        *query.order_by,
+        *_distinct_exprs(query),
+        *([query.having] if query.having is not None else []),
+    ]
+    calls = _collect_calls(above, inside)
     groupings: list[bound.Grouping] = []
     for each in (node for part in above for node in walk(part)):
         if isinstance(each, bound.Grouping) and each not in groupings and all(arg in keys for arg in each.args):
@@ -59,12 +66,12 @@ def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Depen
 
     # Columns that a primary key among the keys determines become keys too.
     for part in above:
-        for loose in _loose(over(part), inside):
+        for loose in _ungrouped_columns(over(part), inside):
             if loose not in keys:
                 keys.append(loose)
                 sets = sets if sets is None else tuple((*each, len(keys) - 1) for each in sets)
-    rows = parts.valued(rows, [*keys, *(each for call in calls for each in _parts_of(call))])
-    made = _made(rows, keys, calls, groupings, sets, domain, parts)
+    rows = parts.valued(rows, [*keys, *(each for call in calls for each in _call_exprs(call))])
+    made = _build_groups(rows, keys, calls, groupings, sets, domain, parts)
     own = domain.rows.places if domain is not None else ()
     columns = tuple(
         bound.Column(rel, number, each.type, getattr(each, "name", ""))
@@ -84,14 +91,14 @@ def grouped(rows: Rows, query: bound.Select, domain: Domain | None, parts: Depen
     return result, changed
 
 
-def _made(
+def _build_groups(
     rows: Rows,
     keys: list[Any],
     calls: list[bound.Aggregate],
     groupings: list[bound.Grouping],
     sets: tuple[tuple[int, ...], ...] | None,
     domain: Domain | None,
-    parts: Dependent,
+    parts: DependentPlanner,
 ) -> Node:
     """Builds the groups: a domain's columns, keys, calls and groupings; several sets are united one after the other."""
     width = domain.width if domain is not None else 0
@@ -105,7 +112,7 @@ def _made(
         group: Node = Aggregate(
             rows.node,
             (*(rows.at(index) for index in marks), *(rows.over(keys[number]) for number in kept)),
-            tuple(placed(call, rows.places, whole=False) for call in calls),
+            tuple(rewrite_over(call, rows.places, whole=False) for call in calls),
         )
         start = len(marks)
         # A row of the domain without rows still has its group.
@@ -113,7 +120,7 @@ def _made(
         if domain is not None and (single or start < width):
             keyed = tuple((index, place) for place, index in enumerate(marks))
             itself = replace(domain, outside=domain.rows, keys=keyed)
-            group, start = joined_back("LEFT" if single else "INNER", itself, group), width + start
+            group, start = join_back("LEFT" if single else "INNER", itself, group), width + start
         else:
             single = False
         held: list[Any] = [column(index, group.types[index]) for index in range(width)]
@@ -126,7 +133,7 @@ def _made(
             if single and call.function.name in COUNTS:
                 value = bound.Choice("COALESCE", (value, bound.Constant(0, call.type)), call.type)
             held.append(value)
-        held += [bound.Constant(_mask(grouping, keys, kept), grouping.type) for grouping in groupings]
+        held += [bound.Constant(_grouping_value(grouping, keys, kept), grouping.type) for grouping in groupings]
         part = Project(group, tuple(held))
         made = part if made is None else SetOperation("UNION", True, made, part)
     assert made is not None
@@ -138,16 +145,16 @@ def _is_same_column(one: Any, other: Any) -> bool:
     return columns and (one.rel, one.index) == (other.rel, other.index)
 
 
-def _distinct(query: bound.Select) -> tuple[Any, ...]:
+def _distinct_exprs(query: bound.Select) -> tuple[Any, ...]:
     return () if isinstance(query.distinct, bool) else query.distinct
 
 
-def _parts_of(call: bound.Aggregate) -> list[Any]:
+def _call_exprs(call: bound.Aggregate) -> list[Any]:
     keys = [key.expr for key in (*call.order_by, *call.within_group)]
     return [*call.args, *keys, *([call.filter] if call.filter is not None else [])]
 
 
-def _calls(above: list[Any], inside: set[int]) -> list[bound.Aggregate]:
+def _collect_calls(above: list[Any], inside: set[int]) -> list[bound.Aggregate]:
     """Returns the aggregates of a query whose relations are `inside`.
 
     Outside its subqueries these are all aggregates; inside them, those over the query's own columns alone.
@@ -175,12 +182,12 @@ def _calls(above: list[Any], inside: set[int]) -> list[bound.Aggregate]:
     return found
 
 
-def _loose(expr: Any, inside: set[int]) -> list[bound.Column]:
+def _ungrouped_columns(expr: Any, inside: set[int]) -> list[bound.Column]:
     """Returns the columns of an expression over groups that still refer to the rows below the groups."""
     return [node for node in walk(expr) if isinstance(node, bound.Column) and node.rel in inside]
 
 
-def _mask(grouping: bound.Grouping, keys: list[Any], kept: list[int]) -> int:
+def _grouping_value(grouping: bound.Grouping, keys: list[Any], kept: list[int]) -> int:
     """Returns the value of GROUPING(…) for a set: one bit per argument, 1 if the set leaves it out."""
     made = 0
     for arg in grouping.args:

@@ -11,19 +11,19 @@ from gpudb.sql.traverse import walk
 from gpudb.types import BOOL, INT8
 
 
-def is_known(expr: Any | None) -> bool:
+def is_constant_count(expr: Any | None) -> bool:
     """Returns whether a LIMIT or OFFSET reads no row: a constant, a parameter, or an expression over them."""
     reading = (bound.Column, *bound.SUBQUERIES)
     return expr is None or not any(isinstance(each, reading) for each in walk(expr))
 
 
-def limited(node: Node, width: int, keys: tuple[bound.SortKey, ...], limit: Any | None, offset: Any | None) -> Node:
+def apply_limit(node: Node, width: int, keys: tuple[bound.SortKey, ...], limit: Any | None, offset: Any | None) -> Node:
     """Sorts a node's rows and applies LIMIT and OFFSET.
 
     Under a domain, whose columns are the first `width`, they apply to the rows of each of its rows.
     """
     limit, offset = (None if isinstance(e, bound.Constant) and e.value is None else e for e in (limit, offset))
-    if width == 0 and is_known(limit) and is_known(offset):
+    if width == 0 and is_constant_count(limit) and is_constant_count(offset):
         return Sort(node, keys, limit, offset) if keys or limit is not None or offset is not None else node
     if limit is None and offset is None:
         # An aggregate over the subquery reads its rows in order.

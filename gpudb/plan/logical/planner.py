@@ -15,14 +15,14 @@ from itertools import count
 from typing import Any
 
 from gpudb.plan.dask.blocks import Ctes
-from gpudb.plan.dask.decode import Restorer
-from gpudb.plan.dask.encode import Carrier
-from gpudb.plan.dask.planner import relational_plan
-from gpudb.plan.errors import NotCarried
-from gpudb.plan.logical.dependent_joins import NOTHING, Dependent
-from gpudb.plan.logical.groups import grouped
-from gpudb.plan.logical.limits import is_known, limited
-from gpudb.plan.logical.rows import Domain, Rows, placed
+from gpudb.plan.dask.decode import Decoder
+from gpudb.plan.dask.encode import Encoder
+from gpudb.plan.dask.planner import plan_text
+from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.plan.logical.dependent_joins import ONE_EMPTY_ROW, DependentPlanner
+from gpudb.plan.logical.groups import plan_groups
+from gpudb.plan.logical.limits import apply_limit, is_constant_count
+from gpudb.plan.logical.rows import Domain, Rows, rewrite_over
 from gpudb.plan.tree.functions import cast_to
 from gpudb.plan.tree.nodes import (
     Aggregate,
@@ -48,16 +48,16 @@ from gpudb.types import INT4
 
 
 def plan_query(query: bound.Query, estimate: Callable[[Node], int], *, optimize: bool = False) -> Plan:
-    """Returns the plan of a whole query, not yet optimised; raises NotCarried for what no worker runs.
+    """Returns the plan of a whole query, not yet optimised; raises NotSupportedOnWorkers for what no worker runs.
 
     `estimate` returns the estimated rows of a node. dask-sql's own optimiser runs with `optimize` alone: the text has
     no subqueries for it to unnest, and `plan/optimize` does the rest of its work.
     """
     query = rewrite_for_engine(remove_relabels(query))
-    return _Builder(query, estimate, optimize).plan(query)
+    return _PlanBuilder(query, estimate, optimize).plan(query)
 
 
-class _Builder:
+class _PlanBuilder:
     def __init__(self, query: bound.Query, estimate: Callable[[Node], int], optimize: bool) -> None:
         nodes = list(walk(query))
         highest = max((node.rel for node in nodes if hasattr(node, "rel")), default=0)
@@ -70,9 +70,9 @@ class _Builder:
 
     def plan(self, query: bound.Query) -> Plan:
         if not query.columns:
-            raise NotCarried("a result without columns")
+            raise NotSupportedOnWorkers("a result without columns")
         root = self.block(query, ())
-        return Plan(Project(root, root_columns(root), tuple(c.name for c in query.columns)), query.columns)
+        return Plan(Project(root, output_columns(root), tuple(c.name for c in query.columns)), query.columns)
 
     def fresh(self) -> int:
         """A number that no relation has."""
@@ -109,15 +109,15 @@ class _Builder:
     def _recursive(self, cte: bound.Cte, ctes: Ctes) -> Node:
         query = cte.query
         if not isinstance(query, bound.SetOperation) or query.op != "UNION":
-            raise NotCarried("WITH RECURSIVE of this shape")
+            raise NotSupportedOnWorkers("WITH RECURSIVE of this shape")
         if self.outer_columns_of(cte.number, ctes):
-            raise NotCarried("WITH RECURSIVE that reads columns from outside")
+            raise NotSupportedOnWorkers("WITH RECURSIVE that reads columns from outside")
         names = (*ctes, *query.ctes)
-        first = _as_columns(self.block(query.left, names), query.columns)
+        first = _cast_columns(self.block(query.left, names), query.columns)
         working = Working(cte.number, tuple((column.name, column.type) for column in query.columns))
         self._working[cte.number] = working
         try:
-            second = _as_columns(self.block(query.right, names), query.columns)
+            second = _cast_columns(self.block(query.right, names), query.columns)
         finally:
             del self._working[cte.number]
         return self._ordered(query, Recursive(first, second, cte.number, not query.all), names, None)
@@ -137,55 +137,55 @@ class _Builder:
     def _select(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> Node:
         rows, query = self._block_rows(query, ctes, domain)
         own = [*rows.places[: domain.width]] if domain is not None else []
-        above = _above(query)
-        rows = _with_sets(_with_windows(rows, above, len(own)), above)
+        above = _output_exprs(query)
+        rows = _add_sets(_add_windows(rows, above, len(own)), above)
         given = [rows.at(index) for index in range(len(own))]
         targets = [rows.over(each) for each in query.targets]
         keys = [bound.SortKey(rows.over(key.expr), key.descending, key.nulls_first) for key in query.order_by]
-        limit, offset = (each if is_known(each) else rows.over(each) for each in (query.limit, query.offset))
+        limit, offset = (each if is_constant_count(each) else rows.over(each) for each in (query.limit, query.offset))
         labels = (*("",) * len(given), *(column.name for column in query.columns))
         if query.distinct is True:
             wide: Node = Project(rows.node, (*given, *targets), labels)
-            wide, held = Aggregate(wide, root_columns(wide)), [*given, *targets]
+            wide, held = Aggregate(wide, output_columns(wide)), [*given, *targets]
         else:
             node = rows.node
             if query.distinct:
                 node = DistinctOn(node, (*given, *(rows.over(each) for each in query.distinct)), tuple(keys))
             # ORDER BY and LIMIT may read expressions that are not in the select list.
-            wanted = [*(key.expr for key in keys), *(each for each in (limit, offset) if not is_known(each))]
+            wanted = [*(key.expr for key in keys), *(each for each in (limit, offset) if not is_constant_count(each))]
             extra = [each for n, each in enumerate(wanted) if each not in targets and each not in wanted[:n]]
             held = [*given, *targets, *extra]
             wide = Project(node, tuple(held), labels + ("",) * len(extra))
         order = tuple(
-            bound.SortKey(_at(held.index(key.expr), key.expr), key.descending, key.nulls_first) for key in keys
+            bound.SortKey(_column_at(held.index(key.expr), key.expr), key.descending, key.nulls_first) for key in keys
         )
-        limit, offset = (each if is_known(each) else placed(each, held) for each in (limit, offset))
-        made = limited(wide, len(given), order, limit, offset)
+        limit, offset = (each if is_constant_count(each) else rewrite_over(each, held) for each in (limit, offset))
+        made = apply_limit(wide, len(given), order, limit, offset)
         if len(held) == len(given) + len(targets):
             return made
-        return Project(made, root_columns(made)[: len(given) + len(targets)], labels)
+        return Project(made, output_columns(made)[: len(given) + len(targets)], labels)
 
     def _block_rows(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> tuple[Rows, bound.Select]:
         """Returns the block's rows, and the query with its outputs over them."""
-        parts = Dependent(self, ctes)
-        if domain is None and all(is_known(each) for each in (query.limit, query.offset)):
+        parts = DependentPlanner(self, ctes)
+        if domain is None and all(is_constant_count(each) for each in (query.limit, query.offset)):
             try:
                 if query.grouping_sets is None:
-                    return self._core(query, ctes, _above(query)), query
+                    return self._core(query, ctes, _output_exprs(query)), query
                 plain = replace(query, grouped=False, group_by=(), grouping_sets=None, having=None)
-                rows, made = grouped(self._core(plain, ctes, _grouping_parts(query)), query, None, parts)
-                return parts.valued(rows, _above(made)), made
-            except NotCarried:
+                rows, made = plan_groups(self._core(plain, ctes, _grouping_exprs(query)), query, None, parts)
+                return parts.valued(rows, _output_exprs(made)), made
+            except NotSupportedOnWorkers:
                 # The planner's text cannot express the block, or dask-sql cannot unnest it.
                 pass
         rows = parts.rows(query, domain)
         if query.grouped:
-            rows, query = grouped(rows, query, domain, parts)
-        return parts.valued(rows, (*_above(query), query.limit, query.offset)), query
+            rows, query = plan_groups(rows, query, domain, parts)
+        return parts.valued(rows, (*_output_exprs(query), query.limit, query.offset)), query
 
     def _core(self, query: bound.Select, ctes: Ctes, above: list[Any]) -> Rows:
         """Returns the block's rows as dask-sql plans them."""
-        carrier = Carrier(self, self._estimate, ctes)
+        carrier = Encoder(self, self._estimate, ctes)
         # What is above reads values: columns, grouping keys, aggregates, scalar subqueries.
         values: list[Any] = []
         keys = query.group_by
@@ -202,7 +202,7 @@ class _Builder:
 
         for each in above:
             if any(isinstance(node, bound.Grouping) for node in walk(each)):
-                raise NotCarried("GROUPING")
+                raise NotSupportedOnWorkers("GROUPING")
             transform(each, leaf)
         text = carrier.core(query, values)
         if not values:
@@ -211,33 +211,33 @@ class _Builder:
         # Columns that the text does not read are not registered: each takes planning time.
         read = carrier.read(text)
         relations = {name: (read[name], found.rows) for name, found in carrier.leaves.items()}
-        rel = relational_plan(text, relations, optimize=self._optimize)
-        restorer = Restorer(carrier.symbols, {name: (found.node, read[name]) for name, found in carrier.leaves.items()})
+        rel = plan_text(text, relations, optimize=self._optimize)
+        restorer = Decoder(carrier.symbols, {name: (found.node, read[name]) for name, found in carrier.leaves.items()})
         try:
             return Rows(restorer.node(rel), tuple(values))
         except TypeError as error:
             # The planner's accessors raise it for parts that they do not know.
-            raise NotCarried("a subquery that the planner cannot undo") from error
+            raise NotSupportedOnWorkers("a subquery that the planner cannot undo") from error
 
     # ------------------------------------------------------------------------------------------ other queries
 
     def _set_operation(self, query: bound.SetOperation, ctes: Ctes, domain: Domain | None) -> Node:
         sides = (self.block(query.left, ctes, domain), self.block(query.right, ctes, domain))
-        left, right = (_as_columns(side, query.columns) for side in sides)
+        left, right = (_cast_columns(side, query.columns) for side in sides)
         node: Node = SetOperation(query.op, query.all or query.op == "UNION", left, right)
         if query.op == "UNION" and not query.all:
-            node = Aggregate(node, root_columns(node))
+            node = Aggregate(node, output_columns(node))
         return self._ordered(query, node, ctes, domain)
 
     def _values(self, query: bound.Values, ctes: Ctes, domain: Domain | None) -> Node:
         if domain is None and not any(
-            isinstance(node, bound.SUBQUERIES) for row in query.rows for node in _all_below(row)
+            isinstance(node, bound.SUBQUERIES) for row in query.rows for node in _walk_all(row)
         ):
             values = Values(query.rows, tuple(column.type for column in query.columns))
             return self._ordered(query, values, ctes, domain)
-        parts = Dependent(self, ctes)
+        parts = DependentPlanner(self, ctes)
         made: Node | None = None
-        outside = domain.rows if domain is not None else NOTHING
+        outside = domain.rows if domain is not None else ONE_EMPTY_ROW
         for row in query.rows:
             rows = parts.valued(outside, row)
             own = (rows.at(index) for index in range(len(outside.places)))
@@ -253,43 +253,45 @@ class _Builder:
         )
         counts = (query.limit, query.offset)
         rows = Rows(node, domain.rows.places if domain is not None else ())
-        if not all(map(is_known, counts)):
+        if not all(map(is_constant_count, counts)):
             rows = Rows(node, (*rows.places, *(bound.Column(self.fresh(), 0, c.type, c.name) for c in query.columns)))
-            rows = Dependent(self, ctes).valued(rows, counts)
-        made = limited(rows.node, width, keys, *(each if is_known(each) else rows.over(each) for each in counts))
+            rows = DependentPlanner(self, ctes).valued(rows, counts)
+        made = apply_limit(
+            rows.node, width, keys, *(each if is_constant_count(each) else rows.over(each) for each in counts)
+        )
         return Rows(made, rows.places).only(range(width + len(query.columns))).node
 
 
-def _as_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
+def _cast_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
     """Casts a node's last columns to the types that a query declares; the columns before them are a domain's."""
-    own, made = node.types[-len(columns) :], root_columns(node)
+    own, made = node.types[-len(columns) :], output_columns(node)
     if not columns or all(kind == declared.type for kind, declared in zip(own, columns, strict=True)):
         return node
     given, made = made[: -len(columns)], made[-len(columns) :]
     return Project(node, (*given, *(cast_to(each, c.type) for each, c in zip(made, columns, strict=True))))
 
 
-def root_columns(node: Node) -> tuple[bound.Column, ...]:
+def output_columns(node: Node) -> tuple[bound.Column, ...]:
     """Returns a node's columns as expressions over it."""
     return tuple(
         column(index, kind, name) for index, (kind, name) in enumerate(zip(node.types, node.names, strict=True))
     )
 
 
-def _at(index: int, expr: Any) -> bound.Column:
+def _column_at(index: int, expr: Any) -> bound.Column:
     return column(index, expr.type, getattr(expr, "name", ""))
 
 
-def _above(query: bound.Select) -> list[Any]:
+def _output_exprs(query: bound.Select) -> list[Any]:
     """Returns the expressions above a block's rows."""
     distinct = [] if isinstance(query.distinct, bool) else list(query.distinct)
     return [*query.targets, *(key.expr for key in query.order_by), *distinct]
 
 
-def _grouping_parts(query: bound.Select) -> list[Any]:
+def _grouping_exprs(query: bound.Select) -> list[Any]:
     """Returns the expressions over ungrouped rows that GROUPING SETS read."""
     parts: list[Any] = list(query.group_by)
-    for each in (*_above(query), query.having):
+    for each in (*_output_exprs(query), query.having):
         for call in walk(each) if each is not None else ():
             if isinstance(call, bound.Aggregate):
                 parts += [*call.args, *(key.expr for key in (*call.order_by, *call.within_group))]
@@ -297,7 +299,7 @@ def _grouping_parts(query: bound.Select) -> list[Any]:
     return parts
 
 
-def _with_windows(rows: Rows, above: list[Any], width: int) -> Rows:
+def _add_windows(rows: Rows, above: list[Any], width: int) -> Rows:
     """Adds the values of window calls; a domain's columns, the first `width`, partition them too."""
     calls: list[bound.Window] = []
 
@@ -314,13 +316,13 @@ def _with_windows(rows: Rows, above: list[Any], width: int) -> Rows:
         groups.setdefault(repr(call.partition_by), []).append(call)
     domain = tuple(rows.at(index) for index in range(width))
     for group in groups.values():
-        made = [placed(call, rows.places, whole=False) for call in group]
+        made = [rewrite_over(call, rows.places, whole=False) for call in group]
         parted = tuple(replace(call, partition_by=(*domain, *call.partition_by)) for call in made)
         rows = Rows(Window(rows.node, parted), (*rows.places, *group))
     return rows
 
 
-def _with_sets(rows: Rows, above: list[Any]) -> Rows:
+def _add_sets(rows: Rows, above: list[Any]) -> Rows:
     """Expands each row by the select list's set-returning calls, side by side."""
     calls: list[bound.SetReturning] = []
 
@@ -335,10 +337,10 @@ def _with_sets(rows: Rows, above: list[Any]) -> Rows:
         transform(each, look)
     if not calls:
         return rows
-    made = tuple(placed(call, rows.places, whole=False) for call in calls)
+    made = tuple(rewrite_over(call, rows.places, whole=False) for call in calls)
     return Rows(ProjectSet(rows.node, made), (*rows.places, *calls))
 
 
-def _all_below(exprs: tuple[Any, ...]) -> list[Any]:
+def _walk_all(exprs: tuple[Any, ...]) -> list[Any]:
     """Returns expressions and all expressions below them."""
     return [node for each in exprs for node in walk(each)]

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import Aggregate, Join, Node, Numbered, Project, Shared, column
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
 
-_ABSENT: dict[str, object] = {
+_NULL_STAND_INS: dict[str, object] = {
     **dict.fromkeys(("int2", "int4", "int8", "oid"), 0),
     **dict.fromkeys(("text", "varchar", "name"), ""),
     "bool": False,
@@ -44,11 +44,11 @@ class Rows:
 
     def over(self, expr: Any) -> Any:
         """Rewrites an expression of the block as one over the node."""
-        return placed(expr, self.places)
+        return rewrite_over(expr, self.places)
 
     def found(self, rel: int, index: int) -> int | None:
         """Returns the position of a relation's column, or None."""
-        return _column_at(self.places, rel, index)
+        return _find_column(self.places, rel, index)
 
     def with_values(self, values: Iterable[tuple[Any, Any]]) -> Rows:
         """Adds columns: what each holds, and its expression over the node."""
@@ -98,7 +98,7 @@ class Domain:
         return Domain(self.rows.only(marks), self.outside, keys, self.numbered), made
 
 
-def placed(expr: Any, places: Sequence[Any], *, whole: bool = True) -> Any:
+def rewrite_over(expr: Any, places: Sequence[Any], *, whole: bool = True) -> Any:
     """Rewrites an expression over a node whose columns hold `places`; with `whole` the expression itself may be one
     of them.
     """
@@ -107,16 +107,16 @@ def placed(expr: Any, places: Sequence[Any], *, whole: bool = True) -> Any:
         if isinstance(each, bound.Constant) or (not whole and each is expr):
             return None
         if isinstance(each, bound.Column):
-            found = _column_at(places, each.rel, each.index)
+            found = _find_column(places, each.rel, each.index)
             if found is None and each.rel >= 0:
-                raise NotCarried("a column that stands in no group")
+                raise NotSupportedOnWorkers("a column that stands in no group")
             return None if found is None else column(found, each.type, each.name)
         return column(places.index(each), each.type) if each in places else None
 
     return transform(expr, change)
 
 
-def _column_at(places: Sequence[Any], rel: int, index: int) -> int | None:
+def _find_column(places: Sequence[Any], rel: int, index: int) -> int | None:
     for place, each in enumerate(places):
         # A column under another name is the same column.
         if isinstance(each, bound.Column) and (each.rel, each.index) == (rel, index):
@@ -124,27 +124,27 @@ def _column_at(places: Sequence[Any], rel: int, index: int) -> int | None:
     return None
 
 
-def domain_of(rows: Rows, wanted: Sequence[int], number: int) -> Domain:
+def build_domain(rows: Rows, wanted: Sequence[int], number: int) -> Domain:
     """Returns the domain of some columns of shared rows; `number` is unused by relations and shared nodes."""
-    if all(_is_keyed(rows.node.types[place]) for place in wanted):
+    if all(_has_stand_in(rows.node.types[place]) for place in wanted):
         project = Project(rows.node, tuple(rows.at(place) for place in wanted))
         keys = tuple(column(index, kind) for index, kind in enumerate(project.types))
         held = Rows(Shared(Aggregate(project, keys), -number), tuple(rows.places[place] for place in wanted))
         return Domain(held, rows, tuple((place, index) for index, place in enumerate(wanted)))
     # Equal values may display differently, or have no equality: rows are identified by a number.
-    numbered = numbered_rows(rows, number)
+    numbered = number_rows(rows, number)
     last = len(rows.places)
     project = Project(numbered.node, (*(numbered.at(place) for place in wanted), numbered.at(last)))
     held = Rows(project, (*(rows.places[place] for place in wanted), numbered.places[last]))
     return Domain(held, numbered, ((last, len(wanted)),), numbered=True)
 
 
-def numbered_rows(rows: Rows, number: int) -> Rows:
+def number_rows(rows: Rows, number: int) -> Rows:
     """Returns the rows, shared, with a last column that identifies them."""
     return Rows(Shared(Numbered(rows.node), -number), (*rows.places, bound.Column(number, 0, INT8, "row")))
 
 
-def joined_back(
+def join_back(
     kind: Literal["INNER", "LEFT", "SEMI", "ANTI"],
     domain: Domain,
     made: Node,
@@ -163,12 +163,12 @@ def joined_back(
             continue
         # NULL must equal NULL here, which it never does in a join's keys.
         keys.append((bound.Test(one, "NULL"), bound.Test(other, "NULL")))
-        absent = bound.Constant(_ABSENT[one.type.name], one.type)
+        absent = bound.Constant(_NULL_STAND_INS[one.type.name], one.type)
         keys.append(
             (bound.Choice("COALESCE", (one, absent), one.type), bound.Choice("COALESCE", (other, absent), one.type))
         )
     return Join(kind, domain.outside.node, made, (*keys, *more), condition)
 
 
-def _is_keyed(kind: SqlType) -> bool:
-    return kind.name in _ABSENT and not kind.carried and kind.element is None and not kind.fields
+def _has_stand_in(kind: SqlType) -> bool:
+    return kind.name in _NULL_STAND_INS and not kind.carried and kind.element is None and not kind.fields

@@ -14,7 +14,7 @@ from gpudb.sql import bound
 from gpudb.types import BOOL, INT8, SqlType
 
 
-class Form(Protocol):
+class SubqueryForm(Protocol):
     """A kind of subquery.
 
     `of` aggregates its rows by the domain's columns, which are the first `width`. `value` computes the subquery's value
@@ -28,37 +28,37 @@ class Form(Protocol):
         """Returns the value."""
 
 
-def _keys(node: Node, width: int) -> tuple[bound.Column, ...]:
+def _key_columns(node: Node, width: int) -> tuple[bound.Column, ...]:
     return tuple(column(index, kind) for index, kind in enumerate(node.types[:width]))
 
 
 @dataclass(frozen=True, slots=True)
-class Single:
+class ScalarForm:
     """(SELECT …): the row's value; NULL without rows, error 21000 for more than one."""
 
     type: SqlType
 
     def of(self, node: Node, width: int) -> Aggregate:
         call = bound.Aggregate(SINGLE, (column(width, node.types[width]),), self.type)
-        return Aggregate(node, _keys(node, width), (call,))
+        return Aggregate(node, _key_columns(node, width), (call,))
 
     def value(self, held: tuple[bound.Column, ...]) -> Any:
         return held[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class ExistsForm:
     """EXISTS (SELECT …)."""
 
     def of(self, node: Node, width: int) -> Aggregate:
-        return Aggregate(node, _keys(node, width), (count_rows(),))
+        return Aggregate(node, _key_columns(node, width), (count_rows(),))
 
     def value(self, held: tuple[bound.Column, ...]) -> Any:
-        return _positive(held[0])
+        return _is_positive(held[0])
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class QuantifiedForm:
     """ANY or ALL over rows of tests: one may decide, else one may be unknown."""
 
     all: bool
@@ -66,16 +66,16 @@ class Verdict:
     def of(self, node: Node, width: int) -> Aggregate:
         test = column(width, BOOL)
         decides = bound.Test(test, "FALSE" if self.all else "TRUE")
-        return Aggregate(node, _keys(node, width), (count_rows(decides), count_rows(bound.Test(test, "NULL"))))
+        return Aggregate(node, _key_columns(node, width), (count_rows(decides), count_rows(bound.Test(test, "NULL"))))
 
     def value(self, held: tuple[bound.Column, ...]) -> Any:
         decided = bound.Constant(not self.all, BOOL)
-        branches = ((_positive(held[0]), decided), (_positive(held[1]), bound.Constant(None, BOOL)))
+        branches = ((_is_positive(held[0]), decided), (_is_positive(held[1]), bound.Constant(None, BOOL)))
         return bound.Case(branches, bound.Constant(self.all, BOOL), BOOL)
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ArrayForm:
     """ARRAY(SELECT …): the values of the first column, ordered by the second if there is one."""
 
     type: SqlType
@@ -87,18 +87,18 @@ class Listed:
         taken = "anyarray" if node.types[width].element is not None else "anynonarray"
         (aggregate,) = (each for each in library.functions_by_name()["array_agg"] if each.args[0].name == taken)
         call = bound.Aggregate(aggregate, (column(width, node.types[width]),), self.type, order_by=order)
-        return Aggregate(node, _keys(node, width), (call,))
+        return Aggregate(node, _key_columns(node, width), (call,))
 
     def value(self, held: tuple[bound.Column, ...]) -> Any:
         return bound.Choice("COALESCE", (held[0], bound.Array((), self.type)), self.type)
 
 
-def _positive(number: Any) -> Any:
+def _is_positive(number: Any) -> Any:
     zero = bound.Constant(0, INT8)
     return bound.Call(find_function("int8gt", INT8, INT8), (bound.Choice("COALESCE", (number, zero), INT8), zero), BOOL)
 
 
-def tests(subquery: bound.AnySubquery, fresh: Callable[[], int]) -> bound.Select:
+def comparison_query(subquery: bound.AnySubquery, fresh: Callable[[], int]) -> bound.Select:
     """Returns the query of an ANY or ALL with the comparison as its only column."""
     rel = fresh()
     calls = tuple(
@@ -112,7 +112,7 @@ def tests(subquery: bound.AnySubquery, fresh: Callable[[], int]) -> bound.Select
     return bound.Select((bound.OutputColumn("test", BOOL),), (test,), bound.Derived(rel, subquery.query))
 
 
-def in_order(query: bound.Query, fresh: Callable[[], int]) -> tuple[bound.Query, bool]:
+def add_row_numbers(query: bound.Query, fresh: Callable[[], int]) -> tuple[bound.Query, bool]:
     """Adds each row's number in its order to a query of one column; returns the query unchanged if it has no order."""
     if not query.order_by:
         return query, False
@@ -137,32 +137,32 @@ def in_order(query: bound.Query, fresh: Callable[[], int]) -> tuple[bound.Query,
 # ------------------------------------------------------------------------------------------ = ANY by keys
 
 
-def membership_type(subquery: bound.AnySubquery) -> SqlType | None:
+def membership_key_type(subquery: bound.AnySubquery) -> SqlType | None:
     """Returns the type under which `x = ANY (subquery)` is a join key; None for another comparison."""
     if subquery.all or len(subquery.left) != 1 or subquery.functions[0].name not in EQUALITIES:
         return None
     return common_key_type(subquery.left[0].type, subquery.query.columns[0].type)
 
 
-def members(node: Node, width: int, kind: SqlType) -> tuple[Node, Node]:
+def split_members(node: Node, width: int, kind: SqlType) -> tuple[Node, Node]:
     """Returns the distinct values of a subquery, marked by TRUE, and its counts of rows and of non-NULL values."""
     own = column(width, node.types[width])
-    keys = _keys(node, width)
+    keys = _key_columns(node, width)
     known = Project(Filter(node, bound.Test(own, "NULL", negated=True)), (*keys, cast_to(own, kind)))
-    distinct = Aggregate(known, _keys(known, width + 1))
-    marked = Project(distinct, (*_keys(distinct, width + 1), bound.Constant(True, BOOL)))
+    distinct = Aggregate(known, _key_columns(known, width + 1))
+    marked = Project(distinct, (*_key_columns(distinct, width + 1), bound.Constant(True, BOOL)))
     values = bound.Aggregate(find_function("count", SqlType("any")), (own,), INT8)
     return marked, Aggregate(node, keys, (count_rows(), values))
 
 
-def member_verdict(mark: Any, rows: Any, values: Any, left: Any) -> Any:
+def membership_value(mark: Any, rows: Any, values: Any, left: Any) -> Any:
     """Returns `x = ANY`: true if x is among the values; else NULL if x or a row is NULL and there are rows; else
     false.
     """
     unknown = bound.BoolOp(
         "OR", (bound.Test(left, "NULL"), bound.Call(find_function("int8gt", INT8, INT8), (rows, values), BOOL))
     )
-    some = bound.BoolOp("AND", (_positive(rows), unknown))
+    some = bound.BoolOp("AND", (_is_positive(rows), unknown))
     branches = (
         (bound.Test(mark, "NULL", negated=True), bound.Constant(True, BOOL)),
         (some, bound.Constant(None, BOOL)),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.logical.rows import Rows
 from gpudb.plan.tree.nodes import Node, Project, ProjectSet, column
 from gpudb.sql import bound
 from gpudb.types import SqlType
 
 
-def called(rows: Rows, source: bound.FunctionScan) -> Rows:
+def join_function(rows: Rows, source: bound.FunctionScan) -> Rows:
     """Joins each row with the rows that a function returns for it; the function's arguments are over the rows."""
     args = tuple(rows.over(each) for each in source.args)
     columns = source.columns[: len(source.columns) - source.ordinality]
@@ -20,17 +20,17 @@ def called(rows: Rows, source: bound.FunctionScan) -> Rows:
     if source.function.returns_set:
         node: Node = ProjectSet(rows.node, (bound.SetReturning(source.function, args, kind),), source.ordinality)
     elif source.ordinality:
-        raise NotCarried(f"function {source.function.name} WITH ORDINALITY")
+        raise NotSupportedOnWorkers(f"function {source.function.name} WITH ORDINALITY")
     else:
         given = tuple(rows.at(index) for index in range(width))
         node = Project(rows.node, (*given, bound.Call(source.function, args, kind)))
     if len(columns) > 1:
-        node = _opened(node, width, source.columns)
+        node = _expand_record(node, width, source.columns)
     own = tuple(bound.Column(source.rel, i, c.type, c.name) for i, c in enumerate(source.columns))
     return Rows(node, (*rows.places, *own))
 
 
-def _opened(node: Node, place: int, columns: tuple[bound.OutputColumn, ...]) -> Node:
+def _expand_record(node: Node, place: int, columns: tuple[bound.OutputColumn, ...]) -> Node:
     """Replaces the record at a position by its fields; `columns` are the output columns from that position on."""
     every = [column(index, kind, node.names[index]) for index, kind in enumerate(node.types)]
     record = every[place]

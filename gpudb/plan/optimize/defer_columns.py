@@ -18,24 +18,24 @@ from gpudb.plan.tree.nodes import Aggregate, Join, Node, Project, Scan, Sort, co
 from gpudb.plan.tree.traversal import columns_read, rebuild, remap_columns, walk_nodes
 from gpudb.sql import bound
 
-_MOST, _WORTH = 10_000, 100_000
+_MAX_LIMIT, _MIN_GROUPS = 10_000, 100_000
 """Maximum rows of the LIMIT, and minimum groups."""
-_TEXT = frozenset({"text", "varchar", "bpchar"})
+_TEXTS = frozenset({"text", "varchar", "bpchar"})
 
 
 def defer_columns(root: Node) -> Node:
     """Fetches texts that keys determine above the LIMIT of an order of groups."""
-    return rebuild(root, _late)
+    return rebuild(root, _defer)
 
 
-def _late(node: Node) -> Node:
+def _defer(node: Node) -> Node:
     if not isinstance(node, Sort) or not isinstance(node.limit, bound.Constant) or not node.keys:
         return node
-    if not isinstance(node.limit.value, int) or node.limit.value > _MOST:
+    if not isinstance(node.limit.value, int) or node.limit.value > _MAX_LIMIT:
         return node
     above = node.input
     groups = above.input if isinstance(above, Project) else above
-    if not isinstance(groups, Aggregate) or estimate(groups) < _WORTH:
+    if not isinstance(groups, Aggregate) or estimate(groups) < _MIN_GROUPS:
         return node
     if isinstance(above, Project):
         places = [expr.index for expr in above.exprs if isinstance(expr, bound.Column)]
@@ -44,8 +44,8 @@ def _late(node: Node) -> Node:
     else:
         places = list(range(len(groups.types)))
     sorted_by = {places[index] for key in node.keys for index in columns_read(key.expr)}
-    found = _Determined(groups).found({place for place in places if place not in sorted_by})
-    return _Made(node, groups, places, found).node() if found else node
+    found = _Dependencies(groups).found({place for place in places if place not in sorted_by})
+    return _DeferredBuilder(node, groups, places, found).node() if found else node
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class _Source:
     columns: dict[int, str] = field(default_factory=dict)
 
 
-class _Determined:
+class _Dependencies:
     """Functional dependencies among grouping keys."""
 
     def __init__(self, groups: Aggregate) -> None:
@@ -85,7 +85,7 @@ class _Determined:
             if place in free and place not in kept and source is not None:
                 source.columns[place] = scan.names[index]
         if not any(
-            self._groups.types[place].name in _TEXT for each in self._sources.values() for place in each.columns
+            self._groups.types[place].name in _TEXTS for each in self._sources.values() for place in each.columns
         ):
             return []
         wanted: set[int] = set()
@@ -118,7 +118,7 @@ class _Determined:
                     changed = True
 
 
-class _Made:
+class _DeferredBuilder:
     """Builds an order of groups with the late columns joined above it."""
 
     def __init__(self, order: Sort, groups: Aggregate, places: list[int], sources: list[_Source]) -> None:

@@ -21,40 +21,40 @@ from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import columns_read, walk_nodes
 from gpudb.sql import bound
 
-WORTH = 50_000
+MIN_COPIED = 50_000
 """Minimum rows whose strings the nodes would copy, in total."""
-SHARE = 0.05
+MAX_REMAINING = 0.05
 """Maximum estimated share of them that remains."""
 _STRINGS = frozenset({"text", "varchar", "bpchar"})
 
 
 def defer_strings(stages: Sequence[Stage]) -> list[Stage]:
     """Fetches strings late in the stages where that pays."""
-    return [_late(stage) for stage in stages]
+    return [_defer(stage) for stage in stages]
 
 
-def _late(stage: Stage) -> Stage:
+def _defer(stage: Stage) -> Stage:
     scans = [node for node in walk_nodes(stage.root) if isinstance(node, Scan)]
     times = Counter(map(id, scans))
-    asked = {id(scan): number for number, scan in enumerate(scans) if times[id(scan)] == 1 and _may_gain(scan)}
+    asked = {id(scan): number for number, scan in enumerate(scans) if times[id(scan)] == 1 and _is_candidate(scan)}
     if not asked:
         return stage
-    looking = _Deferring(asked)
+    looking = _StringDeferrer(asked)
     looking.root(stage.root)
-    worth = {scan: asked[scan] for scan, (copied, left) in looking.ends.items() if _is_worth(copied, left)}
-    return replace(stage, root=_Deferring(worth).root(stage.root)) if worth else stage
+    worth = {scan: asked[scan] for scan, (copied, left) in looking.ends.items() if _pays(copied, left)}
+    return replace(stage, root=_StringDeferrer(worth).root(stage.root)) if worth else stage
 
 
-def _may_gain(scan: Scan) -> bool:
-    return scan.table.rows >= WORTH // 2 and any(kind.name in _STRINGS for kind in scan.types)
+def _is_candidate(scan: Scan) -> bool:
+    return scan.table.rows >= MIN_COPIED // 2 and any(kind.name in _STRINGS for kind in scan.types)
 
 
-def _is_worth(copied: int, left: int) -> bool:
-    return copied >= WORTH and left <= SHARE * copied
+def _pays(copied: int, left: int) -> bool:
+    return copied >= MIN_COPIED and left <= MAX_REMAINING * copied
 
 
 @dataclass(frozen=True, slots=True)
-class _Strings:
+class _PassedStrings:
     """A scan's strings that a node passes on.
 
     `columns` maps positions in the node to the scan's columns, `at` is the position that holds the row's position, and
@@ -66,11 +66,11 @@ class _Strings:
     copied: int
 
 
-_Passed = tuple[Node, dict[int, _Strings]]
+_Rewritten = tuple[Node, dict[int, _PassedStrings]]
 """A node that passes strings on, and those strings, by the scan's id."""
 
 
-class _Deferring:
+class _StringDeferrer:
     """Defers the strings of some scans, by id, under their numbers.
 
     `ends` has for each scan the rows whose strings would have been copied before the fetch, and the rows that remain.
@@ -84,12 +84,12 @@ class _Deferring:
         """Rewrites a stage's root, whose rows have all their columns."""
         return self._read(node)[0]
 
-    def _read(self, node: Node, places: set[int] | None = None) -> _Passed:
+    def _read(self, node: Node, places: set[int] | None = None) -> _Rewritten:
         """Rewrites a node and fetches the strings of each scan of which some are read: those at some positions, or
         any.
         """
         made, passed = self._node(node)
-        left: dict[int, _Strings] = {}
+        left: dict[int, _PassedStrings] = {}
         for scan, strings in passed.items():
             if places is not None and places.isdisjoint(strings.columns):
                 left[scan] = strings
@@ -98,13 +98,13 @@ class _Deferring:
             made = Fetch(made, self._scans[scan], strings.at, tuple(strings.columns.items()), node.types)
         return made, left
 
-    def _node(self, node: Node) -> _Passed:
+    def _node(self, node: Node) -> _Rewritten:
         match node:
             case Scan() if id(node) in self._scans:
                 return self._scan(node)
             case nodes.Filter():
                 below, passed = self._read(node.input, columns_read(node.condition))
-                return node.with_inputs(below), _copied(passed, node)
+                return node.with_inputs(below), _count_copy(passed, node)
             case Project():
                 return self._project(node)
             case nodes.Join():
@@ -112,18 +112,18 @@ class _Deferring:
             case _:
                 return node.with_inputs(*(self._read(each)[0] for each in node.inputs)), {}
 
-    def _scan(self, node: Scan) -> _Passed:
+    def _scan(self, node: Scan) -> _Rewritten:
         strings = tuple(place for place, kind in enumerate(node.types) if kind.name in _STRINGS)
         copied = estimate(node) if node.filter is not None else 0
-        passed = _Strings({place: place for place in strings}, strings[0], copied)
+        passed = _PassedStrings({place: place for place in strings}, strings[0], copied)
         return Defer(node, self._scans[id(node)], strings), {id(node): passed}
 
-    def _project(self, node: Project) -> _Passed:
+    def _project(self, node: Project) -> _Rewritten:
         plain = {place: each.index for place, each in enumerate(node.exprs) if isinstance(each, bound.Column)}
         computed = tuple(each for place, each in enumerate(node.exprs) if place not in plain)
         below, passed = self._read(node.input, columns_read(computed))
         exprs = list(node.exprs)
-        left: dict[int, _Strings] = {}
+        left: dict[int, _PassedStrings] = {}
         for scan, strings in passed.items():
             columns = {place: strings.columns[index] for place, index in plain.items() if index in strings.columns}
             if not columns:
@@ -132,10 +132,10 @@ class _Deferring:
                 exprs[place] = column(plain[place], below.types[plain[place]], node.names[place])
             at = min(columns)
             exprs[at] = column(strings.at, below.types[strings.at], node.names[at])
-            left[scan] = _Strings(columns, at, strings.copied)
+            left[scan] = _PassedStrings(columns, at, strings.copied)
         return Project(below, tuple(exprs), node.names), left
 
-    def _join(self, node: nodes.Join) -> _Passed:
+    def _join(self, node: nodes.Join) -> _Rewritten:
         width = len(node.left.types)
         reads = columns_read(node.condition)
         mine, theirs = (columns_read(tuple(pair[side] for pair in node.keys)) for side in (0, 1))
@@ -144,11 +144,11 @@ class _Deferring:
         if node.kind not in {"SEMI", "ANTI"}:
             for scan, strings in others.items():
                 columns = {place + width: index for place, index in strings.columns.items()}
-                passed[scan] = _Strings(columns, strings.at + width, strings.copied)
-        return node.with_inputs(left, right), _copied(passed, node)
+                passed[scan] = _PassedStrings(columns, strings.at + width, strings.copied)
+        return node.with_inputs(left, right), _count_copy(passed, node)
 
 
-def _copied(passed: dict[int, _Strings], node: Node) -> dict[int, _Strings]:
+def _count_copy(passed: dict[int, _PassedStrings], node: Node) -> dict[int, _PassedStrings]:
     """Counts one more copy of the strings."""
     rows = estimate(node)
     return {scan: replace(strings, copied=strings.copied + rows) for scan, strings in passed.items()}

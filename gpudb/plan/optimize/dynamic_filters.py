@@ -16,73 +16,73 @@ from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node, Scan
 from gpudb.plan.tree.stage_nodes import Receive
-from gpudb.plan.tree.stages import Narrowing, Stage
+from gpudb.plan.tree.stages import DynamicFilter, Stage
 from gpudb.plan.tree.traversal import walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.widening import bare
 from gpudb.types import SqlType
 
-WORTH = 100_000
+MIN_ROWS = 100_000
 """Minimum rows of a table; fewer are joined faster than keys are inspected."""
-SHARE = 0.5
+MAX_SHARE = 0.5
 """Maximum estimated share of a column's values among the keys."""
-_ORDERED = frozenset({"int2", "int4", "int8", "date", "timestamp", "timestamptz", "numeric"})
-LISTED = frozenset({"text", "varchar"})
+_RANGE_TYPES = frozenset({"int2", "int4", "int8", "date", "timestamp", "timestamptz", "numeric"})
+EXACT_TYPES = frozenset({"text", "varchar"})
 """Types ordered by a collation: only exact values leave rows out."""
 
 
 def add_dynamic_filters(stages: Sequence[Stage]) -> list[Stage]:
     """Adds to the stages which of their inputs narrow which of their scans."""
-    return [_narrowed(stage) if stage.inputs else stage for stage in stages]
+    return [_add_filters(stage) if stage.inputs else stage for stage in stages]
 
 
-def _narrowed(stage: Stage) -> Stage:
+def _add_filters(stage: Stage) -> Stage:
     every = list(walk_nodes(stage.root))
     scans = [node for node in every if isinstance(node, Scan)]
-    if not any(scan.table.rows >= WORTH for scan in scans):
+    if not any(scan.table.rows >= MIN_ROWS for scan in scans):
         return stage
     times = Counter(map(id, scans))
-    found: list[Narrowing] = []
+    found: list[DynamicFilter] = []
     # Subplans below a kernel build tables that are cached, so they must be the same the next time.
     kept = {id(below) for node in every if isinstance(node, Fused) for below in walk_nodes(node)}
     for node in every:
         if not isinstance(node, nodes.Join) or node.kind not in {"INNER", "SEMI"} or id(node) in kept:
             continue
         for left, right in node.keys:
-            one, other = _origin(node.left, left), _origin(node.right, right)
+            one, other = _find_origin(node.left, left), _find_origin(node.right, right)
             if one is not None and other is not None:
-                found += _by(one, other, scans, times)
-                found += _by(other, one, scans, times) if node.kind == "INNER" else []
+                found += _filter_by(one, other, scans, times)
+                found += _filter_by(other, one, scans, times) if node.kind == "INNER" else []
     return replace(stage, narrows=tuple(dict.fromkeys(found))) if found else stage
 
 
-def _by(scanned: _Column, received: _Column, scans: Sequence[Scan], times: Counter[int]) -> list[Narrowing]:
+def _filter_by(scanned: _Column, received: _Column, scans: Sequence[Scan], times: Counter[int]) -> list[DynamicFilter]:
     """Returns the narrowing of one side of a key by the other, if that side is a scan worth narrowing."""
     (scan, index, grouped), (receive, key, _) = scanned, received
-    if not isinstance(scan, Scan) or not isinstance(receive, Receive) or scan.table.rows < WORTH:
+    if not isinstance(scan, Scan) or not isinstance(receive, Receive) or scan.table.rows < MIN_ROWS:
         return []
     kind, given = scan.types[index], receive.types[key]
-    if kind.name not in _ORDERED | LISTED or kind.carried:
+    if kind.name not in _RANGE_TYPES | EXACT_TYPES or kind.carried:
         return []
     if kind.name == "numeric" and not (_same_digits(kind, given) or _same_digits(given, kind)):
         return []
     values = profile_table(scan.table, (scan.columns[index],)).columns[0].distinct
-    if receive.rows > SHARE * values or times[id(scan)] > 1:
+    if receive.rows > MAX_SHARE * values or times[id(scan)] > 1:
         return []
     place = next(number for number, each in enumerate(scans) if each is scan)
-    return [Narrowing(receive.stage, key, place, index, grouped)]
+    return [DynamicFilter(receive.stage, key, place, index, grouped)]
 
 
 _Column = tuple[Node, int, bool]
 """A node's column, and whether its rows are grouped above it."""
 
 
-def _origin(node: Node, key: Any) -> _Column | None:
+def _find_origin(node: Node, key: Any) -> _Column | None:
     """Returns the scan's or received column that a key reads; rows whose value matches no key may be left out."""
     inner = bare(key)
     while isinstance(inner, bound.Cast) and _same_digits(inner.arg.type, inner.type):
         inner = inner.arg
-    return _below(node, inner.index) if isinstance(inner, bound.Column) else None
+    return _find_column(node, inner.index) if isinstance(inner, bound.Column) else None
 
 
 def _same_digits(old: SqlType, new: SqlType) -> bool:
@@ -93,21 +93,21 @@ def _same_digits(old: SqlType, new: SqlType) -> bool:
     return scale == same and digits <= more
 
 
-def _below(node: Node, index: int) -> _Column | None:
+def _find_column(node: Node, index: int) -> _Column | None:
     match node:
         case Scan() | Receive():
             return node, index, False
         case nodes.Filter():
-            return _below(node.input, index)
+            return _find_column(node.input, index)
         case nodes.Project():
-            return _origin(node.input, node.exprs[index])
+            return _find_origin(node.input, node.exprs[index])
         case nodes.Aggregate() if index < len(node.keys):
-            found = _origin(node.input, node.keys[index])
+            found = _find_origin(node.input, node.keys[index])
             return (*found[:2], True) if found is not None else None
         case nodes.Join():
             width = len(node.left.types)
             if index < width:
-                return _below(node.left, index) if node.kind != "FULL" else None
-            return _below(node.right, index - width) if node.kind == "INNER" else None
+                return _find_column(node.left, index) if node.kind != "FULL" else None
+            return _find_column(node.right, index - width) if node.kind == "INNER" else None
         case _:
             return None

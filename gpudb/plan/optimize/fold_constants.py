@@ -38,11 +38,11 @@ def fold_constants(root: Node, evaluate: Evaluate) -> Node:
 
 
 def _fold(root: Node, evaluate: Evaluate, *, immutable: bool) -> Node:
-    finding = _Finding(immutable)
+    finding = _ConstantFinder(immutable)
     finding.look(root)
     if finding.types:
-        root = _each_expr(root, _type_alone)
-        finding = _Finding(immutable)
+        root = _transform_exprs(root, _drop_argument)
+        finding = _ConstantFinder(immutable)
         finding.look(root)
     found = finding.found
     if found:
@@ -51,11 +51,11 @@ def _fold(root: Node, evaluate: Evaluate, *, immutable: bool) -> Node:
         def fold(each: Any) -> Any:
             return values[found.index(each)] if isinstance(each, _FOLDED) and each in found else None
 
-        root = _each_expr(root, fold)
-    return _each_expr(root, _null_alone)
+        root = _transform_exprs(root, fold)
+    return _transform_exprs(root, _fold_null)
 
 
-class _Finding:
+class _ConstantFinder:
     """Collects the largest constant expressions of a plan in `found`; `types` is set if pg_typeof is called."""
 
     def __init__(self, immutable: bool) -> None:
@@ -76,7 +76,7 @@ class _Finding:
         """Returns whether an expression is constant; of one that is not, adds its largest constant parts."""
         if expr.__class__ is bound.Column:
             return False
-        self.types = self.types or _asks_type(expr)
+        self.types = self.types or _is_type_query(expr)
         below = child_exprs(expr)
         constant = [self._is_constant(each) for each in below]
         if all(constant) and self._may_be(expr):
@@ -103,16 +103,16 @@ class _Finding:
             self.found.append(expr)
 
 
-def _asks_type(expr: Any) -> bool:
+def _is_type_query(expr: Any) -> bool:
     """Returns whether an expression is pg_typeof of more than a constant."""
     if not isinstance(expr, bound.Call) or expr.function.name != "pg_typeof":
         return False
     return not isinstance(expr.args[0], bound.Constant)
 
 
-def _type_alone(expr: Any) -> Any:
+def _drop_argument(expr: Any) -> Any:
     """Drops the argument of pg_typeof, whose value is not used and whose evaluation may fail."""
-    if not _asks_type(expr):
+    if not _is_type_query(expr):
         return None
     (arg,) = expr.args
     made = replace(expr, args=(bound.Constant(None, arg.type),))
@@ -121,7 +121,7 @@ def _type_alone(expr: Any) -> Any:
     return bound.Case(((bound.Test(arg, "NULL", False), made),), made, expr.type)
 
 
-def _null_alone(expr: Any) -> Any:
+def _fold_null(expr: Any) -> Any:
     """Returns NULL for a strict function of NULL, whose other operands may fail."""
     return bound.Constant(None, expr.type) if isinstance(expr, bound.Call) and _is_null(expr) else None
 
@@ -144,12 +144,12 @@ def _is_immutable(expr: Any) -> bool:
     if isinstance(expr, bound.Call) and not expr.function.immutable:
         return False
     # Time zones and the meaning of texts such as 'now' depend on settings.
-    if expr.type.name not in _PLAIN:
+    if expr.type.name not in _SETTING_FREE:
         return False
     return not (isinstance(expr, bound.Cast) and expr.arg.type.name in _TEXTS and expr.type.name not in _TEXTS)
 
 
-def _each_expr(root: Node, change: Callable[[Any], Any]) -> Node:
+def _transform_exprs(root: Node, change: Callable[[Any], Any]) -> Node:
     def over(node: Node) -> Node:
         changed: dict[str, Any] = {}
         for name in expression_fields(node.__class__):
@@ -163,4 +163,15 @@ def _each_expr(root: Node, change: Callable[[Any], Any]) -> Node:
 
 
 _TEXTS = {"text", "varchar", "bpchar"}
-_PLAIN = _TEXTS | {"bool", "int2", "int4", "int8", "float4", "float8", "numeric", "date", "timestamp", "interval"}
+_SETTING_FREE = _TEXTS | {
+    "bool",
+    "int2",
+    "int4",
+    "int8",
+    "float4",
+    "float8",
+    "numeric",
+    "date",
+    "timestamp",
+    "interval",
+}

@@ -18,18 +18,18 @@ from gpudb.plan.tree.traversal import columns_read, rebuild, remap_columns, subs
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
 
-_CALLS = frozenset({"count", "min", "max"})
+_AGGREGATES = frozenset({"count", "min", "max"})
 """Aggregates that fail for unmatched rows no more than for matched ones."""
-_FEWER = 2
+_MIN_RATIO = 2
 """Minimum ratio of joined rows to groups."""
 
 
 def group_before_joins(root: Node) -> Node:
     """Groups the right sides of left joins before the joins, where that pays."""
-    return rebuild(root, _grouped)
+    return rebuild(root, _group)
 
 
-def _grouped(node: Node) -> Node:
+def _group(node: Node) -> Node:
     # Without keys there is one group even of no rows.
     if not isinstance(node, Aggregate) or not node.keys or not node.calls:
         return node
@@ -44,28 +44,28 @@ def _grouped(node: Node) -> Node:
         return node
     if not any(columns_read(keys) >= key for key in unique_columns(join.left)):
         return node
-    if not all(_counts(call, width) for call in calls):
+    if not all(_is_over_right_side(call, width) for call in calls):
         return node
     by = tuple(key for _, key in join.keys)
     own = Aggregate(join.right, by, tuple(remap_columns(call, lambda index: index - width) for call in calls))
-    if estimate(own) > 2 * estimate(join.left) or _FEWER * estimate(own) > estimate(join):
+    if estimate(own) > 2 * estimate(join.left) or _MIN_RATIO * estimate(own) > estimate(join):
         return node
     pairs = tuple((pair[0], column(place, pair[1].type)) for place, pair in enumerate(join.keys))
     made = replace(join, right=own, keys=pairs)
-    counted = [_value(call, column(width + len(by) + place, call.type)) for place, call in enumerate(calls)]
+    counted = [_group_value(call, column(width + len(by) + place, call.type)) for place, call in enumerate(calls)]
     return Project(made, (*keys, *counted), node.names)
 
 
-def _counts(call: bound.Aggregate, width: int) -> bool:
+def _is_over_right_side(call: bound.Aggregate, width: int) -> bool:
     """Returns whether a call reads the right side alone, cannot fail, and ignores the NULLs of an unmatched row."""
-    if call.function.name not in _CALLS or any(index < width for index in columns_read(call)) or _may_fail(call):
+    if call.function.name not in _AGGREGATES or any(index < width for index in columns_read(call)) or _may_fail(call):
         return False
     if call.star and call.filter is None:
         return True
-    return any(is_null(each, _filled) for each in call.args) or is_not_true(call.filter, _filled)
+    return any(is_null(each, _all_null) for each in call.args) or is_not_true(call.filter, _all_null)
 
 
-def _filled(_: int) -> bool:
+def _all_null(_: int) -> bool:
     """Without a match every column of the right side is NULL."""
     return True
 
@@ -75,7 +75,7 @@ def _may_fail(call: bound.Aggregate) -> bool:
     return any(map(may_fail, call.args)) or (call.filter is not None and may_fail(call.filter))
 
 
-def _value(call: bound.Aggregate, value: bound.Column) -> Any:
+def _group_value(call: bound.Aggregate, value: bound.Column) -> Any:
     """Returns a group's value beside a row that may have no match."""
     if call.function.name != "count":
         return value

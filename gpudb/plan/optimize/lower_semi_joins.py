@@ -18,51 +18,53 @@ from gpudb.sql.fallibility import may_fail
 
 def lower_semi_joins(root: Node) -> Node:
     """Moves each semi-join and anti-join down to the input with the fewest rows that it can filter."""
-    return rebuild(root, _lowered)
+    return rebuild(root, _lower)
 
 
-def _lowered(node: Node) -> Node:
+def _lower(node: Node) -> Node:
     if not isinstance(node, Join) or node.kind not in {"SEMI", "ANTI"}:
         return node
     parts = [each for pair in node.keys for each in pair] + list(split_conjuncts(node.condition))
-    return node if any(map(may_fail, parts)) else _below(node) or node
+    return node if any(map(may_fail, parts)) else _lower_into_left(node) or node
 
 
-def _below(node: Join) -> Node | None:
+def _lower_into_left(node: Join) -> Node | None:
     """Returns the semi-join inside its left input; None where it is best in place."""
     given = node.left
     match given:
         case Project(exprs=exprs) if all(isinstance(expr, bound.Column) for expr in exprs):
-            keys, condition = _over(node, exprs, len(given.input.types))
+            keys, condition = _over_projection_input(node, exprs, len(given.input.types))
             inner = replace(node, left=given.input, keys=keys, condition=condition)
-            made = _below(inner)
+            made = _lower_into_left(inner)
             return None if made is None else replace(given, input=made)
         case Join(kind="INNER" | "LEFT" as kind, left=left, right=right):
             width = len(left.types)
-            reads = _reads(node)
+            reads = _left_columns_read(node)
             if not reads:
                 return None
             if max(reads) < width and estimate(left) <= estimate(given):
-                condition = _beside(node.condition, len(given.types), width)
+                condition = _shift_right_columns(node.condition, len(given.types), width)
                 inner = replace(node, left=left, condition=condition)
-                return replace(given, left=_below(inner) or inner)
+                return replace(given, left=_lower_into_left(inner) or inner)
             if min(reads) >= width and kind == "INNER" and estimate(right) <= estimate(given):
                 keys = tuple((remap_columns(a, lambda index: index - width), b) for a, b in node.keys)
                 condition = (
                     remap_columns(node.condition, lambda index: index - width) if node.condition is not None else None
                 )
                 inner = replace(node, left=right, keys=keys, condition=condition)
-                return replace(given, right=_below(inner) or inner)
+                return replace(given, right=_lower_into_left(inner) or inner)
     return None
 
 
-def _reads(node: Join) -> set[int]:
+def _left_columns_read(node: Join) -> set[int]:
     """Returns the columns of the left input that a semi-join reads."""
     found = {index for a, _ in node.keys for index in columns_read(a)}
     return found | {index for index in columns_read(node.condition) if index < len(node.left.types)}
 
 
-def _over(node: Join, exprs: tuple[Any, ...], width: int) -> tuple[tuple[tuple[Any, Any], ...], Any | None]:
+def _over_projection_input(
+    node: Join, exprs: tuple[Any, ...], width: int
+) -> tuple[tuple[tuple[Any, Any], ...], Any | None]:
     """Rewrites a semi-join's keys and condition from a projection, its left input, to that projection's input."""
     keys = tuple((substitute(a, exprs), b) for a, b in node.keys)
     if node.condition is None:
@@ -72,7 +74,7 @@ def _over(node: Join, exprs: tuple[Any, ...], width: int) -> tuple[tuple[tuple[A
     return keys, remap_columns(node.condition, lambda index: places[index] if index < own else index - own + width)
 
 
-def _beside(condition: Any | None, before: int, now: int) -> Any | None:
+def _shift_right_columns(condition: Any | None, before: int, now: int) -> Any | None:
     """Rewrites a condition for a left input with fewer columns: the right input's columns follow earlier."""
     if condition is None:
         return None

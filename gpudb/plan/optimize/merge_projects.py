@@ -14,7 +14,7 @@ def merge_projects(root: Node) -> Node:
         if not isinstance(node, Project):
             return node
         below = node.input
-        if isinstance(below, Project) and _once(node, below):
+        if isinstance(below, Project) and _computes_once(node, below):
             exprs = tuple(substitute(expr, below.exprs) for expr in node.exprs)
             return merge(Project(below.input, exprs, node.labels or node.names))
         plain = [expr.index for expr in node.exprs if isinstance(expr, bound.Column)]
@@ -25,7 +25,7 @@ def merge_projects(root: Node) -> Node:
     return rebuild(root, merge)
 
 
-def _once(node: Project, below: Project) -> bool:
+def _computes_once(node: Project, below: Project) -> bool:
     uses = [0] * len(below.exprs)
 
     def look(each: object) -> None:

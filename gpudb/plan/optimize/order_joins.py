@@ -15,7 +15,7 @@ from typing import Any
 
 from gpudb.plan.cost.estimate import join_profile, profile
 from gpudb.plan.cost.profile import Profile
-from gpudb.plan.optimize.push_down_filters import filtered
+from gpudb.plan.optimize.push_down_filters import add_filters
 from gpudb.plan.tree.joins import build_join, split_keys
 from gpudb.plan.tree.nodes import Filter, Join, Node, Project, Scan, column
 from gpudb.plan.tree.predicates import equality_function, implied_predicate
@@ -32,15 +32,15 @@ from gpudb.sql.fallibility import may_fail
 from gpudb.sql.widening import bare
 from gpudb.types import BOOL
 
-TEN = 10
-BUILD = 2.0
+MAX_EXHAUSTIVE = 10
+BUILD_COST = 2.0
 """Cost of a row of a join's smaller side, which goes into the hash table, relative to a result row."""
 
 
 def order_joins(root: Node) -> Node:
     """Orders every tree of inner joins of a plan."""
     if _is_inner(root):
-        tree = _Tree()
+        tree = _JoinTree()
         outputs = tree.take(root)
         return tree.ordered(outputs)
     return root.with_inputs(*(order_joins(each) for each in root.inputs))
@@ -50,24 +50,24 @@ def _is_inner(node: Node) -> bool:
     return isinstance(node, Join) and node.kind == "INNER"
 
 
-def _over_inner(node: Node) -> bool:
+def _selects_from_inner(node: Node) -> bool:
     """Returns whether a node only selects columns or rows of an inner join."""
     if isinstance(node, Project):
-        return all(isinstance(expr, bound.Column) for expr in node.exprs) and _over_inner(node.input)
+        return all(isinstance(expr, bound.Column) for expr in node.exprs) and _selects_from_inner(node.input)
     if isinstance(node, Filter):
-        return not may_fail(node.condition) and _over_inner(node.input)
+        return not may_fail(node.condition) and _selects_from_inner(node.input)
     return _is_inner(node)
 
 
-def _without_null_tests(leaf: Node, keys: set[int]) -> Node:
+def _drop_null_tests(leaf: Node, keys: set[int]) -> Node:
     """Removes IS NOT NULL conditions on keys from a relation; the join on those keys tests them again."""
     if isinstance(leaf, Project) and all(isinstance(expr, bound.Column) for expr in leaf.exprs):
         below = {
             expr.index for place, expr in enumerate(leaf.exprs) if place in keys and isinstance(expr, bound.Column)
         }
-        return leaf.with_inputs(_without_null_tests(leaf.input, below))
+        return leaf.with_inputs(_drop_null_tests(leaf.input, below))
     if isinstance(leaf, Join) and leaf.kind in {"SEMI", "ANTI"}:
-        return leaf.with_inputs(_without_null_tests(leaf.left, keys), leaf.right)
+        return leaf.with_inputs(_drop_null_tests(leaf.left, keys), leaf.right)
     if not isinstance(leaf, Scan) or leaf.filter is None:
         return leaf
     kept = tuple(each for each in split_conjuncts(leaf.filter) if not _tests_null(each, keys))
@@ -83,7 +83,7 @@ def _tests_null(part: Any, keys: set[int]) -> bool:
 
 
 @dataclass(slots=True)
-class _Part:
+class _PartialJoin:
     """A join of some of the relations: the position of each of the tree's columns in it, and its profile.
 
     For most of them no node is ever built: `sides` are the two joined parts, the keys and the condition.
@@ -94,7 +94,7 @@ class _Part:
     profile: Profile
     cost: float
     relation: Node | None = None
-    sides: tuple[_Part, _Part, tuple[tuple[Any, Any], ...], Any | None] | None = None
+    sides: tuple[_PartialJoin, _PartialJoin, tuple[tuple[Any, Any], ...], Any | None] | None = None
 
     @property
     def node(self) -> Node:
@@ -107,7 +107,7 @@ class _Part:
 
 
 @dataclass(slots=True)
-class _Tree:
+class _JoinTree:
     """A tree of inner joins. Its columns are numbered consecutively; bit masks denote sets of relations."""
 
     leaves: list[Node] = field(default_factory=list)
@@ -130,10 +130,10 @@ class _Tree:
                 self._add_equal(substitute(one, left), substitute(other, right))
             self.conditions += [substitute(part, left + right) for part in split_conjuncts(node.condition)]
             return left + right
-        if isinstance(node, Project) and _over_inner(node):
+        if isinstance(node, Project) and _selects_from_inner(node):
             below = self.take(node.input)
             return tuple(below[expr.index] for expr in node.exprs if isinstance(expr, bound.Column))
-        if isinstance(node, Filter) and _over_inner(node):
+        if isinstance(node, Filter) and _selects_from_inner(node):
             below = self.take(node.input)
             self.conditions += [substitute(part, below) for part in split_conjuncts(node.condition)]
             return below
@@ -184,7 +184,7 @@ class _Tree:
         early += self._followed(early)
         singles = [self._single(number, early) for number in range(len(self.leaves))]
         self._early = [(mask, each) for mask, each in early if mask.bit_count() > 1]
-        parts = _grown(self, singles) if len(singles) <= TEN else singles
+        parts = _order_exhaustively(self, singles) if len(singles) <= MAX_EXHAUSTIVE else singles
         whole = self._put_together(parts)
         assert whole.mask == everything
         node = whole.node
@@ -242,9 +242,9 @@ class _Tree:
         if isinstance(node, Join):
             made = build_join("INNER", node.left, node.right, (*split_conjuncts(node.condition), *parts))
             return Join("INNER", node.left, node.right, node.keys + made.keys, made.condition)
-        return filtered(node, parts)
+        return add_filters(node, parts)
 
-    def _single(self, number: int, early: list[tuple[int, Any]]) -> _Part:
+    def _single(self, number: int, early: list[tuple[int, Any]]) -> _PartialJoin:
         """Returns a relation with the conditions on it alone and those that equalities imply for it."""
         start, leaf = self.starts[number], self.leaves[number]
         parts = [each for mask, each in early if mask == 1 << number]
@@ -252,17 +252,17 @@ class _Tree:
             own = [each for each, mask in zip(equal, masks, strict=True) if mask == 1 << number]
             parts += [bound.Call(equality_function(own[0].type), (own[0], each), BOOL) for each in own[1:]]
         keys = {index - start for equal in self.equal for each in equal for index in columns_read(bare(each))}
-        leaf = _without_null_tests(leaf, keys)
+        leaf = _drop_null_tests(leaf, keys)
         if parts:
-            leaf = filtered(leaf, [remap_columns(each, lambda index: index - start) for each in parts])
+            leaf = add_filters(leaf, [remap_columns(each, lambda index: index - start) for each in parts])
         places = {start + index: index for index in range(len(leaf.types))}
-        return _Part(1 << number, places, profile(leaf), 0.0, leaf)
+        return _PartialJoin(1 << number, places, profile(leaf), 0.0, leaf)
 
     def linked(self, one: int, other: int) -> bool:
         """Returns whether an equality links two sets of relations."""
         return any(any(mask & one for mask in masks) and any(mask & other for mask in masks) for masks in self._masks)
 
-    def _conditions(self, one: _Part, other: _Part) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    def _conditions(self, one: _PartialJoin, other: _PartialJoin) -> tuple[list[tuple[Any, Any]], list[Any]]:
         """Returns the equal values of two parts, and the conditions that become applicable when they are joined."""
         keys: list[tuple[Any, Any]] = []
         for equal, masks in zip(self.equal, self._masks, strict=True):
@@ -278,7 +278,7 @@ class _Tree:
         ]
         return keys, parts
 
-    def join(self, one: _Part, other: _Part) -> _Part:
+    def join(self, one: _PartialJoin, other: _PartialJoin) -> _PartialJoin:
         """Joins two parts, the smaller one on the right."""
         if one.profile.rows < other.profile.rows:
             one, other = other, one
@@ -292,13 +292,13 @@ class _Tree:
         every, condition = (*keys, *more), join_conjuncts(tuple(rest))
         made = join_profile("INNER", one.profile, other.profile, every, condition)
         mask = one.mask | other.mask
-        return _Part(mask, places, made, one.cost + other.cost, sides=(one, other, every, condition))
+        return _PartialJoin(mask, places, made, one.cost + other.cost, sides=(one, other, every, condition))
 
-    def _put_together(self, parts: list[_Part]) -> _Part:
+    def _put_together(self, parts: list[_PartialJoin]) -> _PartialJoin:
         """Joins the pair with the fewest result rows until one part remains; pairs that an equality links come
         first.
         """
-        made: dict[tuple[int, int], _Part] = {}
+        made: dict[tuple[int, int], _PartialJoin] = {}
         while len(parts) > 1:
             for i, one in enumerate(parts):
                 for other in parts[:i]:
@@ -313,7 +313,7 @@ class _Tree:
         return parts[0]
 
 
-def _grown(tree: _Tree, singles: list[_Part]) -> list[_Part]:
+def _order_exhaustively(tree: _JoinTree, singles: list[_PartialJoin]) -> list[_PartialJoin]:
     """Returns the best join of each maximal connected set of relations, by dynamic programming."""
     count = len(singles)
     best = {part.mask: part for part in singles}
@@ -326,7 +326,7 @@ def _grown(tree: _Tree, singles: list[_Part]) -> list[_Part]:
             rest = mask ^ sub
             if sub & low and sub in best and rest in best and near[sub] & rest:
                 one, other = best[sub], best[rest]
-                cost = one.cost + other.cost + BUILD * min(one.profile.rows, other.profile.rows)
+                cost = one.cost + other.cost + BUILD_COST * min(one.profile.rows, other.profile.rows)
                 if chosen is None or cost < chosen[0]:
                     chosen = cost, sub
             sub = (sub - 1) & mask

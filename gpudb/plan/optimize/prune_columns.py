@@ -15,18 +15,18 @@ from gpudb.plan.tree.traversal import columns_read, remap_columns
 def prune_columns(root: Node) -> Node:
     """Returns the plan with only the columns that it needs."""
     every = range(len(root.types))
-    pruning = _Pruning()
+    pruning = _Pruner()
     made, places = pruning.node(root, every)
     if pruning.asked:
         # A shared subplan returns the columns that any use reads, which are known after all uses have been visited.
-        made, places = _Pruning(pruning.asked).node(root, every)
-    return _exactly(made, places, every)
+        made, places = _Pruner(pruning.asked).node(root, every)
+    return _project_exactly(made, places, every)
 
 
-Wanted = Sequence[int]
+Required = Sequence[int]
 
 
-def _exactly(node: Node, places: dict[int, int], wanted: Wanted) -> Node:
+def _project_exactly(node: Node, places: dict[int, int], wanted: Required) -> Node:
     """Projects a node to just the required columns, in their order."""
     order = [places[index] for index in wanted]
     if order == list(range(len(node.types))):
@@ -35,7 +35,7 @@ def _exactly(node: Node, places: dict[int, int], wanted: Wanted) -> Node:
     return Project(node, exprs)
 
 
-class _Pruning:
+class _Pruner:
     """Maps a node and its required columns to a node that returns them, and their positions in it."""
 
     def __init__(self, wanted: dict[int, set[int]] | None = None) -> None:
@@ -43,17 +43,17 @@ class _Pruning:
         self._wanted = wanted
         self._shared: dict[int, tuple[Node, dict[int, int]]] = {}
 
-    def node(self, node: Node, wanted: Wanted) -> tuple[Node, dict[int, int]]:
-        return _pruned(node, sorted(set(wanted)), self)
+    def node(self, node: Node, wanted: Required) -> tuple[Node, dict[int, int]]:
+        return _prune(node, sorted(set(wanted)), self)
 
-    def below(self, node: Node, wanted: Wanted, *exprs: Any) -> tuple[Node, dict[int, int]]:
+    def below(self, node: Node, wanted: Required, *exprs: Any) -> tuple[Node, dict[int, int]]:
         """Prunes a node's input to the required columns and those that expressions read."""
         every = set(wanted)
         for each in exprs:
             every |= columns_read(each)
         return self.node(node, sorted(every))
 
-    def shared(self, node: nodes.Shared, wanted: Wanted) -> tuple[Node, dict[int, int]]:
+    def shared(self, node: nodes.Shared, wanted: Required) -> tuple[Node, dict[int, int]]:
         """Prunes a shared subplan to the columns that all uses require; in the first pass only records what this use
         requires.
         """
@@ -64,55 +64,55 @@ class _Pruning:
         if node.number not in self._shared:
             kept = sorted(self._wanted[node.number])
             below, places = self.node(node.input, kept)
-            self._shared[node.number] = replace(node, input=_exactly(below, places, kept)), _same(kept)
+            self._shared[node.number] = replace(node, input=_project_exactly(below, places, kept)), _positions(kept)
         return self._shared[node.number]
 
 
-def _same(wanted: Wanted) -> dict[int, int]:
+def _positions(wanted: Required) -> dict[int, int]:
     return {index: place for place, index in enumerate(wanted)}
 
 
 @singledispatch
-def _pruned(node: Any, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+def _prune(node: Any, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     """Keeps all columns of a node without a rule of its own."""
     inputs = []
     for each in node.inputs:
         made, places = pruning.node(each, range(len(each.types)))
-        inputs.append(_exactly(made, places, range(len(each.types))))
-    return node.with_inputs(*inputs), _same(range(len(node.types)))
+        inputs.append(_project_exactly(made, places, range(len(each.types))))
+    return node.with_inputs(*inputs), _positions(range(len(node.types)))
 
 
-@_pruned.register
-def _(node: nodes.Scan, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: nodes.Scan, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     read = sorted({*wanted, *columns_read(node.filter)})
-    places = _same(read)
+    places = _positions(read)
     condition = remap_columns(node.filter, places.__getitem__) if node.filter is not None else None
     made = replace(node, columns=tuple(node.columns[index] for index in read), filter=condition)
     # Columns that the filter alone reads are dropped above it.
-    return _exactly(made, places, wanted), _same(wanted)
+    return _project_exactly(made, places, wanted), _positions(wanted)
 
 
-@_pruned.register
-def _(node: nodes.Values, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
-    return node, _same(range(len(node.types)))
+@_prune.register
+def _(node: nodes.Values, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+    return node, _positions(range(len(node.types)))
 
 
-@_pruned.register
-def _(node: nodes.Filter, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: nodes.Filter, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     below, places = pruning.below(node.input, wanted, node.condition)
     return nodes.Filter(below, remap_columns(node.condition, places.__getitem__)), places
 
 
-@_pruned.register
-def _(node: Project, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: Project, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     exprs = [node.exprs[index] for index in wanted]
     below, places = pruning.below(node.input, (), *exprs)
     names = tuple(node.names[index] for index in wanted)
-    return Project(below, tuple(remap_columns(expr, places.__getitem__) for expr in exprs), names), _same(wanted)
+    return Project(below, tuple(remap_columns(expr, places.__getitem__) for expr in exprs), names), _positions(wanted)
 
 
-@_pruned.register
-def _(node: nodes.Join, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: nodes.Join, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     width = len(node.left.types)
     every = {*wanted, *columns_read(node.condition)}
     left, one = pruning.below(node.left, [i for i in every if i < width], *(a for a, _ in node.keys))
@@ -124,20 +124,20 @@ def _(node: nodes.Join, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[i
     return made, one if node.kind in {"SEMI", "ANTI"} else places
 
 
-@_pruned.register
-def _(node: nodes.Aggregate, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: nodes.Aggregate, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     width = len(node.keys)
     kept = [number for number in range(len(node.calls)) if number + width in wanted]
     calls = [node.calls[number] for number in kept]
     below, places = pruning.below(node.input, (), *node.keys, *calls)
     keys = tuple(remap_columns(key, places.__getitem__) for key in node.keys)
     made = replace(node, input=below, keys=keys, calls=tuple(remap_columns(call, places.__getitem__) for call in calls))
-    found = _same(range(width)) | {number + width: width + place for place, number in enumerate(kept)}
+    found = _positions(range(width)) | {number + width: width + place for place, number in enumerate(kept)}
     return made, found
 
 
-@_pruned.register
-def _(node: nodes.Window, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: nodes.Window, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     width = len(node.input.types)
     below, places = pruning.below(node.input, [i for i in wanted if i < width], *node.calls)
     calls = tuple(remap_columns(call, places.__getitem__) for call in node.calls)
@@ -145,27 +145,27 @@ def _(node: nodes.Window, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict
     return nodes.Window(below, calls), found
 
 
-@_pruned.register
-def _(node: nodes.Sort, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: nodes.Sort, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     below, places = pruning.below(node.input, wanted, *node.keys)
     return replace(node, input=below, keys=remap_columns(node.keys, places.__getitem__)), places
 
 
-@_pruned.register
-def _(node: nodes.DistinctOn, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: nodes.DistinctOn, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     below, places = pruning.below(node.input, wanted, *node.keys, *node.order)
     keys, order = remap_columns(node.keys, places.__getitem__), remap_columns(node.order, places.__getitem__)
     return nodes.DistinctOn(below, keys, order), places
 
 
-@_pruned.register
-def _(node: nodes.SetOperation, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: nodes.SetOperation, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     if node.op != "UNION":
         wanted = range(len(node.types))
-    left, right = (_exactly(*pruning.node(each, wanted), wanted) for each in (node.left, node.right))
-    return node.with_inputs(left, right), _same(wanted)
+    left, right = (_project_exactly(*pruning.node(each, wanted), wanted) for each in (node.left, node.right))
+    return node.with_inputs(left, right), _positions(wanted)
 
 
-@_pruned.register
-def _(node: nodes.Shared, wanted: Wanted, pruning: _Pruning) -> tuple[Node, dict[int, int]]:
+@_prune.register
+def _(node: nodes.Shared, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     return pruning.shared(node, wanted)

@@ -12,27 +12,29 @@ from gpudb.types import BOOL
 
 def prune_empty(root: Node) -> Node:
     """Replaces nodes that return no rows by an empty input, so that no table is read for them."""
-    return rebuild(root, _without_unwanted)
+    return rebuild(root, _prune)
 
 
-def _without_unwanted(node: Node) -> Node:
+def _prune(node: Node) -> Node:
     match node:
-        case Sort(limit=limit, offset=offset) if _count(limit) == 0 and not (offset and _count(offset) is None):
-            return _nothing(node)
+        case Sort(limit=limit, offset=offset) if _constant_count(limit) == 0 and not (
+            offset and _constant_count(offset) is None
+        ):
+            return _empty(node)
         case Join(kind=kind, condition=bound.Constant(value=value), null_aware=False) if value is not True:
             if kind in {"INNER", "SEMI"}:
-                return _nothing(node)
-            return replace(node, right=_nothing(node.right)) if kind in {"LEFT", "ANTI"} else node
+                return _empty(node)
+            return replace(node, right=_empty(node.right)) if kind in {"LEFT", "ANTI"} else node
     return node
 
 
-def _nothing(node: Node) -> Node:
+def _empty(node: Node) -> Node:
     """Returns an empty input with a node's types."""
     row = tuple(bound.Constant(None, kind) for kind in node.types)
     return Filter(Values((row,), node.types), bound.Constant(False, BOOL))
 
 
-def _count(expr: object) -> int | None:
+def _constant_count(expr: object) -> int | None:
     """Returns the number of rows of a constant LIMIT or OFFSET, else None."""
     value = expr.value if isinstance(expr, bound.Constant) else None
     return value if isinstance(value, int) and value >= 0 else None

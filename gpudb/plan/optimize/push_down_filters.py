@@ -16,37 +16,37 @@ from gpudb.plan.tree.traversal import columns_read, join_conjuncts, rebuild, rem
 
 def push_down_filters(root: Node) -> Node:
     """Moves every filter as far down as joins and scans allow."""
-    return rebuild(root, _lowered)
+    return rebuild(root, _push_down)
 
 
-def filtered(node: Node, parts: list[Any]) -> Node:
+def add_filters(node: Node, parts: list[Any]) -> Node:
     """Adds conditions to a node, each as far down as possible."""
     condition = join_conjuncts(tuple(parts))
-    return node if condition is None else _lowered(Filter(node, condition))
+    return node if condition is None else _push_down(Filter(node, condition))
 
 
-def _lowered(node: Node) -> Node:
+def _push_down(node: Node) -> Node:
     if not isinstance(node, Filter):
         return node
     match node.input:
         case Filter() as below:
-            return filtered(below.input, [*split_conjuncts(below.condition), *split_conjuncts(node.condition)])
+            return add_filters(below.input, [*split_conjuncts(below.condition), *split_conjuncts(node.condition)])
         case Scan() as below:
             parts = (*split_conjuncts(below.filter), *split_conjuncts(node.condition))
             return replace(below, filter=join_conjuncts(parts))
         case Project() as below:
-            return _first(node, below, below.exprs)
+            return _push_into_first(node, below, below.exprs)
         case Aggregate() as below:
-            return _first(node, below, below.keys)
+            return _push_into_first(node, below, below.keys)
         case (ProjectSet() | Join(kind="SEMI" | "ANTI")) as below:
-            return _first(node, below, _columns(below.inputs[0]))
+            return _push_into_first(node, below, _columns(below.inputs[0]))
         case Join(kind="INNER") as below:
-            return _into_inner(node, below)
+            return _push_into_inner(node, below)
         case Join() as below:
             made = narrow_outer_join(below, node.condition)
             if made is not below:
-                return _lowered(Filter(made, node.condition))
-            return _first(node, below, _columns(below.left)) if below.kind == "LEFT" else node
+                return _push_down(Filter(made, node.condition))
+            return _push_into_first(node, below, _columns(below.left)) if below.kind == "LEFT" else node
         case _:
             return node
 
@@ -55,7 +55,7 @@ def _columns(node: Node) -> tuple[Any, ...]:
     return tuple(column(index, kind) for index, kind in enumerate(node.types))
 
 
-def _first(node: Filter, below: Node, values: tuple[Any, ...]) -> Node:
+def _push_into_first(node: Filter, below: Node, values: tuple[Any, ...]) -> Node:
     """Pushes down the conditions that read only the first columns of `below`, which are `values` over its first
     input.
     """
@@ -64,12 +64,12 @@ def _first(node: Filter, below: Node, values: tuple[Any, ...]) -> Node:
     if not lower:
         return node
     first, *others = below.inputs
-    made = below.with_inputs(filtered(first, [substitute(part, values) for part in lower]), *others)
+    made = below.with_inputs(add_filters(first, [substitute(part, values) for part in lower]), *others)
     rest = join_conjuncts(tuple(part for part in parts if part not in lower))
     return made if rest is None else Filter(made, rest)
 
 
-def _into_inner(node: Filter, below: Join) -> Node:
+def _push_into_inner(node: Filter, below: Join) -> Node:
     width = len(below.left.types)
     left: list[Any] = []
     right: list[Any] = []
@@ -82,6 +82,6 @@ def _into_inner(node: Filter, below: Join) -> Node:
             right.append(remap_columns(part, lambda index: index - width))
         else:
             both.append(part)
-    one, other = filtered(below.left, left), filtered(below.right, right)
+    one, other = add_filters(below.left, left), add_filters(below.right, right)
     made = build_join("INNER", one, other, tuple(both))
     return replace(made, keys=below.keys + made.keys)

@@ -16,7 +16,7 @@ from gpudb.plan.tree.traversal import transform, walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.traverse import is_volatile
 
-WORTH = 20_000
+MIN_ROWS = 20_000
 """Minimum rows that a subplan reads; below that another stage costs more than it saves."""
 _COSTLY = (nodes.Join, nodes.Aggregate, nodes.Window, nodes.DistinctOn, nodes.SetOperation)
 
@@ -29,16 +29,16 @@ def share_subplans(root: Node) -> Node:
     # Only subplans that read a table, and read it again, are worth sharing.
     if max(Counter(node.table.oid for node in every if isinstance(node, nodes.Scan)).values(), default=0) < 2:
         return root
-    known = _Known()
+    known = _SubplanNumbers()
     counts: Counter[int] = Counter()
     _count(root, known, counts)
     if all(count < 2 for count in counts.values()):
         return root
     lowest = min((node.number for node in walk_nodes(root) if isinstance(node, Shared)), default=0)
-    return _Sharing(known, counts, lowest - 1).node(root)
+    return _Sharer(known, counts, lowest - 1).node(root)
 
 
-def _count(node: Node, known: _Known, counts: Counter[int]) -> None:
+def _count(node: Node, known: _SubplanNumbers, counts: Counter[int]) -> None:
     """Counts the uses of each subplan, as if equal ones were shared."""
     number = known.number(node)
     counts[number] += 1
@@ -47,7 +47,7 @@ def _count(node: Node, known: _Known, counts: Counter[int]) -> None:
             _count(each, known, counts)
 
 
-class _Known:
+class _SubplanNumbers:
     """Numbers subplans; equal subplans have one number."""
 
     def __init__(self) -> None:
@@ -80,14 +80,14 @@ class _Known:
             except TypeError:
                 # Constants may hold lists.
                 return self._fresh
-            plain = _plain(value)
+            plain = _normalize(value)
             if plain is None:
                 return self._fresh
             own.append(plain)
         return self._numbers.setdefault(tuple(own), self._fresh)
 
 
-def _plain(value: Any) -> Any | None:
+def _normalize(value: Any) -> Any | None:
     """Returns a node's field without column names; None if its value changes with each evaluation."""
     volatile = False
 
@@ -102,8 +102,8 @@ def _plain(value: Any) -> Any | None:
     return None if volatile else (made,)
 
 
-class _Sharing:
-    def __init__(self, known: _Known, counts: Counter[int], first: int) -> None:
+class _Sharer:
+    def __init__(self, known: _SubplanNumbers, counts: Counter[int], first: int) -> None:
         self._known = known
         self._counts = counts
         self._next = first
@@ -126,4 +126,4 @@ def _is_costly(node: Node) -> bool:
     below = list(walk_nodes(node))
     if not any(isinstance(each, _COSTLY) for each in below):
         return False
-    return sum(each.table.rows for each in below if isinstance(each, nodes.Scan)) >= WORTH
+    return sum(each.table.rows for each in below if isinstance(each, nodes.Scan)) >= MIN_ROWS

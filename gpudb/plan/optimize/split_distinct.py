@@ -19,7 +19,7 @@ from gpudb.plan.tree import nodes
 from gpudb.plan.tree.nodes import Node, column
 from gpudb.sql import bound
 
-_TYPES = frozenset(
+_GROUPABLE = frozenset(
     "bool int2 int4 int8 numeric float4 float8 text varchar bpchar date timestamp timestamptz uuid".split()
 )
 """Types whose values are equal to a DISTINCT aggregate exactly if GROUP BY puts them into one group."""
@@ -40,14 +40,16 @@ def split_distinct(node: nodes.Aggregate, is_mergeable: Mergeable, reuse: Callab
     for place, call in enumerate(node.calls):
         if is_mergeable(call):
             plain.append(place)
-        elif _is_over_values(call) and is_mergeable(replace(call, distinct=False)):
+        elif _is_over_distinct(call) and is_mergeable(replace(call, distinct=False)):
             over.setdefault((call.args[0], call.filter), []).append(place)
         else:
             return None
     if not over or (node.keys and (plain or len(over) > 1 or any(chosen is not None for _, chosen in over))):
         return None
     source = node.input if len(over) + bool(plain) == 1 else reuse(node.input)
-    parts = [(_over_values(node, source, value, chosen, places), places) for (value, chosen), places in over.items()]
+    parts = [
+        (_aggregate_values(node, source, value, chosen, places), places) for (value, chosen), places in over.items()
+    ]
     if plain:
         parts.append((replace(node, input=source, calls=tuple(node.calls[place] for place in plain)), plain))
     if len(parts) == 1 and parts[0][1] == list(range(len(node.calls))):
@@ -59,13 +61,13 @@ def split_distinct(node: nodes.Aggregate, is_mergeable: Mergeable, reuse: Callab
     )
 
 
-def _is_over_values(call: bound.Aggregate) -> bool:
+def _is_over_distinct(call: bound.Aggregate) -> bool:
     if not call.distinct or len(call.args) != 1 or call.order_by or call.within_group:
         return False
-    return call.args[0].type.name in _TYPES
+    return call.args[0].type.name in _GROUPABLE
 
 
-def _over_values(
+def _aggregate_values(
     node: nodes.Aggregate, source: Node, value: bound.Expr, chosen: bound.Expr | None, places: list[int]
 ) -> Node:
     """Returns the calls at some positions, over their common distinct values."""

@@ -44,8 +44,8 @@ class Distribution:
         if self.alone:
             return True
         # Constants may hold lists, which are not hashable.
-        given = [_plain(each) for key in keys for each in (key, bare(key))]
-        return any(all(part in given or _plain(bare(part)) in given for part in each) for each in self.keys)
+        given = [_drop_names(each) for key in keys for each in (key, bare(key))]
+        return any(all(part in given or _drop_names(bare(part)) in given for part in each) for each in self.keys)
 
     def matching(self, keys: Sequence[Any]) -> tuple[int, ...] | None:
         """Returns which of `keys`, in which order, the rows are hashed by; None if they are not."""
@@ -59,34 +59,34 @@ class Distribution:
         """Normalises a key as in `keys`: equal values of all types of a class have one bucket."""
         if self.by:
             key = bare(key)
-            while isinstance(key, bound.Cast) and _rescaled(key.arg.type, key.type):
+            while isinstance(key, bound.Cast) and _keeps_hash(key.arg.type, key.type):
                 key = key.arg
-        return _plain(key)
+        return _drop_names(key)
 
     def lies(self, keys: Sequence[Any], by: str) -> bool:
         """Returns whether rows are distributed by the hash of exactly these keys."""
         return self.by == by and tuple(map(self.read, keys)) in self.keys
 
 
-def _rescaled(old: SqlType, new: SqlType) -> bool:
+def _keeps_hash(old: SqlType, new: SqlType) -> bool:
     """Returns whether a cast is between numerics of one hash class and loses no digit."""
     if old.name != "numeric" or new.name != "numeric" or hash_class(old) is None or hash_class(old) != hash_class(new):
         return False
     return old.numeric_digits[0] <= new.numeric_digits[0]
 
 
-def scanned(scan: nodes.Scan, *, whole: bool = True) -> Distribution:
+def scan_distribution(scan: nodes.Scan, *, whole: bool = True) -> Distribution:
     """Returns the distribution of a table's scan by its files, if workers' shares are `whole` buckets."""
     column_of = scan.table.hashed_by
     if column_of is None or not scan.table.bucketed or not whole:
         return ANY
     for place, index in enumerate(scan.columns):
         if scan.table.columns[index] is column_of:
-            return Distribution("hash", ((column(place, column_of.type),),), buckets_of(column_of.type))
+            return Distribution("hash", ((column(place, column_of.type),),), bucket_hash_name(column_of.type))
     return ANY
 
 
-def buckets_of(kind: SqlType) -> str:
+def bucket_hash_name(kind: SqlType) -> str:
     """Returns the hash name of a table that is bucketed by a column of this type; "" for a type without buckets."""
     found = hash_class(kind)
     return "" if found is None else f"{BUCKETS} buckets of {found}"
@@ -96,13 +96,13 @@ ONE = Distribution("one")
 ANY = Distribution("any")
 
 
-def hashed(*keys: Sequence[Any], by: str = "") -> Distribution:
+def hash_distribution(*keys: Sequence[Any], by: str = "") -> Distribution:
     """Returns the distribution by the hash of these keys, each of which holds."""
     given = Distribution("hash", (), by)
     return replace(given, keys=tuple(tuple(map(given.read, each)) for each in keys)) if keys else ANY
 
 
-def _plain(expr: Any) -> Any:
+def _drop_names(expr: Any) -> Any:
     """Removes display names from an expression's columns."""
 
     def change(each: Any) -> Any:
@@ -111,30 +111,30 @@ def _plain(expr: Any) -> Any:
     return transform(expr, change)
 
 
-def shifted(given: Distribution, by: int) -> Distribution:
+def shift_keys(given: Distribution, by: int) -> Distribution:
     """Shifts the keys to the right by `by` columns."""
     if given.kind != "hash":
         return given
     return replace(given, keys=tuple(remap_columns(each, lambda index: index + by) for each in given.keys))
 
 
-def over(given: Distribution, exprs: Sequence[Any]) -> Distribution:
+def project_keys(given: Distribution, exprs: Sequence[Any]) -> Distribution:
     """Returns the distribution after a projection to these expressions."""
     if given.kind != "hash":
         return given
     places = [None if isinstance(expr, bound.Constant) else given.read(expr) for expr in exprs]
     kinds = [expr.type for expr in exprs]
     kept: list[Keys] = []
-    for turn in _turns(places):
+    for turn in _occurrences(places):
         for each in given.keys:
-            made = _placed(each, turn, kinds)
+            made = _project_key(each, turn, kinds)
             # One of them may be a constant list, which is not hashable.
             if made is not None and made not in kept:
                 kept.append(made)
     return replace(given, keys=tuple(kept)) if kept else ANY
 
 
-def _turns(places: list[Any]) -> Iterator[list[Any]]:
+def _occurrences(places: list[Any]) -> Iterator[list[Any]]:
     """Yields the expressions by position; a repeated expression counts at its first position first, then at the
     next.
     """
@@ -143,7 +143,7 @@ def _turns(places: list[Any]) -> Iterator[list[Any]]:
         places = [each if each is not None and each in places[:n] else None for n, each in enumerate(places)]
 
 
-def _placed(keys: Keys, places: Sequence[Any], kinds: Sequence[SqlType]) -> Keys | None:
+def _project_key(keys: Keys, places: Sequence[Any], kinds: Sequence[SqlType]) -> Keys | None:
     lost = False
 
     def change(each: Any) -> Any:
@@ -161,21 +161,21 @@ def _placed(keys: Keys, places: Sequence[Any], kinds: Sequence[SqlType]) -> Keys
     return None if lost else made
 
 
-def joined(node: nodes.Join, left: Distribution, right: Distribution) -> Distribution:
+def join_distribution(node: nodes.Join, left: Distribution, right: Distribution) -> Distribution:
     """Returns the distribution of a join whose sides are co-located by its keys."""
-    other = shifted(right, len(node.left.types))
+    other = shift_keys(right, len(node.left.types))
     if node.kind == "INNER":
         return replace(left, keys=left.keys + other.keys) if left.keys or other.keys else ANY
     # NULL-extended rows of an outer join stay with their own side.
     return ANY if node.kind == "FULL" else left
 
 
-def grouped(node: nodes.Aggregate, given: Distribution) -> Distribution:
+def group_distribution(node: nodes.Aggregate, given: Distribution) -> Distribution:
     """Returns the distribution of groups whose rows were on one worker each."""
-    return given if given.alone else over(given, node.keys)
+    return given if given.alone else project_keys(given, node.keys)
 
 
-def both(left: Distribution, right: Distribution) -> Distribution:
+def union_distribution(left: Distribution, right: Distribution) -> Distribution:
     """Returns the distribution of the rows of two inputs together."""
     kept = tuple(each for each in left.keys if each in right.keys and left.by == right.by)
     return replace(left, keys=kept) if kept else ANY

@@ -18,8 +18,8 @@ from gpudb.plan.cost.estimate import estimate, estimate_bytes, profile
 from gpudb.plan.optimize import optimize_aggregate
 from gpudb.plan.optimize.split_distinct import Mergeable
 from gpudb.plan.physical import distribution
-from gpudb.plan.physical.distribution import ANY, ONE, Distribution, hashed, shifted
-from gpudb.plan.physical.ranged_windows import goes_in_ranges, in_ranges
+from gpudb.plan.physical.distribution import ANY, ONE, Distribution, hash_distribution, shift_keys
+from gpudb.plan.physical.ranged_windows import can_split_by_range, split_by_range
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Built, Fused
 from gpudb.plan.tree.nodes import Exchange, Node, column
@@ -54,37 +54,37 @@ class Costs:
     chunks: int = 1
 
 
-SMALL_BYTES = 1 << 28
-_FRESH = 1 << 40
+MAX_REPLICATED_BYTES = 1 << 28
+_FIRST_SHARED = 1 << 40
 """First number of the shared subplans that are added here; those of plans have relations' numbers."""
 
 
-def placed(root: Node, mergeable: Mergeable, costs: Costs) -> tuple[Node, bool]:
+def plan_exchanges(root: Node, mergeable: Mergeable, costs: Costs) -> tuple[Node, bool]:
     """Returns the plan with its exchanges, and whether its rows come from the first worker alone.
 
     `mergeable` returns whether workers' partial states of an aggregate's call can be merged.
     """
-    node, where = _Placing(mergeable, costs).top(root)
+    node, where = _ExchangePlanner(mergeable, costs).top(root)
     return node, where.alone
 
 
-Placed = tuple[Node, Distribution]
+PlacedNode = tuple[Node, Distribution]
 
 
-class _Placing:
+class _ExchangePlanner:
     def __init__(self, mergeable: Mergeable, costs: Costs) -> None:
         self._mergeable = mergeable
         self._costs = costs
-        self._shared: dict[int, Placed] = {}
-        self._fresh = itertools.count(_FRESH)
+        self._shared: dict[int, PlacedNode] = {}
+        self._fresh = itertools.count(_FIRST_SHARED)
 
-    def top(self, node: Node) -> Placed:
+    def top(self, node: Node) -> PlacedNode:
         """Plans the nodes above the result: its order may be computed by ranges, which workers return one after the
         other.
         """
         if isinstance(node, nodes.Project):
             below, where = self.top(node.input)
-            return replace(node, input=below), distribution.over(where, node.exprs)
+            return replace(node, input=below), distribution.project_keys(where, node.exprs)
         if isinstance(node, nodes.Sort) and self._by_ranges(node):
             below, where = self.place(node.input)
             if not where.alone:
@@ -107,11 +107,13 @@ class _Placing:
         computed = any(not isinstance(each.expr, bound.Column) for each in node.keys)
         return computed or prod(values) >= 4 * self._costs.workers
 
-    def place(self, node: Node) -> Placed:
+    def place(self, node: Node) -> PlacedNode:
         """Returns a node with the exchanges below it, and the distribution of its rows."""
         match node:
             case nodes.Scan():
-                return node, distribution.scanned(node, whole=self._costs.chunks == 1 or self._costs.workers <= BUCKETS)
+                return node, distribution.scan_distribution(
+                    node, whole=self._costs.chunks == 1 or self._costs.workers <= BUCKETS
+                )
             case nodes.Values():
                 return node, ONE
             case nodes.Join():
@@ -129,7 +131,7 @@ class _Placing:
                 return self._sort(node)
             case nodes.Project():
                 below, where = self.place(node.input)
-                return replace(node, input=below), distribution.over(where, node.exprs)
+                return replace(node, input=below), distribution.project_keys(where, node.exprs)
             case nodes.Window():
                 return self._window(node)
             case nodes.DistinctOn():
@@ -139,7 +141,7 @@ class _Placing:
                 return self._set_operation(node)
             case nodes.Recursive():
                 # Iterations run one after the other, so one worker runs them, over rows that are gathered before.
-                left, right = _gathered(*self.place(node.left)), self._looped(node.right)
+                left, right = _gather(*self.place(node.left)), self._looped(node.right)
                 return node.with_inputs(left, right), ONE
             case nodes.Shared():
                 if node.number not in self._shared:
@@ -154,42 +156,42 @@ class _Placing:
     def _looped(self, node: Node) -> Node:
         """Plans a recursion's second term on one worker; subplans that do not change come from outside."""
         if not any(isinstance(each, nodes.Working) for each in walk_nodes(node)):
-            return _gathered(*self.place(node))
+            return _gather(*self.place(node))
         if isinstance(node, nodes.Shared):
             return Kept(self._looped(node.input), node.number)
         return node.with_inputs(*map(self._looped, node.inputs))
 
-    def _met(self, node: Node, keys: tuple[Any, ...]) -> Placed:
+    def _met(self, node: Node, keys: tuple[Any, ...]) -> PlacedNode:
         """Brings rows of equal keys to one worker; all rows to the first without keys."""
         below, where = self.place(node)
         return self._meeting(below, where, keys)
 
-    def _window(self, node: nodes.Window) -> Placed:
+    def _window(self, node: nodes.Window) -> PlacedNode:
         below, where = self.place(node.input)
-        if not where.alone and not self._fits(node.input) and goes_in_ranges(node):
-            return in_ranges(node, below, lambda: next(self._fresh)), ANY
+        if not where.alone and not self._fits(node.input) and can_split_by_range(node):
+            return split_by_range(node, below, lambda: next(self._fresh)), ANY
         below, where = self._meeting(below, where, node.calls[0].partition_by)
         return replace(node, input=below), where
 
-    def _meeting(self, node: Node, where: Distribution, keys: tuple[Any, ...]) -> Placed:
+    def _meeting(self, node: Node, where: Distribution, keys: tuple[Any, ...]) -> PlacedNode:
         if where.alone or (keys and where.meets(keys)):
             return node, where
-        return (node if self._costs.workers == 1 else _moved(node, keys)), _lying(keys)
+        return (node if self._costs.workers == 1 else _exchange(node, keys)), _distribute_by(keys)
 
     # ------------------------------------------------------------------------------------------ joins
 
-    def _fused(self, node: Fused) -> Placed:
+    def _fused(self, node: Fused) -> PlacedNode:
         """Plans a kernel: each build side is broadcast, or partitioned as its matching rows are."""
         builds: list[Node] = []
         near, where = self._spine(node.root)
         for number, each in enumerate(node.builds):
-            made = whole(each, self._costs.small)
+            made = replicate(each, self._costs.small)
             if made is None:
                 below, lies = self.place(each)
                 keys, by = near.get(number, ((), ""))
                 if keys and lies.lies(keys, by):
                     made = below
-                elif keys and estimate_bytes(each) > self._costs.exchange and _of_buckets(keys, by):
+                elif keys and estimate_bytes(each) > self._costs.exchange and _is_bucket_key(keys, by):
                     made = Exchange(below, "hash", keys, by=by)
                 else:
                     made = Exchange(below, "broadcast")
@@ -208,10 +210,10 @@ class _Placing:
                 return {}, ANY if single else self.place(node)[1]
             case nodes.Project():
                 near, where = self._spine(node.input)
-                return near, distribution.over(where, node.exprs)
+                return near, distribution.project_keys(where, node.exprs)
             case Partial():
                 near, where = self._spine(node.input)
-                return near, distribution.grouped(node.aggregate, where)
+                return near, distribution.group_distribution(node.aggregate, where)
             case nodes.Join():
                 swapped = isinstance(node.left, Built)
                 built, spine = (node.left, node.right) if swapped else (node.right, node.left)
@@ -222,27 +224,27 @@ class _Placing:
                 order = None if node.null_aware else where.matching(mine)
                 if order is not None:
                     near[built.number] = tuple(theirs[place] for place in order), where.by
-                return near, shifted(where, len(node.left.types)) if swapped else where
+                return near, shift_keys(where, len(node.left.types)) if swapped else where
             case _:
                 (below,) = node.inputs
                 return self._spine(below)
 
-    def _join(self, node: nodes.Join) -> Placed:
+    def _join(self, node: nodes.Join) -> PlacedNode:
         left, one = self.place(node.left)
         right, other = self.place(node.right)
         if one.alone and other.alone:
             return node.with_inputs(left, right), ONE
         if node.kind == "FULL" and not node.keys:
-            return node.with_inputs(_gathered(left, one), _gathered(right, other)), ONE
+            return node.with_inputs(_gather(left, one), _gather(right, other)), ONE
         sides = (left, one), (right, other)
-        if (near := _near(node, *sides)) is not None:
+        if (near := _join_replicated(node, *sides)) is not None:
             return near
         hashing = self._hashed(node, *sides) if node.keys and not node.null_aware else None
         if hashing is not None and not hashing[1]:
             return hashing[0]
-        if (near := _near(node, *sides, self._costs.small)) is not None:
+        if (near := _join_replicated(node, *sides, self._costs.small)) is not None:
             return near
-        ways: list[tuple[float, Callable[[], Placed]]] = []
+        ways: list[tuple[float, Callable[[], PlacedNode]]] = []
         first, second = estimate_bytes(node.left), estimate_bytes(node.right)
         costs, workers = self._costs, self._costs.workers
         if node.kind != "FULL":
@@ -261,18 +263,18 @@ class _Placing:
         return float("inf") if size > self._costs.broadcast else 2.0 * size + self._costs.exchange
 
     @staticmethod
-    def _right_to_all(node: nodes.Join, left: Placed, right: Placed) -> Placed:
+    def _right_to_all(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> PlacedNode:
         if left[1].alone:
-            return node.with_inputs(left[0], _gathered(*right)), ONE
+            return node.with_inputs(left[0], _gather(*right)), ONE
         return node.with_inputs(left[0], Exchange(right[0], "broadcast")), left[1]
 
     @staticmethod
-    def _left_to_all(node: nodes.Join, left: Placed, right: Placed) -> Placed:
-        where = shifted(right[1], len(node.left.types))
+    def _left_to_all(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> PlacedNode:
+        where = shift_keys(right[1], len(node.left.types))
         return node.with_inputs(Exchange(left[0], "broadcast"), right[0]), where
 
     @staticmethod
-    def _hashed(node: nodes.Join, left: Placed, right: Placed) -> tuple[Placed, tuple[str, ...]]:
+    def _hashed(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> tuple[PlacedNode, tuple[str, ...]]:
         """Returns the join of co-located sides, and which of them were moved for it."""
         mine, theirs = (tuple(pair[side] for pair in node.keys) for side in (0, 1))
         for number, (placed_side, keys) in enumerate(((left, mine), (right, theirs))):
@@ -282,35 +284,38 @@ class _Placing:
             other, others = (right, theirs) if number == 0 else (left, mine)
             by = placed_side[1].by
             wanted = tuple(others[place] for place in order)
-            own = hashed(tuple(keys[place] for place in order), by=by)
+            own = hash_distribution(tuple(keys[place] for place in order), by=by)
             moved: tuple[str, ...] = ()
             if not other[1].lies(wanted, by):
-                if by and not _of_buckets(wanted, by):
+                if by and not _is_bucket_key(wanted, by):
                     continue  # equal values would be in other buckets
-                other = Exchange(other[0], "hash", wanted, by=by), hashed(wanted, by=by)
+                other = Exchange(other[0], "hash", wanted, by=by), hash_distribution(wanted, by=by)
                 moved = ("right",) if number == 0 else ("left",)
             else:
-                other = other[0], hashed(wanted, by=by)
+                other = other[0], hash_distribution(wanted, by=by)
             pair = ((placed_side[0], own), other) if number == 0 else (other, (placed_side[0], own))
             (one, here), (two, there) = pair
-            return (node.with_inputs(one, two), distribution.joined(node, here, there)), moved
+            return (node.with_inputs(one, two), distribution.join_distribution(node, here, there)), moved
         one, two = Exchange(left[0], "hash", mine), Exchange(right[0], "hash", theirs)
-        return (node.with_inputs(one, two), distribution.joined(node, hashed(mine), hashed(theirs))), ("left", "right")
+        return (
+            node.with_inputs(one, two),
+            distribution.join_distribution(node, hash_distribution(mine), hash_distribution(theirs)),
+        ), ("left", "right")
 
     # ------------------------------------------------------------------------------------------ other nodes
 
-    def _aggregate(self, node: nodes.Aggregate) -> Placed:
+    def _aggregate(self, node: nodes.Aggregate) -> PlacedNode:
         below, where = self.place(node.input)
         if where.alone or (node.keys and where.meets(node.keys)):
-            return replace(node, input=below), distribution.grouped(node, where)
+            return replace(node, input=below), distribution.group_distribution(node, where)
         values = self._values_apart(node)
         if values is not None:
             return self.place(values)
         if not all(self._mergeable(call) for call in node.calls) or self._as_many_groups(node):
             met, where = self._meeting(below, where, node.keys)
-            return replace(node, input=met), distribution.grouped(node, where)
+            return replace(node, input=met), distribution.group_distribution(node, where)
         if self._costs.workers == 1:
-            return replace(node, input=below), _lying(self._final_keys(node, estimate(node)))
+            return replace(node, input=below), _distribute_by(self._final_keys(node, estimate(node)))
         return self._merged(Partial(below, node), node)
 
     def _values_apart(self, node: nodes.Aggregate) -> Node | None:
@@ -330,14 +335,14 @@ class _Placing:
             return node
         return nodes.Shared(node, next(self._fresh))
 
-    def _merged(self, partial: Node, node: nodes.Aggregate) -> Placed:
+    def _merged(self, partial: Node, node: nodes.Aggregate) -> PlacedNode:
         """Merges partial aggregates of all workers, or of the single worker.
 
         A kernel's groups go to another stage even with a single worker: where they are few they are finished on the
         host.
         """
         keys = self._final_keys(node, estimate(partial))
-        return Final(_moved(partial, keys), node, whole=self._costs.workers == 1), _lying(keys)
+        return Final(_exchange(partial, keys), node, whole=self._costs.workers == 1), _distribute_by(keys)
 
     def _final_keys(self, node: nodes.Aggregate, rows: int) -> tuple[Any, ...]:
         """Returns the keys by which partial groups are partitioned; few groups go to one worker."""
@@ -348,16 +353,16 @@ class _Placing:
         rows = estimate(node.input)
         return bool(node.keys) and rows >= self._costs.groups and estimate(node) >= rows * self._costs.share
 
-    def _sort(self, node: nodes.Sort) -> Placed:
+    def _sort(self, node: nodes.Sort) -> PlacedNode:
         below, where = self.place(node.input)
         if where.alone:
             return replace(node, input=below), ONE
-        first = _first_rows(node)
+        first = _limit_per_worker(node)
         # The first rows of all are among the first rows of each.
         below = below if first is None else replace(node, input=below, limit=first, offset=None)
         return replace(node, input=Exchange(below, "gather")), ONE
 
-    def _set_operation(self, node: nodes.SetOperation) -> Placed:
+    def _set_operation(self, node: nodes.SetOperation) -> PlacedNode:
         (left, one), (right, other) = self.place(node.left), self.place(node.right)
         if one.alone and other.alone:
             return node.with_inputs(left, right), ONE
@@ -365,22 +370,22 @@ class _Placing:
             # Gathered rows stay on their worker; the others have none of them.
             left = Exchange(left, "gather") if one.alone else left
             right = Exchange(right, "gather") if other.alone else right
-            return node.with_inputs(left, right), distribution.both(one, other)
+            return node.with_inputs(left, right), distribution.union_distribution(one, other)
         keys = tuple(column(index, kind) for index, kind in enumerate(node.types))
         if not keys:
-            return node.with_inputs(_gathered(left, one), _gathered(right, other)), ONE
-        alike = distribution.both(one, other)
+            return node.with_inputs(_gather(left, one), _gather(right, other)), ONE
+        alike = distribution.union_distribution(one, other)
         if alike.keys:
             return node.with_inputs(left, right), alike
-        return node.with_inputs(Exchange(left, "hash", keys), Exchange(right, "hash", keys)), hashed(keys)
+        return node.with_inputs(Exchange(left, "hash", keys), Exchange(right, "hash", keys)), hash_distribution(keys)
 
 
-def _of_buckets(keys: distribution.Keys, by: str) -> bool:
+def _is_bucket_key(keys: distribution.Keys, by: str) -> bool:
     """Returns whether equal values of keys are in the buckets that rows are distributed by."""
-    return bool(by) and [distribution.buckets_of(key.type) for key in keys] == [by]
+    return bool(by) and [distribution.bucket_hash_name(key.type) for key in keys] == [by]
 
 
-def whole(node: Node, small: int = 0) -> Node | None:
+def replicate(node: Node, small: int = 0) -> Node | None:
     """Returns a subplan over replicated tables, or tables of fewer than `small` rows, that every worker computes whole.
 
     None for any other subplan.
@@ -388,43 +393,43 @@ def whole(node: Node, small: int = 0) -> Node | None:
     match node:
         case nodes.Scan():
             few = node.part is None and node.table.rows < small
-            few = few and sum(file.bytes for file in node.table.files) <= SMALL_BYTES
+            few = few and sum(file.bytes for file in node.table.files) <= MAX_REPLICATED_BYTES
             return replace(node, part=nodes.WHOLE) if few or node.table.replicated else None
         case nodes.Filter() | nodes.Project() | nodes.Aggregate() | nodes.Join():
             # Sums of floats differ between workers, and a join of small tables need not be small.
             apart = isinstance(node, nodes.Aggregate) or (isinstance(node, nodes.Join) and estimate(node) >= small)
-            inputs = [whole(each, 0 if apart else small) for each in node.inputs]
+            inputs = [replicate(each, 0 if apart else small) for each in node.inputs]
             made = [each for each in inputs if each is not None]
             return node.with_inputs(*made) if len(made) == len(inputs) else None
     return None
 
 
-def _near(node: nodes.Join, left: Placed, right: Placed, small: int = 0) -> Placed | None:
+def _join_replicated(node: nodes.Join, left: PlacedNode, right: PlacedNode, small: int = 0) -> PlacedNode | None:
     """Returns a join that moves no rows, since every worker has all of one side; None if there is none."""
     if node.kind == "FULL":
         return None
-    side = whole(node.right, small)
+    side = replicate(node.right, small)
     if side is not None:
         return node.with_inputs(left[0], side), left[1]
-    side = whole(node.left, small) if node.kind == "INNER" else None
-    return None if side is None else (node.with_inputs(side, right[0]), shifted(right[1], len(node.left.types)))
+    side = replicate(node.left, small) if node.kind == "INNER" else None
+    return None if side is None else (node.with_inputs(side, right[0]), shift_keys(right[1], len(node.left.types)))
 
 
-def _moved(node: Node, keys: tuple[Any, ...]) -> Node:
+def _exchange(node: Node, keys: tuple[Any, ...]) -> Node:
     """Brings rows of equal keys to one worker; all rows to the first without keys."""
     return Exchange(node, "hash", keys) if keys else Exchange(node, "gather")
 
 
-def _lying(keys: tuple[Any, ...]) -> Distribution:
+def _distribute_by(keys: tuple[Any, ...]) -> Distribution:
     """Returns the resulting distribution."""
-    return hashed(keys) if keys else ONE
+    return hash_distribution(keys) if keys else ONE
 
 
-def _gathered(node: Node, where: Distribution) -> Node:
+def _gather(node: Node, where: Distribution) -> Node:
     return node if where.alone else Exchange(node, "gather")
 
 
-def _first_rows(node: nodes.Sort) -> Any | None:
+def _limit_per_worker(node: nodes.Sort) -> Any | None:
     """Returns how many first rows of each worker a sort needs; None for all of them."""
     if node.limit is None:
         return None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpudb.plan.cost.estimate import copy_profile, estimate
 from gpudb.plan.optimize.split_distinct import Mergeable
-from gpudb.plan.physical.exchange_planning import Costs, placed
+from gpudb.plan.physical.exchange_planning import Costs, plan_exchanges
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Exchange, Node, Project
@@ -14,20 +14,20 @@ from gpudb.plan.tree.stage_nodes import Receive, Sample
 from gpudb.plan.tree.stages import Stage
 from gpudb.sql import bound
 
-SAMPLED, LEAST_SAMPLED = 1000, 100
+SAMPLED_ROWS, MIN_SAMPLED_ROWS = 1000, 100
 """Sampled rows per worker for the ranges of an order, divided among its chunks, and the minimum per chunk."""
 
 
-def stages_of(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:
+def cut_stages(root: Node, mergeable: Mergeable, costs: Costs | None = None) -> list[Stage]:
     """Returns the stages of a plan, each after its inputs; the last one returns the result."""
     costs = costs or Costs()
-    made, alone = placed(root, mergeable, costs)
-    cut = _Cutting(single=costs.workers == 1, sampled=max(SAMPLED // costs.chunks, LEAST_SAMPLED))
+    made, alone = plan_exchanges(root, mergeable, costs)
+    cut = _StageCutter(single=costs.workers == 1, sampled=max(SAMPLED_ROWS // costs.chunks, MIN_SAMPLED_ROWS))
     cut.add(made, "result", (), alone)
     return cut.stages
 
 
-class _Cutting:
+class _StageCutter:
     """Cuts a plan into stages.
 
     With a `single` worker, a subplan that only continues with received rows is no stage of its own. `sampled` rows of
@@ -58,7 +58,7 @@ class _Cutting:
         elif isinstance(node, Exchange) and node.kind == "range":
             number = self._ranges(node)
         elif isinstance(node, Exchange):
-            if self._single and not built and _goes_on(node.input):
+            if self._single and not built and _reads_received_only(node.input):
                 return self._cut(node.input, inputs)
             number = self.add(node.input, node.kind, node.keys, by=node.by)
         elif isinstance(node, nodes.Shared):
@@ -89,11 +89,11 @@ class _Cutting:
         return number
 
 
-def _goes_on(node: Node) -> bool:
+def _reads_received_only(node: Node) -> bool:
     """Returns whether a subplan reads received rows alone, and neither a table nor a kernel."""
     if isinstance(node, Exchange | Receive | nodes.Shared):
         return True
-    return not isinstance(node, nodes.Scan | Fused) and all(map(_goes_on, node.inputs))
+    return not isinstance(node, nodes.Scan | Fused) and all(map(_reads_received_only, node.inputs))
 
 
 def _is_alone(node: Node, stages: list[Stage]) -> bool:

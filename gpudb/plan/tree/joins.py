@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import NOT_IN, cast_to
 from gpudb.plan.tree.nodes import Join, JoinKind, Node
 from gpudb.plan.tree.predicates import EQUALITIES, common_key_type, equality_function
@@ -71,7 +71,7 @@ def _match_key(part: Any, width: int) -> tuple[Any, Any] | None:
 def build_equality(left: Any, right: Any, *, negated: bool) -> Any:
     kind = common_key_type(left.type, right.type)
     if kind is None:
-        raise NotCarried(f"equality of {left.type} and {right.type}")
+        raise NotSupportedOnWorkers(f"equality of {left.type} and {right.type}")
     call = bound.Call(equality_function(kind), (cast_to(left, kind), cast_to(right, kind)), BOOL)
     return bound.BoolOp("NOT", (call,)) if negated else call
 

@@ -10,7 +10,7 @@ from gpudb.sql import bound
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class DynamicFilter:
     """Narrows a scan by received keys.
 
     Rows of scan number `scan` of the stage are not needed unless their `column` has a value of column `key` of the rows
@@ -43,6 +43,6 @@ class Stage:
     rows: int = 1
     order: tuple[bound.SortKey, ...] = ()
     sample: int | None = None
-    narrows: tuple[Narrowing, ...] = ()
+    narrows: tuple[DynamicFilter, ...] = ()
     by: str = ""
     together: bool = False

@@ -117,7 +117,7 @@ SPELT = (
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[rule.__module__], "_FEWER", 0)
+    monkeypatch.setattr(sys.modules[rule.__module__], "_MIN_RATIO", 0)
 
 
 @pytest.mark.usefixtures("few")

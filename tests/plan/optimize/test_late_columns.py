@@ -75,7 +75,7 @@ ANSWERS = (
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[rule.__module__], "_WORTH", 0)
+    monkeypatch.setattr(sys.modules[rule.__module__], "_MIN_GROUPS", 0)
 
 
 @pytest.mark.parametrize("name", FIXTURES)

@@ -17,7 +17,7 @@ from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.error_codes import OVERFLOW, ROWS, error_if
 from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Value, physical_columns, type_bounds
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.types import INT8, MAX_DIGITS, SqlType, exact
 
@@ -54,7 +54,7 @@ def unsupported_reason(call: bound.Aggregate) -> str | None:
     """Returns why a call is evaluated on the host, over whole groups; None if it is lowered."""
     try:
         _state(call)
-    except NotCarried as error:
+    except NotSupportedOnWorkers as error:
         return error.construct
     return None
 
@@ -72,7 +72,7 @@ def aggregate_state(call: bound.Aggregate) -> State:
 
 def _state(call: bound.Aggregate) -> State:
     if call.within_group:
-        raise NotCarried(f"{call.function.name} WITHIN GROUP")
+        raise NotSupportedOnWorkers(f"{call.function.name} WITHIN GROUP")
     name = call.function.name
     if name == "first_value":
         return _first_value_state(call)
@@ -80,7 +80,7 @@ def _state(call: bound.Aggregate) -> State:
         return _MERGEABLE[name](call)
     if call.distinct or name in _WHOLE:
         return _whole_group_state(call)
-    raise NotCarried(f"aggregate {call.function}")
+    raise NotSupportedOnWorkers(f"aggregate {call.function}")
 
 
 def _count_state(call: bound.Aggregate) -> State:
@@ -108,11 +108,11 @@ def may_overflow(call: bound.Aggregate | bound.Window, value: Value) -> bool:
 
 
 def check_sums(computed: ComputedFrame, names: Sequence[str]) -> None:
-    """Raises NotCarried if a sum of values of one of these columns may overflow, for any grouping."""
+    """Raises NotSupportedOnWorkers if a sum of values of one of these columns may overflow, for any grouping."""
     for name in names:
         least, largest = computed.min_integer(name), computed.max_integer(name)
         if least is not None and largest is not None and max(-least, largest) * computed.rows >= MAX_PARTIAL_SUM:
-            raise NotCarried("sums that 128 bits may not hold")
+            raise NotSupportedOnWorkers("sums that 128 bits may not hold")
 
 
 def is_narrow(value: Value) -> bool:
@@ -150,7 +150,7 @@ def _sum_state(call: bound.Aggregate) -> State:
     if kind.name in _FLOATS:
         return _float_state(call, average=False)
     if kind.name not in _INTEGERS | {"numeric", "money"}:
-        raise NotCarried(f"sum of {kind.plain}")
+        raise NotSupportedOnWorkers(f"sum of {kind.plain}")
 
     def final(name: str, deferred: DeferredSteps) -> Value:
         total = _total(name)
@@ -177,7 +177,7 @@ def _avg_state(call: bound.Aggregate) -> State:
     if kind.name in _FLOATS:
         return _float_state(call, average=True)
     if kind.name not in _INTEGERS | {"numeric"}:
-        raise NotCarried(f"avg of {kind.plain}")
+        raise NotSupportedOnWorkers(f"avg of {kind.plain}")
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
     def final(name: str, deferred: DeferredSteps) -> Value:
@@ -295,7 +295,7 @@ def _host_state(call: bound.Aggregate) -> State:
     names = tuple(physical_columns(call.type))
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
-        raise NotCarried(f"aggregate {call.function} of parts of a group")
+        raise NotSupportedOnWorkers(f"aggregate {call.function} of parts of a group")
 
     def final(name: str, deferred: DeferredSteps) -> Value:
         others = tuple((suffix, pl.col(name + suffix)) for suffix in names if suffix)
@@ -322,13 +322,13 @@ def _whole_group_state(call: bound.Aggregate) -> State:
     if call.distinct and name in {"count", "sum", "avg"}:
         return _distinct_state(call)
     if compute is None or (call.distinct and not (name == "string_agg" and _sorts_itself(call))):
-        raise NotCarried(f"{name}(DISTINCT …)" if call.distinct else f"aggregate {call.function}")
+        raise NotSupportedOnWorkers(f"{name}(DISTINCT …)" if call.distinct else f"aggregate {call.function}")
     if name.startswith(("std", "var")) and call.args[0].type.name not in _FLOATS:
-        raise NotCarried(f"{name} of exact numbers")
+        raise NotSupportedOnWorkers(f"{name} of exact numbers")
     if name == "string_agg" and not (isinstance(call.args[1], bound.Constant) and isinstance(call.args[1].value, str)):
-        raise NotCarried("string_agg of bytea, or with a separator that is no constant")
+        raise NotSupportedOnWorkers("string_agg of bytea, or with a separator that is no constant")
     if any(len(physical_columns(key.expr.type)) > 1 for key in call.order_by):
-        raise NotCarried(f"{name} ordered by values of several columns")
+        raise NotSupportedOnWorkers(f"{name} ordered by values of several columns")
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         return [compute(args, call).alias(name)]
@@ -343,7 +343,7 @@ def _whole_group_state(call: bound.Aggregate) -> State:
 def _distinct_state(call: bound.Aggregate) -> State:
     plain = _MERGEABLE[call.function.name](call)
     if len(physical_columns(call.args[0].type)) > 1 and call.function.name != "count":
-        raise NotCarried("DISTINCT of numerics of varying scale")
+        raise NotSupportedOnWorkers("DISTINCT of numerics of varying scale")
 
     def partial(args: Sequence[Value], name: str) -> list[pl.Expr]:
         value = args[0]

@@ -9,11 +9,11 @@ import polars as pl
 from gpudb.engine.gpu.lower.arithmetic import integer_result
 from gpudb.engine.gpu.lower.dates import to_date, to_timestamp
 from gpudb.engine.gpu.lower.error_codes import LENGTH, RANGES, error_if
-from gpudb.engine.gpu.lower.intervals import of_microseconds, time_of
+from gpudb.engine.gpu.lower.intervals import from_microseconds, time_of_day
 from gpudb.engine.gpu.lower.numeric import round_to_scale, to_numeric
 from gpudb.engine.gpu.lower.text_output import to_text
 from gpudb.engine.gpu.lower.values import INTEGER_RANGES, Value, divide, is_keyed, type_bounds
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import SqlType, exact
 
 _INTEGERS = {"int2", "int4", "int8"}
@@ -54,16 +54,16 @@ def cast(value: Value, kind: SqlType, *, explicit: bool, utc: bool = False) -> V
         return replace(to_text(value), type=kind)
     if target.modifier == -1 and (target.name, source.name) in _PARTS:
         if source.name == "timestamptz" and not utc:
-            raise NotCarried("the time of day in a time zone")
-        result = time_of(value) if target.name == "time" else value.expr
-        return of_microseconds(kind, result) if target.name == "interval" else Value(kind, result)
+            raise NotSupportedOnWorkers("the time of day in a time zone")
+        result = time_of_day(value) if target.name == "time" else value.expr
+        return from_microseconds(kind, result) if target.name == "interval" else Value(kind, result)
     if source.name == "money" and target.name == "numeric":
         return to_numeric(Value(exact(19, 2), value.expr, None, type_bounds(SqlType("int8"))), kind)
     moments = {"timestamp", "timestamptz", "date"} if utc else {"timestamp", "date"}
     if target.name in moments and source.name in moments and target.modifier == -1:
         result = to_date(value.expr, source) if target.name == "date" else to_timestamp(value.expr, source)
         return Value(kind, result)
-    raise NotCarried(f"cast from {source.plain} to {target.plain}")
+    raise NotSupportedOnWorkers(f"cast from {source.plain} to {target.plain}")
 
 
 def _float_to_integer(value: Value, kind: SqlType) -> Value:
@@ -83,7 +83,7 @@ def _to_float(value: Value, kind: SqlType) -> Value:
     dtype = pl.Float32() if kind.name == "float4" else pl.Float64()
     if value.type.name in _INTEGERS | _FLOATS:
         if value.type.name == "float8" and kind.name == "float4":
-            raise NotCarried("cast from double precision to real")
+            raise NotSupportedOnWorkers("cast from double precision to real")
         return Value(kind, value.expr.cast(dtype))
     if value.type.name == "numeric":
         # By way of its text, which rounds once; the quotient of two integers below 2⁵³ is also exact.
@@ -92,7 +92,7 @@ def _to_float(value: Value, kind: SqlType) -> Value:
             return Value(kind, divide(value.expr.cast(pl.Float64), pl.lit(float(10**value.scale))).cast(dtype))
         result = pl.concat_str(value.expr.cast(pl.String), pl.lit(f"e-{value.scale}")).cast(pl.Float64)
         return Value(kind, result.cast(dtype))
-    raise NotCarried(f"cast from {value.type.plain} to {kind.plain}")
+    raise NotSupportedOnWorkers(f"cast from {value.type.plain} to {kind.plain}")
 
 
 def _to_string(value: Value, kind: SqlType, *, explicit: bool) -> Value:

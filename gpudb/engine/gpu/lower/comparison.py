@@ -13,7 +13,7 @@ from gpudb.engine.gpu.lower.dates import to_timestamp
 from gpudb.engine.gpu.lower.numeric import rescale_for_comparison
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value, is_keyed
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import BOOL, SqlType
 
 Operator = Callable[[Any, Any], Any]
@@ -59,7 +59,7 @@ def compare(op: Operator, left: Value, right: Value) -> Value:
         scale = max(left.scale, right.scale)
         return Value(BOOL, op(rescale_for_comparison(left, scale), rescale_for_comparison(right, scale)))
     if is_keyed(left.type) and left.type != right.type:
-        raise NotCarried(f"{left.type.plain} compared with {right.type.plain}")
+        raise NotSupportedOnWorkers(f"{left.type.plain} compared with {right.type.plain}")
     return Value(BOOL, op(left.expr, right.expr))
 
 

@@ -9,17 +9,17 @@ import polars as pl
 
 from gpudb.engine.gpu.lower.host_fallback import HostFallback, HostStep
 from gpudb.engine.gpu.lower.values import Value, physical_columns
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 
 
 def constant_value(expr: bound.Constant | bound.Parameter, host: HostFallback) -> Value:
     """Returns a constant or parameter that has no literal, with all its physical columns.
 
-    NotCarried if one is a list or struct, of which Polars has no literals.
+    NotSupportedOnWorkers if one is a list or struct, of which Polars has no literals.
     """
     if any(dtype.is_nested() for dtype in physical_columns(expr.type).values()):
-        raise NotCarried(f"a constant of type {expr.type.plain}")
+        raise NotSupportedOnWorkers(f"a constant of type {expr.type.plain}")
     first, *rest = _evaluate(host.expression_step("v", expr))
     others = tuple((result.name, _literal(result)) for result in rest)
     return Value(expr.type, _literal(first), None, None, others, True)
@@ -39,5 +39,5 @@ def _evaluate(step: HostStep) -> list[pl.Series]:
 def _literal(result: pl.Series) -> pl.Expr:
     if result.dtype == pl.Int128 or result.dtype.is_temporal():
         # Polars cannot extract a value of 128 bits, or a timestamp beyond Python's calendar.
-        raise NotCarried("a constant of 128 bits, or beyond the calendar")
+        raise NotSupportedOnWorkers("a constant of 128 bits, or beyond the calendar")
     return pl.lit(result.item(), result.dtype)

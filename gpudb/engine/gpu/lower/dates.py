@@ -13,7 +13,7 @@ from gpudb.engine.gpu.lower.text import constant_text
 from gpudb.engine.gpu.lower.text_output import YEAR_1, YEAR_10000
 from gpudb.engine.gpu.lower.values import Value, divide, interval_value
 from gpudb.functions.fields import UNITS
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import SqlType
 from gpudb.values.calendar import DAY
 
@@ -104,9 +104,9 @@ def _field(args: tuple[Value, ...]) -> pl.Expr:
         # These are lowered only in a session at UTC.
         return pl.when(args[1].expr.is_null()).then(None).otherwise(0)
     if name not in _FIELDS:
-        raise NotCarried(f"extract({name})")
+        raise NotSupportedOnWorkers(f"extract({name})")
     if args[1].type.name == "date" and name in {"hour", "minute"}:
-        raise NotCarried(f"extract({name} from date)")
+        raise NotSupportedOnWorkers(f"extract({name} from date)")
     return _FIELDS[name](args[1].expr)
 
 
@@ -115,7 +115,7 @@ def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
     name = field_name(args[0])
     if name in _SUBSECOND_SCALES and args[1].type.name != "date":
         if kind.carried or kind.numeric_digits[1] != _SUBSECOND_SCALES[name]:
-            raise NotCarried(f"extract({name}) as {kind.plain}")
+            raise NotSupportedOnWorkers(f"extract({name}) as {kind.plain}")
         most = 10**19 if name == "epoch" else 60_000_000
         return Value(kind, _microseconds(name, args[1].expr), calendar_error(args[1]), (-most, most))
     digits = 10 ** kind.numeric_digits[1]
@@ -158,7 +158,7 @@ def _truncate(args: tuple[Value, ...], kind: SqlType) -> Value:
         days = value.cast(pl.Date).cast(pl.Int32).cast(pl.Int64) - _DAYS_INTO[unit](value)
         return Value(kind, (days * DAY).cast(pl.Datetime("us")), calendar_error(args[1]))
     if unit not in _UNITS:
-        raise NotCarried(f"date_trunc({unit})")
+        raise NotSupportedOnWorkers(f"date_trunc({unit})")
     return Value(kind, value.dt.truncate(_UNITS[unit]), calendar_error(args[1]))
 
 
@@ -174,7 +174,7 @@ def _to_char(args: tuple[Value, ...], kind: SqlType) -> Value:
     while place < len(pattern):
         found = _PATTERN.match(pattern, place)
         if found is None or pattern[place : place + 4].upper() == "SSSS":
-            raise NotCarried(f"to_char as {pattern}")
+            raise NotSupportedOnWorkers(f"to_char as {pattern}")
         result += _FORMATS[found[1].upper()] if found[1] else found[0]
         place = found.end()
     value = args[0].expr
@@ -268,7 +268,7 @@ def _move_by_interval(sign: int) -> Callable[[tuple[Value, ...], SqlType], Value
             result = finite.dt.offset_by(f"{sign * months}mo") if months else finite
             result = result + pl.lit(sign * (days * DAY + micros), pl.Int64).cast(pl.Duration("us"))
             return Value(kind, pl.when(infinity).then(start).otherwise(result))
-        raise NotCarried("moving a timestamp by an interval that is no constant")
+        raise NotSupportedOnWorkers("moving a timestamp by an interval that is no constant")
 
     return move
 

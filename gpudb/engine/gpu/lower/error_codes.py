@@ -7,7 +7,7 @@ from functools import reduce
 import polars as pl
 
 from gpudb.errors import SqlError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 
 _ERRORS: tuple[tuple[str, str], ...] = (
     ("successful_completion", ""),
@@ -53,10 +53,10 @@ Error = pl.Expr | None
 """The code of each row as Int8; None for an expression that cannot fail."""
 
 
-def to_exception(code: int) -> SqlError | NotCarried:
+def to_exception(code: int) -> SqlError | NotSupportedOnWorkers:
     """Returns the exception for a code."""
     if code == CALENDAR:
-        return NotCarried("a date or timestamp beyond the workers' calendar")
+        return NotSupportedOnWorkers("a date or timestamp beyond the workers' calendar")
     condition, message = _ERRORS[code]
     return SqlError.of(condition, message)
 

@@ -29,7 +29,7 @@ from gpudb.engine.gpu.lower.values import (
     type_bounds,
 )
 from gpudb.errors import GpudbError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk
 from gpudb.types import BOOL, SqlType
@@ -49,11 +49,11 @@ class ExpressionLowering:
 
     def value(self, expr: Any) -> Value:
         """Lowers an expression; all of it falls back to the host if a part has no lowering."""
-        savepoint = self.deferred.savepoint()
+        step_count = len(self.deferred.steps)
         try:
             return self._value(expr)
-        except NotCarried as error:
-            self.deferred.roll_back(savepoint)
+        except NotSupportedOnWorkers as error:
+            self.deferred.roll_back(step_count)
             result = self.deferred.defer_to_host(self._host, _as_case(expr))
             self._host.used.append(error.construct)
             return result
@@ -61,15 +61,15 @@ class ExpressionLowering:
     def _conditional_values(self, exprs: Sequence[Any]) -> list[Value]:
         """Lowers values of which all but the first may not be reached; host steps do not know such conditions."""
         first = self.value(exprs[0])
-        savepoint = self.deferred.savepoint()
+        step_count = len(self.deferred.steps)
         values = [first, *(self.value(each) for each in exprs[1:])]
-        if self.deferred.savepoint()[1] > savepoint[1]:
-            raise NotCarried("a condition over host functions")
+        if self.deferred.has_host_steps(step_count):
+            raise NotSupportedOnWorkers("a condition over host functions")
         return values
 
     @singledispatchmethod
     def _value(self, expr: Any) -> Value:
-        raise NotCarried(_NAMES.get(type(expr).__name__, type(expr).__name__))
+        raise NotSupportedOnWorkers(_NAMES.get(type(expr).__name__, type(expr).__name__))
 
     def condition(self, expr: Any) -> tuple[pl.Expr, Error]:
         """Lowers a condition; returns a boolean and its error."""
@@ -88,7 +88,7 @@ class ExpressionLowering:
         value = expr.value if isinstance(expr, bound.Constant) else self._host.parameters[expr.number - 1]
         try:
             return literal_value(value, expr.type)
-        except NotCarried:
+        except NotSupportedOnWorkers:
             return constant_value(expr, self._host)
 
     def _lower_comparable(self, expr: Any) -> Value:
@@ -207,7 +207,7 @@ def _as_case(expr: Any) -> Any:
 def _extreme(expr: bound.Choice, args: Sequence[Value]) -> Value:
     """Lowers GREATEST and LEAST: of equal values the first one; NULLs are ignored."""
     if is_keyed(expr.type):
-        raise NotCarried(f"{expr.op} of {expr.type.plain}")
+        raise NotSupportedOnWorkers(f"{expr.op} of {expr.type.plain}")
     values, bounds = _unify(expr.type, args)
     error = first_error(*(each.error for each in values))
     suffixes = [suffix for suffix in physical_columns(expr.type) if suffix]

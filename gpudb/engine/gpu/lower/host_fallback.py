@@ -26,7 +26,7 @@ from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
 from gpudb.engine.gpu.lower.sort_keys import sort_key
 from gpudb.engine.gpu.lower.values import is_keyed, physical_columns
 from gpudb.errors import FeatureNotSupported
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.sql.traverse import is_volatile, walk
 from gpudb.storage.iceberg.column_layout import restored, stored_duckdb
@@ -62,20 +62,20 @@ class HostFallback:
     def expression_step(self, name: str, expr: Any) -> HostStep:
         """Returns the step that evaluates an expression into the physical columns under a name.
 
-        NotCarried if the value depends on more than one row, or the expression is volatile.
+        NotSupportedOnWorkers if the value depends on more than one row, or the expression is volatile.
         """
         columns = _read_columns((expr,), _NOT_PER_ROW)
         return HostStep(name, expr.type, self._render(expr, expr.type), columns, self.timezone)
 
     def calls_step(self, calls: Sequence[bound.Aggregate] | Sequence[bound.Window]) -> HostCalls:
-        """Returns the step that evaluates aggregates of groups, or window functions; NotCarried as above."""
+        """Returns the step that evaluates aggregates of groups, or window functions; NotSupportedOnWorkers as above."""
         columns = _read_columns(calls, _NOT_PER_ROW[2:])
         sql = tuple(self._render(call, call.type) for call in calls)
         grouped = isinstance(calls[0], bound.Aggregate)
         return HostCalls(tuple(call.type for call in calls), sql, columns, self.timezone, grouped)
 
     def rows_step(self, call: bound.SetReturning) -> HostRows:
-        """Returns the step that evaluates a set-returning function; NotCarried as for `expression_step`."""
+        """Returns the step that evaluates a set-returning function; NotSupportedOnWorkers as for `expression_step`."""
         columns = _read_columns(call.args, _NOT_PER_ROW)
         return HostRows(call.type, self._render(call, call.type), columns, self.timezone)
 
@@ -86,9 +86,9 @@ class HostFallback:
         try:
             sql = renderer.render_packed(expr)
         except FeatureNotSupported as error:
-            raise NotCarried(error.message) from error
+            raise NotSupportedOnWorkers(error.message) from error
         if reads_system_catalog(cast_output(sql, kind)):
-            raise NotCarried("the system catalog")
+            raise NotSupportedOnWorkers("the system catalog")
         return sql
 
 
@@ -97,19 +97,19 @@ Columns = tuple[tuple[int, SqlType], ...]
 
 
 def _read_columns(exprs: Sequence[Any], excluded: tuple[type, ...]) -> Columns:
-    """Returns the columns that expressions read; NotCarried if the expressions depend on anything else."""
+    """Returns the columns that expressions read; NotSupportedOnWorkers if the expressions depend on anything else."""
     columns: dict[int, SqlType] = {}
     nodes = [node for expr in exprs for node in walk(expr)]
     inside = {node.rel for node in nodes if isinstance(node, bound.Let | bound.Fold)}
     inside |= {node.item for node in nodes if isinstance(node, bound.Fold)}
     for node in nodes:
         if isinstance(node, excluded):
-            raise NotCarried(type(node).__name__)
+            raise NotSupportedOnWorkers(type(node).__name__)
         if is_volatile(node):
-            raise NotCarried(f"function {node.function}, whose value changes from row to row")
+            raise NotSupportedOnWorkers(f"function {node.function}, whose value changes from row to row")
         if isinstance(node, bound.Column) and node.rel not in inside:
             if node.rel < 0:
-                raise NotCarried("a value of an expression around")
+                raise NotSupportedOnWorkers("a value of an expression around")
             columns[node.index] = node.type
     return tuple(columns.items())
 
@@ -272,4 +272,4 @@ def _instance() -> Instance:
 
 
 def _no_query(query: bound.Query) -> str:
-    raise NotCarried("a subquery inside an expression")
+    raise NotSupportedOnWorkers("a subquery inside an expression")

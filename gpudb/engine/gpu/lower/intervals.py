@@ -10,7 +10,7 @@ from gpudb.engine.gpu.lower.dates import calendar_error, field_name, is_infinite
 from gpudb.engine.gpu.lower.error_codes import INTERVAL, Error, error_if, first_error
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value, divide, interval_value
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import SqlType
 from gpudb.values.calendar import DAY
 from gpudb.values.interval import MOST_MICROSECONDS
@@ -21,15 +21,15 @@ Field = Callable[[Value], tuple[pl.Expr, int]]
 """A field's digits and its scale."""
 
 
-def towards_zero(value: pl.Expr, by: int) -> pl.Expr:
+def truncating_divide(value: pl.Expr, by: int) -> pl.Expr:
     """Truncating integer division by a positive constant."""
     floor = value // by
     return pl.when((value < 0) & (floor * by != value)).then(floor + 1).otherwise(floor)
 
 
-def rest(value: pl.Expr, by: int) -> pl.Expr:
+def remainder(value: pl.Expr, by: int) -> pl.Expr:
     """The remainder of truncating division, with the sign of the dividend."""
-    return value - towards_zero(value, by) * by
+    return value - truncating_divide(value, by) * by
 
 
 def _modulo(value: pl.Expr, by: int) -> pl.Expr:
@@ -42,21 +42,21 @@ def _modulo(value: pl.Expr, by: int) -> pl.Expr:
 
 def _clock(micros: Callable[[Value], pl.Expr]) -> dict[str, Field]:
     return {
-        "microseconds": lambda value: (rest(micros(value), _MINUTE), 0),
-        "milliseconds": lambda value: (rest(micros(value), _MINUTE), 3),
-        "second": lambda value: (rest(micros(value), _MINUTE), 6),
-        "minute": lambda value: (rest(towards_zero(micros(value), _MINUTE), 60), 0),
-        "hour": lambda value: (towards_zero(micros(value), _HOUR), 0),
+        "microseconds": lambda value: (remainder(micros(value), _MINUTE), 0),
+        "milliseconds": lambda value: (remainder(micros(value), _MINUTE), 3),
+        "second": lambda value: (remainder(micros(value), _MINUTE), 6),
+        "minute": lambda value: (remainder(truncating_divide(micros(value), _MINUTE), 60), 0),
+        "hour": lambda value: (truncating_divide(micros(value), _HOUR), 0),
     }
 
 
 def _years(by: int) -> Field:
-    return lambda value: (towards_zero(value.part("m"), 12 * by), 0)
+    return lambda value: (truncating_divide(value.part("m"), 12 * by), 0)
 
 
 def _epoch(value: Value) -> tuple[pl.Expr, int]:
     """A year has 365.25 days, a month beyond whole years 30."""
-    years, months, days = towards_zero(value.part("m"), 12), rest(value.part("m"), 12), value.part("d")
+    years, months, days = truncating_divide(value.part("m"), 12), remainder(value.part("m"), 12), value.part("d")
     quarters = years.cast(pl.Int64) * 1461 + months.cast(pl.Int64) * 120 + days.cast(pl.Int64) * 4
     return quarters.cast(pl.Int128) * (DAY // 4) + value.part("u"), 6
 
@@ -64,8 +64,8 @@ def _epoch(value: Value) -> tuple[pl.Expr, int]:
 _OF_INTERVALS: dict[str, Field] = {
     **_clock(lambda value: value.part("u")),
     "day": lambda value: (value.part("d"), 0),
-    "month": lambda value: (rest(value.part("m"), 12), 0),
-    "quarter": lambda value: (towards_zero(rest(value.part("m"), 12), 3) + 1, 0),
+    "month": lambda value: (remainder(value.part("m"), 12), 0),
+    "quarter": lambda value: (truncating_divide(remainder(value.part("m"), 12), 3) + 1, 0),
     "year": _years(1),
     "decade": _years(10),
     "century": _years(100),
@@ -90,8 +90,8 @@ _OF_ZONED: dict[str, Field] = {
     **_clock(_local),
     "epoch": lambda value: (value.expr // _SHIFT, 6),
     "timezone": lambda value: (0 - _west(value), 0),
-    "timezone_hour": lambda value: (towards_zero(0 - _west(value), 3600), 0),
-    "timezone_minute": lambda value: (rest(towards_zero(0 - _west(value), 60), 60), 0),
+    "timezone_hour": lambda value: (truncating_divide(0 - _west(value), 3600), 0),
+    "timezone_minute": lambda value: (remainder(truncating_divide(0 - _west(value), 60), 60), 0),
 }
 _FIELDS = {"interval": _OF_INTERVALS, "time": _OF_TIMES, "timetz": _OF_ZONED}
 _MAX_INTERVAL = 10**22
@@ -101,7 +101,7 @@ _MAX_INTERVAL = 10**22
 def _field(args: tuple[Value, ...]) -> tuple[pl.Expr, int]:
     name, kind = field_name(args[0]), args[1].type.name
     if name not in _FIELDS[kind]:
-        raise NotCarried(f"extract({name} from {kind})")
+        raise NotSupportedOnWorkers(f"extract({name} from {kind})")
     return _FIELDS[kind][name](args[1])
 
 
@@ -109,7 +109,7 @@ def _field(args: tuple[Value, ...]) -> tuple[pl.Expr, int]:
 def _extract(args: tuple[Value, ...], kind: SqlType) -> Value:
     result, scale = _field(args)
     if kind.carried or kind.numeric_digits[1] != scale:
-        raise NotCarried(f"extract as {kind.plain}")
+        raise NotSupportedOnWorkers(f"extract as {kind.plain}")
     return Value(
         kind, result, None, (-_MAX_INTERVAL, _MAX_INTERVAL) if args[1].type.name == "interval" else (-(10**13), 10**13)
     )
@@ -130,7 +130,7 @@ def _parts(value: Value) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
     return value.part("m").cast(pl.Int64), value.part("d").cast(pl.Int64), value.part("u")
 
 
-def _made(kind: SqlType, months: pl.Expr, days: pl.Expr, micros: pl.Expr) -> Value:
+def _checked_interval(kind: SqlType, months: pl.Expr, days: pl.Expr, micros: pl.Expr) -> Value:
     """Builds an interval from wider parts; 22008 if one of them does not fit."""
     fits = (months >= -(2**31)) & (months < 2**31) & (days >= -(2**31)) & (days < 2**31)
     fits = fits & (micros >= -MOST_MICROSECONDS) & (micros <= MOST_MICROSECONDS)
@@ -146,20 +146,20 @@ def _made(kind: SqlType, months: pl.Expr, days: pl.Expr, micros: pl.Expr) -> Val
 
 @lowers("interval_pl")
 def _add(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return _made(kind, *(a + b for a, b in zip(_parts(args[0]), _parts(args[1]), strict=True)))
+    return _checked_interval(kind, *(a + b for a, b in zip(_parts(args[0]), _parts(args[1]), strict=True)))
 
 
 @lowers("interval_mi")
 def _subtract(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return _made(kind, *(a - b for a, b in zip(_parts(args[0]), _parts(args[1]), strict=True)))
+    return _checked_interval(kind, *(a - b for a, b in zip(_parts(args[0]), _parts(args[1]), strict=True)))
 
 
 @lowers("interval_um")
 def _negate(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return _made(kind, *(0 - each for each in _parts(args[0])))
+    return _checked_interval(kind, *(0 - each for each in _parts(args[0])))
 
 
-def _borrowed(large: pl.Expr, small: pl.Expr, unit: int) -> tuple[pl.Expr, pl.Expr]:
+def _borrow(large: pl.Expr, small: pl.Expr, unit: int) -> tuple[pl.Expr, pl.Expr]:
     """Gives two parts one sign; a `large` unit is worth `unit` small ones."""
     down, up = (large > 0) & (small < 0), (large < 0) & (small > 0)
     step = pl.when(down).then(1).when(up).then(-1).otherwise(0)
@@ -170,27 +170,27 @@ def _borrowed(large: pl.Expr, small: pl.Expr, unit: int) -> tuple[pl.Expr, pl.Ex
 def _justify_hours(args: tuple[Value, ...], kind: SqlType) -> Value:
     months, days, _ = _parts(args[0])
     micros = args[0].part("u")
-    days, micros = _borrowed(days + towards_zero(micros, DAY), rest(micros, DAY), DAY)
-    return _made(kind, months, days, micros)
+    days, micros = _borrow(days + truncating_divide(micros, DAY), remainder(micros, DAY), DAY)
+    return _checked_interval(kind, months, days, micros)
 
 
 @lowers("justify_days(interval)")
 def _justify_days(args: tuple[Value, ...], kind: SqlType) -> Value:
     months, days, micros = _parts(args[0])
-    months, days = _borrowed(months + towards_zero(days, _MONTH_DAYS), rest(days, _MONTH_DAYS), _MONTH_DAYS)
-    return _made(kind, months, days, micros)
+    months, days = _borrow(months + truncating_divide(days, _MONTH_DAYS), remainder(days, _MONTH_DAYS), _MONTH_DAYS)
+    return _checked_interval(kind, months, days, micros)
 
 
 # ---------------------------------------------------------------------------------------------- times of day
 
 
-def of_microseconds(kind: SqlType, micros: pl.Expr) -> Value:
+def from_microseconds(kind: SqlType, micros: pl.Expr) -> Value:
     """Returns an interval without months and days."""
     nothing = pl.when(micros.is_null()).then(None).otherwise(pl.lit(0, pl.Int32))
     return interval_value(kind, nothing, nothing, micros)
 
 
-def time_of(value: Value) -> pl.Expr:
+def time_of_day(value: Value) -> pl.Expr:
     """Returns the time of day of a timestamp, of an interval's microseconds, or of a timetz."""
     if value.type.name == "timetz":
         return _local(value)
@@ -202,43 +202,43 @@ def time_of(value: Value) -> pl.Expr:
 
 @lowers("time_mi_time")
 def _between(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return of_microseconds(kind, args[0].expr - args[1].expr)
+    return from_microseconds(kind, args[0].expr - args[1].expr)
 
 
 @lowers("time_pl_interval")
-def _later(args: tuple[Value, ...], kind: SqlType) -> Value:
+def _add_to_time(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, _modulo(args[0].expr + _modulo(args[1].part("u"), DAY), DAY))
 
 
 @lowers("time_mi_interval")
-def _earlier(args: tuple[Value, ...], kind: SqlType) -> Value:
+def _subtract_from_time(args: tuple[Value, ...], kind: SqlType) -> Value:
     return Value(kind, _modulo(args[0].expr - _modulo(args[1].part("u"), DAY), DAY))
 
 
 @lowers("interval_pl_time")
-def _later_by(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return _later((args[1], args[0]), kind)
+def _add_time(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return _add_to_time((args[1], args[0]), kind)
 
 
 @lowers("datetime_pl")
-def _at(args: tuple[Value, ...], kind: SqlType) -> Value:
+def _combine(args: tuple[Value, ...], kind: SqlType) -> Value:
     days = args[0].expr.cast(pl.Int32).cast(pl.Int64)
     return Value(kind, (days * DAY + args[1].expr).cast(pl.Datetime("us")), calendar_error(args[0]))
 
 
 @lowers("timedate_pl")
-def _at_date(args: tuple[Value, ...], kind: SqlType) -> Value:
-    return _at((args[1], args[0]), kind)
+def _combine_swapped(args: tuple[Value, ...], kind: SqlType) -> Value:
+    return _combine((args[1], args[0]), kind)
 
 
 @lowers("date_bin(interval,timestamp,timestamp)")
 def _bin(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Returns the start of the bin of constant width, counted from an origin, that a timestamp is in."""
     if not args[0].constant:
-        raise NotCarried("date_bin by an interval that is no constant")
+        raise NotSupportedOnWorkers("date_bin by an interval that is no constant")
     months, days, micros = pl.select([args[0].part(part).alias(part) for part in "mdu"]).row(0)
     if months is None or months or days * DAY + micros <= 0:
-        raise NotCarried("date_bin by months, or by nothing")
+        raise NotSupportedOnWorkers("date_bin by months, or by nothing")
     value, origin = (to_timestamp(each.expr, each.type).cast(pl.Int64) for each in args[1:])
     error: Error = first_error(calendar_error(args[1]), calendar_error(args[2]))
     return Value(kind, (value - _modulo(value - origin, days * DAY + micros)).cast(pl.Datetime("us")), error)

@@ -29,7 +29,7 @@ from gpudb.engine.gpu.lower.error_codes import (
 )
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import Value, minimum
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import SqlType
 
 RADIANS_PER_DEGREE = 0.0174532925199432957692
@@ -71,7 +71,7 @@ _declare("acosh", methodcaller("arccosh"), (lambda value: value < 1, INPUT))
 _declare("atanh", methodcaller("arctanh"), (_beyond_one, INPUT))
 
 
-def _bounded(result: pl.Expr, kind: SqlType, finite: pl.Expr, nonzero: pl.Expr) -> Value:
+def _check_result(result: pl.Expr, kind: SqlType, finite: pl.Expr, nonzero: pl.Expr) -> Value:
     """Returns a result with overflow for finite operands, and underflow for `nonzero` ones, as errors."""
     over, under = error_if(result.is_infinite() & finite, OVERFLOW), error_if((result == 0) & nonzero, UNDERFLOW)
     return Value(kind, result, first_error(over, under))
@@ -80,19 +80,19 @@ def _bounded(result: pl.Expr, kind: SqlType, finite: pl.Expr, nonzero: pl.Expr) 
 @lowers("exp(float8) dexp")
 def _exponential(args: tuple[Value, ...], kind: SqlType) -> Value:
     value = args[0].expr.cast(pl.Float64)
-    return _bounded(value.exp(), kind, value.is_finite(), value.is_finite())
+    return _check_result(value.exp(), kind, value.is_finite(), value.is_finite())
 
 
 @lowers("radians")
 def _radians(args: tuple[Value, ...], kind: SqlType) -> Value:
     value = args[0].expr.cast(pl.Float64)
-    return _bounded(value * RADIANS_PER_DEGREE, kind, value.is_finite(), value != 0)
+    return _check_result(value * RADIANS_PER_DEGREE, kind, value.is_finite(), value != 0)
 
 
 @lowers("degrees")
 def _degrees(args: tuple[Value, ...], kind: SqlType) -> Value:
     value = args[0].expr.cast(pl.Float64)
-    return _bounded(value / RADIANS_PER_DEGREE, kind, value.is_finite(), value != 0)
+    return _check_result(value / RADIANS_PER_DEGREE, kind, value.is_finite(), value != 0)
 
 
 @lowers("power(float8,float8) pow(float8,float8) dpow")
@@ -103,7 +103,7 @@ def _power(args: tuple[Value, ...], kind: SqlType) -> Value:
     errors = first_error(error_if(undefined, ZERO_POWER), error_if(unreal, COMPLEX_POWER))
     kept = pl.when(undefined | unreal).then(None).otherwise(base)
     finite = base.is_finite() & exponent.is_finite()
-    result = _bounded(kept.pow(exponent), kind, finite, finite & (base != 0))
+    result = _check_result(kept.pow(exponent), kind, finite, finite & (base != 0))
     return result.with_error(first_error(errors, result.error))
 
 
@@ -111,10 +111,10 @@ def _power(args: tuple[Value, ...], kind: SqlType) -> Value:
 def _bucket(args: tuple[Value, ...], kind: SqlType) -> Value:
     """Lowers width_bucket between constant bounds, which may descend; the host raises the errors of invalid ones."""
     if not all(each.constant for each in args[1:]):
-        raise NotCarried("width_bucket between bounds that are no constants")
+        raise NotSupportedOnWorkers("width_bucket between bounds that are no constants")
     low, high, count = (pl.select(each.expr).item() for each in args[1:])
     if None in (low, high, count) or not isfinite(high - low) or high == low or not 0 < count < 2**31 - 1:
-        raise NotCarried("width_bucket between such bounds")
+        raise NotSupportedOnWorkers("width_bucket between such bounds")
     value = args[0].expr.cast(pl.Float64)
     before, beyond = (value < low, value >= high) if low < high else (value > low, value <= high)
     inside = pl.when(before | beyond | value.is_nan()).then(None).otherwise((value - low) / (high - low) * count)

@@ -26,7 +26,7 @@ from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame, LoweringCont
 from gpudb.engine.gpu.lower.recursion import run_recursion
 from gpudb.engine.gpu.lower.values import Value, column_value, maximum, minimum, physical_columns, type_bounds
 from gpudb.errors import SqlError
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree import nodes
 from gpudb.plan.tree.fused_nodes import Built, Fused
 from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Kept, Partial, Receive, Sample
@@ -75,7 +75,7 @@ class StageLowering:
 
     @singledispatchmethod
     def _frame(self, node: Any) -> Frame:
-        raise NotCarried(type(node).__name__)
+        raise NotSupportedOnWorkers(type(node).__name__)
 
     # -------------------------------------------------------------------------------------------- rows
 
@@ -258,7 +258,7 @@ class StageLowering:
         expressions = ExpressionLowering((), self._host)
         value = expressions.value(expr)
         if expressions.deferred.steps:
-            raise NotCarried(f"{clause} of an expression")
+            raise NotSupportedOnWorkers(f"{clause} of an expression")
         count = pl.select(value.expr).item()
         return None if count is None else int(count)
 
@@ -267,7 +267,7 @@ class StageLowering:
         frame = self.frame(node.input)
         try:
             return self._windows(frame, node)
-        except NotCarried as reason:
+        except NotSupportedOnWorkers as reason:
             self._host.used.append(reason.construct)
             return self._host_windows(frame, node)
 
@@ -354,12 +354,12 @@ class StageLowering:
             if items is not None:
                 found.append(set_functions.HostSet(number, items))
                 continue
-            savepoint = expressions.deferred.savepoint()
+            step_count = len(expressions.deferred.steps)
             try:
                 args = [expressions.value(arg) for arg in call.args]
                 result = set_functions.lower_set(call, args)
-            except NotCarried as reason:
-                expressions.deferred.roll_back(savepoint)
+            except NotSupportedOnWorkers as reason:
+                expressions.deferred.roll_back(step_count)
                 found.append(set_functions.HostSet(number, self._host.rows_step(call)))
                 self._host.used.append(reason.construct)
                 continue

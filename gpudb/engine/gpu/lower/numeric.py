@@ -12,7 +12,7 @@ from gpudb.engine.gpu.lower.arithmetic import result_bounds
 from gpudb.engine.gpu.lower.error_codes import FORMAT, NUMERIC, Error, error_if
 from gpudb.engine.gpu.lower.registry import lowers
 from gpudb.engine.gpu.lower.values import MAX_INT64, Bounds, Value, maximum, minimum, type_bounds
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import MAX_DIGITS, SqlType
 
 _LIMIT = 10**MAX_DIGITS
@@ -71,7 +71,7 @@ def numeric_result(
     return Value(kind, safe, error_if(overflows, FORMAT), (1 - _LIMIT, _LIMIT - 1), others)
 
 
-def _shown(kind: SqlType, result: Callable[[], pl.Expr]) -> tuple[tuple[str, pl.Expr], ...]:
+def _scale_column(kind: SqlType, result: Callable[[], pl.Expr]) -> tuple[tuple[str, pl.Expr], ...]:
     return (("s", result()),) if kind.carried else ()
 
 
@@ -87,7 +87,7 @@ def _declare_sum(name: str, op: Callable[[Any, Any], Any]) -> None:
         # From unscaled operands, as scaled ones may overflow 128 bits; the sum of the wrapped values is correct
         # nevertheless.
         sizes = [each.expr.cast(pl.Float64) * float(10 ** (scale - each.scale)) for each in args]
-        shown = _shown(kind, lambda: maximum(args[0].display_scale, args[1].display_scale))
+        shown = _scale_column(kind, lambda: maximum(args[0].display_scale, args[1].display_scale))
         return numeric_result(op(left, right), op(*sizes), kind, bounds, shown)
 
 
@@ -107,13 +107,13 @@ _declare_sum("numeric_sub", operator.sub)
 def _multiply(args: tuple[Value, ...], kind: SqlType) -> Value:
     left, right = args
     if left.scale + right.scale != kind.numeric_digits[1]:
-        raise NotCarried("a product of more decimals than 38 digits hold")
+        raise NotSupportedOnWorkers("a product of more decimals than 38 digits hold")
     bounds = result_bounds(left, right, operator.mul)
     assert bounds is not None
     wide = max(-bounds[0], bounds[1]) > MAX_INT64 or left.is_wide or right.is_wide
     a, b = (each.expr.cast(pl.Int128 if wide else pl.Int64) for each in args)
     limit = kind.numeric_digits[1]
-    shown = _shown(
+    shown = _scale_column(
         kind, lambda: minimum((left.display_scale + right.display_scale).cast(pl.Int8), pl.lit(limit, pl.Int8))
     )
     return numeric_result(a * b, a.cast(pl.Float64) * b.cast(pl.Float64), kind, bounds, shown)
@@ -150,7 +150,7 @@ def to_numeric(value: Value, kind: SqlType) -> Value:
     precision, scale = kind.numeric_digits
     if kind.carried and value.type.carried and value.type.numeric_digits == kind.numeric_digits:
         return Value(kind, value.expr, None, value.bounds, value.others)
-    others = _shown(kind, lambda: minimum(value.display_scale, pl.lit(scale, pl.Int8)))
+    others = _scale_column(kind, lambda: minimum(value.display_scale, pl.lit(scale, pl.Int8)))
     if scale >= value.scale:
         expr, bounds, error = rescale_checked(value, kind, NUMERIC)
         return Value(kind, expr, error, bounds, others)

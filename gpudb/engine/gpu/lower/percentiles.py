@@ -8,7 +8,7 @@ import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend
 from gpudb.engine.gpu.lower.values import is_keyed, physical_columns
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 
 LOWERED = frozenset({"percentile_cont", "percentile_disc"})
@@ -31,7 +31,7 @@ def is_lowered(call: bound.Aggregate) -> bool:
         return kind.name == "float8" == call.type.name
     try:
         return kind.undeclared == call.type and len(physical_columns(kind)) == 1 and not is_keyed(kind)
-    except NotCarried:
+    except NotSupportedOnWorkers:
         return False
 
 
@@ -50,7 +50,7 @@ def group_with_percentiles(
     for number, call in percentiles:
         (key,) = call.within_group
         # -0 and 0 are one key, whose rows must be adjacent.
-        keys = [_one_zero(name, lazy) for name in names]
+        keys = [_normalize_zero(name, lazy) for name in names]
         ordered = lazy.sort([*keys, f"y{number}"], descending=[*[False] * len(keys), key.descending], nulls_last=True)
         lazy = frames.compute(ordered.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(f"r{number}"))).lazy
     runs = [
@@ -63,15 +63,15 @@ def group_with_percentiles(
     ]
     groups = lazy.group_by(names).agg([*shown, *calls, *runs]) if names else lazy.select([*calls, *runs])
     for number, call in percentiles:
-        groups = _with_value(groups, lazy, number, call)
+        groups = _add_value(groups, lazy, number, call)
     return groups
 
 
-def _one_zero(name: str, lazy: pl.LazyFrame) -> pl.Expr:
+def _normalize_zero(name: str, lazy: pl.LazyFrame) -> pl.Expr:
     return pl.col(name) + 0.0 if lazy.collect_schema()[name].is_float() else pl.col(name)
 
 
-def _with_value(groups: pl.LazyFrame, rows: pl.LazyFrame, number: int, call: bound.Aggregate) -> pl.LazyFrame:
+def _add_value(groups: pl.LazyFrame, rows: pl.LazyFrame, number: int, call: bound.Aggregate) -> pl.LazyFrame:
     (arg,) = call.args
     assert isinstance(arg, bound.Constant)
     assert isinstance(arg.value, float)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 
 MAX_ROUNDS, MAX_ROWS = 100_000, 20_000_000
 """Limits of a recursion; beyond them the embedded engine runs it, which can be interrupted."""
@@ -49,4 +49,4 @@ def run_recursion(
         found.append(working)
         while len(found) >= count and found[-count].rows < count * found[-1].rows:
             found[-count:] = [frames.compute(pl.concat([each.lazy for each in found[-count:]]))]
-    raise NotCarried(f"a recursion of more than {MAX_ROUNDS} rounds or {MAX_ROWS} rows")
+    raise NotSupportedOnWorkers(f"a recursion of more than {MAX_ROUNDS} rounds or {MAX_ROWS} rows")

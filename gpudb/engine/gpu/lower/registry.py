@@ -9,7 +9,7 @@ from importlib import import_module
 
 from gpudb.engine.gpu.lower.values import Value
 from gpudb.functions.library import Function
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import SqlType
 
 FunctionLowering = Callable[[tuple[Value, ...], SqlType], Value]
@@ -35,7 +35,7 @@ def lowers(names: str) -> Callable[[FunctionLowering], FunctionLowering]:
 
 @lru_cache(4096)
 def find_lowering(function: Function, *, utc: bool = False) -> FunctionLowering:
-    """Returns the lowering of a function; NotCarried if only the embedded engine runs it.
+    """Returns the lowering of a function; NotSupportedOnWorkers if only the embedded engine runs it.
 
     If the session's time zone is UTC, timestamptz is lowered as timestamp.
     """
@@ -46,7 +46,7 @@ def find_lowering(function: Function, *, utc: bool = False) -> FunctionLowering:
         names += [_BOTH.sub(r"timestamp_\1", each) for each in plain]
     found = next((_LOWERED[each] for each in names if each in _LOWERED), None)
     if found is None:
-        raise NotCarried(f"function {function}")
+        raise NotSupportedOnWorkers(f"function {function}")
     return found
 
 

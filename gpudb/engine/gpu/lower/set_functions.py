@@ -14,7 +14,7 @@ from gpudb.engine.gpu.lower.arrow import to_arrow, to_physical_columns
 from gpudb.engine.gpu.lower.error_codes import STEP, Error, error_if
 from gpudb.engine.gpu.lower.host_fallback import HostRows
 from gpudb.engine.gpu.lower.values import Value, is_keyed, maximum, physical_columns, type_bounds
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.types import SqlType
 
@@ -32,10 +32,10 @@ class Set:
 
 
 def lower_set(call: bound.SetReturning, args: Sequence[Value]) -> Set:
-    """Returns the rows of a call; NotCarried for an unsupported function."""
+    """Returns the rows of a call; NotSupportedOnWorkers for an unsupported function."""
     found = _SETS.get(call.function.name)
     if found is None:
-        raise NotCarried(f"set-returning function {call.function.name}")
+        raise NotSupportedOnWorkers(f"set-returning function {call.function.name}")
     return found(call.type, args)
 
 
@@ -132,7 +132,7 @@ def expand_on_device(lazy: pl.LazyFrame, sets: int, frames: Backend, place: str)
             frames.compute(computed.lazy.select(pl.col("times").clip(0, MAX_ROWS + 1).sum())).max_integer("times") or 0
         )
         if most > MAX_ROWS:
-            raise NotCarried(f"sets of more than {MAX_ROWS} rows")
+            raise NotSupportedOnWorkers(f"sets of more than {MAX_ROWS} rows")
     return frames.repeat_rows(computed, "times", place)
 
 
@@ -148,7 +148,7 @@ def expand_on_host(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: s
             host_rows.append((each, items))
     times = frame.select(pl.max_horizontal(pl.col(f"t{n}").fill_null(0) for n in range(len(found)))).to_series()
     if (times.sum() or 0) > MAX_ROWS:
-        raise NotCarried(f"sets of more than {MAX_ROWS} rows")
+        raise NotSupportedOnWorkers(f"sets of more than {MAX_ROWS} rows")
     rows = pl.DataFrame({"r": pl.int_range(frame.height, dtype=pl.Int64, eager=True), "t": times.cast(pl.Int64)})
     many = rows.filter(pl.col("t") > 0).select("r", pl.int_ranges(pl.lit(0, pl.Int64), "t").alias(place))
     places = many.explode(place, empty_as_null=True)
@@ -160,7 +160,7 @@ def expand_on_host(frame: pl.DataFrame, found: Sequence[Set | HostSet], place: s
 
 def _series(kind: SqlType, args: Sequence[Value]) -> Set:
     if kind.name not in {"int4", "int8"}:
-        raise NotCarried(f"generate_series of {kind.plain}")
+        raise NotSupportedOnWorkers(f"generate_series of {kind.plain}")
     start, end = (each.expr.cast(pl.Int64) for each in args[:2])
     step = args[2].expr.cast(pl.Int64) if len(args) > 2 else pl.lit(1, pl.Int64)
     # A step away from the end returns no rows.

@@ -25,7 +25,7 @@ import polars as pl
 import pyarrow as pa
 
 from gpudb.engine.gpu.lower.error_codes import Error
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.values.calendar import DAY
 from gpudb.values.interval import Interval
@@ -84,7 +84,7 @@ def physical_columns(kind: SqlType) -> dict[str, pl.DataType]:
     if kind.name.startswith("reg"):
         return {"": pl.String()}
     if kind.name not in _PLAIN:
-        raise NotCarried(f"type {kind.plain}")
+        raise NotSupportedOnWorkers(f"type {kind.plain}")
     return {"": _PLAIN[kind.name]}
 
 
@@ -114,7 +114,7 @@ _ARROW_TYPES = {"interval": INTERVAL_PARTS, "time": pa.int64()}
 def _value_polars_type(kind: SqlType) -> pl.DataType:
     if any(name.startswith("reg") for name in _leaf_types(kind)):
         # Results hold names, values numbers: only the system catalog maps them.
-        raise NotCarried(f"type {kind}")
+        raise NotSupportedOnWorkers(f"type {kind}")
     result: Any = pl.from_arrow(pa.array([], value_arrow_type(kind)))
     dtype: pl.DataType = result.dtype
     return dtype
@@ -202,7 +202,7 @@ def literal_value(value: object, kind: SqlType) -> Value:
         return _numeric_literal(Decimal(str(value)), kind)
     match value:
         case _ if is_keyed(kind):
-            raise NotCarried(f"a constant of type {kind.plain}")
+            raise NotSupportedOnWorkers(f"a constant of type {kind.plain}")
         case bool() | float():
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), constant=True)
         case int() if kind.name in INTEGER_RANGES or kind.name == "oid":
@@ -225,7 +225,7 @@ def literal_value(value: object, kind: SqlType) -> Value:
             micros = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
             return Value(kind, pl.lit(micros, pl.Int64), constant=True)
         case _:
-            raise NotCarried(f"a constant of type {kind.plain}")
+            raise NotSupportedOnWorkers(f"a constant of type {kind.plain}")
 
 
 def interval_value(kind: SqlType, months: pl.Expr, days: pl.Expr, microseconds: pl.Expr) -> Value:
@@ -274,7 +274,7 @@ def _wide_literal(digits: int) -> pl.Expr:
 def _numeric_literal(value: Decimal, kind: SqlType) -> Value:
     digits = unscaled_digits(value, kind.numeric_digits[1])
     if abs(digits) >= 10**MAX_DIGITS:
-        raise NotCarried("a numeric constant of more than 38 digits")
+        raise NotSupportedOnWorkers("a numeric constant of more than 38 digits")
     exponent = value.as_tuple().exponent
     shown = max(0, -exponent) if isinstance(exponent, int) else 0
     others = (("s", pl.lit(shown, pl.Int8)),) if kind.carried else ()

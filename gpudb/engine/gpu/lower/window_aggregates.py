@@ -16,7 +16,7 @@ from gpudb.engine.gpu.lower.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.values import Value, physical_columns
 from gpudb.engine.gpu.lower.window_frames import Run
 from gpudb.engine.gpu.lower.window_rows import PART0, POSITION, ROW_COUNT, SortedRows, clamp_position
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.types import INT8, SqlType
 
@@ -73,7 +73,7 @@ def _add_differences(rows: SortedRows, number: int, call: bound.Window, runs: Se
 
 
 def _check_overflow(rows: SortedRows, number: int, call: bound.Window) -> None:
-    """Raises NotCarried if a frame's sum may overflow."""
+    """Raises NotSupportedOnWorkers if a frame's sum may overflow."""
     if call.args and may_overflow(call, Value(call.args[0].type, POSITION)):
         rows.compute()
         check_sums(rows.computed, [f"x{number}_0"])
@@ -144,7 +144,7 @@ def _aggregate_each_frame(rows: SortedRows, number: int, call: bound.Window, run
     _check_overflow(rows, number, call)
     computed = rows.compute()
     if rows.sum_counts([run.rows for run in runs]) > MAX_FRAME_ROWS:
-        raise NotCarried(f"{call.function.name} over frames of more than {MAX_FRAME_ROWS} rows in all")
+        raise NotSupportedOnWorkers(f"{call.function.name} over frames of more than {MAX_FRAME_ROWS} rows in all")
     parts = [
         rows.repeat_rows(computed.select(POSITION.alias("r"), run.first.alias("a"), run.rows.alias("t")), "t", "k")
         for run in runs

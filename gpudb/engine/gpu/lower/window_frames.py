@@ -24,7 +24,7 @@ from gpudb.engine.gpu.lower.window_rows import (
     SortedRows,
     clamp_position,
 )
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.functions import find_function
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
@@ -90,34 +90,34 @@ def _target_key(
 ) -> tuple[pl.Expr, pl.Expr, Error]:
     """Returns a sort key and the key at the offset from it, as values that compare as keys do."""
 
-    def moved(value: pl.Expr, by: pl.Expr) -> pl.Expr:
+    def move(value: pl.Expr, by: pl.Expr) -> pl.Expr:
         return value - by if down else value + by
 
     kind = key.type.name
     if kind in _INTEGERS:
         widened = key.expr.cast(pl.Int128)
-        return widened, moved(widened, offset.expr.cast(pl.Int128)), None
+        return widened, move(widened, offset.expr.cast(pl.Int128)), None
     if kind in _FLOATS:
         real = key.expr.cast(pl.Float64)
-        return real, moved(real, offset.expr.cast(pl.Float64)), None
+        return real, move(real, offset.expr.cast(pl.Float64)), None
     if kind == "numeric":
         scale = max(key.scale, offset.scale)
         if scale > MAX_DIGITS - 19:
             scale = max(scale, 20)
         one = key.expr.cast(pl.Int128) * 10 ** (scale - key.scale)
         other = offset.expr.cast(pl.Int128) * 10 ** (scale - offset.scale)
-        return one, moved(one, other), None
+        return one, move(one, other), None
     if kind == "interval":
-        return key.expr, moved(key.expr, offset.expr), None
+        return key.expr, move(key.expr, offset.expr), None
     if kind == "time":
         # A time of day moves without wrapping at midnight.
-        return key.expr, moved(key.expr, offset.part("u")), None
+        return key.expr, move(key.expr, offset.part("u")), None
     if kind in {"date", "timestamp", "timestamptz"}:
         name = f"{kind}_{'mi' if down else 'pl'}_interval"
         result = SqlType("timestamptz" if kind == "timestamptz" else "timestamp")
         target = expressions.value(bound.Call(find_function(name, key.type, offset.type), (expr, offset_expr), result))
         return key.expr.cast(pl.Datetime("us")), target.expr.cast(pl.Datetime("us")), target.error
-    raise NotCarried(f"a RANGE frame over {key.type.plain}")
+    raise NotSupportedOnWorkers(f"a RANGE frame over {key.type.plain}")
 
 
 def frame_runs(rows: SortedRows, number: int, call: bound.Window) -> list[Run]:

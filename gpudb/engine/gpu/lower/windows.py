@@ -14,7 +14,7 @@ from gpudb.engine.gpu.lower.lowered_frame import LoweringContext
 from gpudb.engine.gpu.lower.values import Value, divide, maximum, minimum, physical_columns, type_bounds
 from gpudb.engine.gpu.lower.window_frames import frame_offsets, frame_runs
 from gpudb.engine.gpu.lower.window_rows import PART0, PART1, PEER0, PEER1, POSITION, ROW_COUNT, SortedRows
-from gpudb.plan.errors import NotCarried
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 
 _RANKS = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"}
@@ -43,7 +43,7 @@ def prepare(calls: Sequence[bound.Window], expressions: ExpressionLowering) -> t
         add(f"p{number}", expressions.value(key), whole=False)
     for number, call in enumerate(calls):
         if call.distinct:
-            raise NotCarried(f"window function {call.function} over DISTINCT")
+            raise NotSupportedOnWorkers(f"window function {call.function} over DISTINCT")
         for place, sort in enumerate(call.order_by):
             add(f"o{number}_{place}", expressions.value(sort.expr), whole=False)
         chosen = expressions.value(call.filter) if call.filter is not None else None

@@ -107,6 +107,9 @@ class SessionState(Protocol):
     def bind(self, context: Context) -> Statement:
         """Binds the statement of a context, or returns it from the plan cache."""
 
+    def cached_plan(self, context: Context) -> Plan | None:
+        """Returns the plan of a context's statement if it is in the plan cache; None if it has to be bound."""
+
     def plan(self, context: Context) -> Plan:
         """Binds the statement of a context as `bind` does, and returns its result columns too."""
 

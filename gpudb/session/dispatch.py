@@ -131,12 +131,16 @@ class StatementDispatcher:
 
     def before_commit(self, session: SessionState, transaction: Transaction) -> None:
         """Runs deferred checks, and the ON COMMIT actions of temporary tables."""
-        set_constraints.run_deferred_checks(session, transaction)
-        temporary_tables.run_on_commit(session, transaction)
+        # Only a transaction block can have SET CONSTRAINTS.
+        if session.explicit or session.deferred_checks.pending:
+            set_constraints.run_deferred_checks(session, transaction)
+        if session.temporary_schema in transaction.catalog.schemas:
+            temporary_tables.run_on_commit(session, transaction)
 
     def transaction_ended(self, session: SessionState, committed: bool) -> None:
         """Closes the cursors of a transaction; one that is rolled back loses its deferred checks."""
-        open_cursors.end_transaction(session, committed)
+        if session.cursors:
+            open_cursors.end_transaction(session, committed)
         if not committed:
             session.deferred_checks = DeferredChecks()
 

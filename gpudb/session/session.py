@@ -313,8 +313,19 @@ class Session:
 
     def plan(self, context: Context) -> Plan:
         """Binds the statement of a context as `bind` does, and returns its result columns too."""
-        wide = wide_parameters(context.parameters)
-        plan = self._plan(context, context.statement.text, context.parameter_oids, wide)
+        wide = wide_parameters(context.parameters) if context.parameters else {}
+        return self._checked(context, self._plan(context, context.statement.text, context.parameter_oids, wide))
+
+    def cached_plan(self, context: Context) -> Plan | None:
+        """Returns the plan of a context's statement if it is in the plan cache; None if it has to be bound."""
+        wide = wide_parameters(context.parameters) if context.parameters else {}
+        if not self._is_cacheable(context, wide):
+            return None
+        plan = self._cached_plan(context.statement.text, context.parameter_oids)
+        return None if plan is None else self._checked(context, plan)
+
+    def _checked(self, context: Context, plan: Plan) -> Plan:
+        """Checks a plan against the parameters of a context, and its constants if this is its first run."""
         if len(plan.parameters) > len(context.parameters):
             number = len(context.parameters) + 1
             error = SqlError.of("undefined_parameter", f"there is no parameter ${number}")
@@ -346,6 +357,9 @@ class Session:
             path = path[1:] if path[0] == self.temporary_schema else path
         return Key(text, catalog.version, path, self.settings["timezone"], oids)
 
+    def _is_cacheable(self, context: Context, wide: Mapping[int, SqlType] | None) -> bool:
+        return not self.frames and context.arguments is None and not context.statement.part and not wide
+
     def _plan(
         self,
         context: Context,
@@ -355,7 +369,7 @@ class Session:
         *,
         describing: bool = False,
     ) -> Plan:
-        cacheable = not self.frames and context.arguments is None and not context.statement.part and not wide
+        cacheable = self._is_cacheable(context, wide)
         if cacheable and (plan := self._cached_plan(text, oids)) is not None:
             return plan
         binder = context.binder(describing=describing)

@@ -17,7 +17,8 @@ class TableLocks:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._holders: dict[int, int] = {}
+        self.holders: dict[int, int] = {}
+        """The owner of each locked table, by OID."""
         self._waits: dict[int, int] = {}
 
     def acquire(
@@ -30,13 +31,13 @@ class TableLocks:
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
-            if self._holders.setdefault(oid, owner) == owner:
+            if self.holders.setdefault(oid, owner) == owner:
                 return False
             self._waits[owner] = oid
             try:
                 if self._deadlocked(owner):
                     raise SqlError.of("deadlock_detected", "deadlock detected")
-                while self._holders.get(oid, owner) != owner:
+                while self.holders.get(oid, owner) != owner:
                     left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
                     if left <= 0:
                         message = "canceling statement due to lock timeout"
@@ -44,7 +45,7 @@ class TableLocks:
                     self._changed.wait(left)
                     if check is not None:
                         check()
-                self._holders[oid] = owner
+                self.holders[oid] = owner
                 return True
             finally:
                 del self._waits[owner]
@@ -52,23 +53,21 @@ class TableLocks:
     def try_acquire(self, oid: int, owner: int) -> bool:
         """Acquires the lock if it is free or already held by `owner`; returns whether it did."""
         with self._changed:
-            return self._holders.setdefault(oid, owner) == owner
+            return self.holders.setdefault(oid, owner) == owner
 
     def release(self, owner: int) -> None:
         """Releases all locks of `owner`; called by the owner's thread."""
-        if not self._holders:
-            return
         with self._changed:
-            held = [oid for oid, holder in self._holders.items() if holder == owner]
+            held = [oid for oid, holder in self.holders.items() if holder == owner]
             for oid in held:
-                del self._holders[oid]
+                del self.holders[oid]
             if held:
                 self._changed.notify_all()
 
     def _deadlocked(self, owner: int) -> bool:
         seen: set[int] = set()
         current = owner
-        while (wanted := self._waits.get(current)) is not None and (holder := self._holders.get(wanted)) is not None:
+        while (wanted := self._waits.get(current)) is not None and (holder := self.holders.get(wanted)) is not None:
             if holder == owner:
                 return True
             if holder in seen:

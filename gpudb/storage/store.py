@@ -142,7 +142,8 @@ class Store:
 
     def leave(self, transaction: Transaction) -> None:
         """Releases an ended transaction's locks and the files that only it read."""
-        self.locks.release(transaction.number)
+        if self.locks.holders:
+            self.locks.release(transaction.number)
         self.garbage.leave(transaction.number)
         self.garbage.collect()
 

@@ -25,8 +25,6 @@ def on_commit(action: int, *, temporary: bool) -> str:
 def run_on_commit(session: SessionState, transaction: Transaction) -> None:
     """Runs the ON COMMIT actions of a session's temporary tables before a commit."""
     schema = session.temporary_schema
-    if schema not in transaction.catalog.schemas:
-        return
     tables = [each for each in transaction.catalog.tables() if each.schema == schema and each.on_commit]
     dropped: list[Relation] = [each for each in tables if each.on_commit == "drop"]
     for table in tables:

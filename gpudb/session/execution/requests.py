@@ -13,7 +13,7 @@ from gpudb.engine.constants import constant_row
 from gpudb.engine.protocol import Request, Settings, Stream
 from gpudb.session.context import Context
 from gpudb.session.execution import cluster_tables, session_functions, system_tables
-from gpudb.sql.bound import Query
+from gpudb.sql.bound import Query, Select
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -79,7 +79,7 @@ def run_on_engine(
 ) -> Stream:
     """Runs a query without session calls on the engine (see `build_request`); a row of constants needs none."""
     # First, since building the request would be most of the work.
-    row = constant_row(query, context.parameters)
+    row = constant_row(query, context.parameters) if isinstance(query, Select) and query.source is None else None
     return row or context.session.database.engine.run(build_request(context, query, frames, snapshot))
 
 

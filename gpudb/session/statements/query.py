@@ -16,13 +16,15 @@ def select(context: Context) -> Result:
     """SELECT and VALUES."""
     if context.statement.direct_node is not None:
         find_worker(context, context.statement.direct_node)
-    loaded = run_load_call(context)
-    if loaded is not None:
-        return loaded
-    if changes_data(context.statement.node):
-        return select_with_changes(context)
-    plan = context.session.plan(context)
-    assert isinstance(plan.bound, Query)
+    plan = context.session.cached_plan(context)
+    if plan is None or not isinstance(plan.bound, Query):
+        loaded = run_load_call(context)
+        if loaded is not None:
+            return loaded
+        if changes_data(context.statement.node):
+            return select_with_changes(context)
+        plan = context.session.plan(context)
+        assert isinstance(plan.bound, Query)
     return rows(context, plan.bound, columns=plan.columns)
 
 

@@ -23,7 +23,7 @@ class DeferredSteps:
 
     prefix: str = "h"
     steps: list[QuotientStep | HostStep] = field(default_factory=list)
-    _host_values: list[tuple[Any, Value]] = field(default_factory=list)
+    _host_values: list[tuple[int, Any, Value]] = field(default_factory=list)
 
     def defer_quotient(self, dividend: Value, divisor: Value, shown: pl.Expr, kind: SqlType) -> Value:
         """Defers a carried quotient; returns its future columns. 22012 for a divisor of 0."""
@@ -35,7 +35,7 @@ class DeferredSteps:
 
     def defer_to_host(self, host: HostFallback, expr: Any) -> Value:
         """Defers an expression to the host; returns its future columns. The step raises its errors."""
-        for known, value in self._host_values:
+        for _, known, value in self._host_values:
             if known == expr:
                 return value
         kind = expr.type
@@ -43,17 +43,17 @@ class DeferredSteps:
         self.steps.append(step)
         others = tuple((suffix, pl.col(step.name + suffix)) for suffix in physical_columns(kind) if suffix)
         value = Value(kind, pl.col(step.name), None, type_bounds(kind), others)
-        self._host_values.append((expr, value))
+        self._host_values.append((len(self.steps) - 1, expr, value))
         return value
 
-    def savepoint(self) -> tuple[int, int]:
-        """Returns a savepoint for `roll_back`."""
-        return len(self.steps), len(self._host_values)
+    def has_host_steps(self, first: int) -> bool:
+        """Whether a step from number `first` on runs on the host."""
+        return any(isinstance(step, HostStep) for step in self.steps[first:])
 
-    def roll_back(self, savepoint: tuple[int, int]) -> None:
-        """Removes the steps added since a savepoint."""
-        del self.steps[savepoint[0] :]
-        del self._host_values[savepoint[1] :]
+    def roll_back(self, count: int) -> None:
+        """Removes all steps but the first `count`."""
+        del self.steps[count:]
+        self._host_values = [each for each in self._host_values if each[0] < count]
 
     def run(self, lazy: pl.LazyFrame, frames: Backend) -> ComputedFrame:
         """Collects the frame and adds every step's columns."""

@@ -128,13 +128,13 @@ class Aggregation:
         expressions: ExpressionLowering, call: bound.Aggregate, row: bound.Row, number: int
     ) -> tuple[list[pl.Expr], Error] | None:
         """Returns columns: whether a row counts, and for DISTINCT its fields; None for FILTER over host steps."""
-        savepoint = expressions.deferred.savepoint()
+        step_count = len(expressions.deferred.steps)
         fields = [expressions.value(item) for item in row.items]
         error = first_error(*(each.error for each in fields))
         counts = pl.lit(True)
         if call.filter is not None:
-            if expressions.deferred.savepoint()[1] > savepoint[1]:
-                expressions.deferred.roll_back(savepoint)
+            if expressions.deferred.has_host_steps(step_count):
+                expressions.deferred.roll_back(step_count)
                 return None
             condition, other = expressions.condition(call.filter)
             counts = pl.when(condition).then(True).otherwise(None)
@@ -149,11 +149,11 @@ class Aggregation:
     def _percentile_value(expressions: ExpressionLowering, call: bound.Aggregate) -> tuple[pl.Expr, Error]:
         """Returns the values that a percentile sorts, NULL in rows that FILTER excludes."""
         expr = call.within_group[0].expr
-        savepoint = expressions.deferred.savepoint()
+        step_count = len(expressions.deferred.steps)
         value = expressions.value(expr)
-        if call.filter is not None and expressions.deferred.savepoint()[1] > savepoint[1]:
+        if call.filter is not None and expressions.deferred.has_host_steps(step_count):
             # As for other arguments: the host's step must not fail for excluded rows.
-            expressions.deferred.roll_back(savepoint)
+            expressions.deferred.roll_back(step_count)
             value = expressions.value(bound.Case(((call.filter, expr),), bound.Constant(None, expr.type), expr.type))
         values = value.expr.cast(physical_columns(value.type)[""])
         if call.filter is None:
@@ -168,11 +168,11 @@ class Aggregation:
     ) -> tuple[list[Value], Error]:
         # The order of a sum's rows is irrelevant.
         ordered = call.order_by if not is_mergeable(call) else ()
-        savepoint = expressions.deferred.savepoint()
+        step_count = len(expressions.deferred.steps)
         args = [expressions.value(arg) for arg in call.args]
-        if call.filter is not None and expressions.deferred.savepoint()[1] > savepoint[1]:
+        if call.filter is not None and expressions.deferred.has_host_steps(step_count):
             # The host's step evaluates every row: it must not fail for excluded rows.
-            expressions.deferred.roll_back(savepoint)
+            expressions.deferred.roll_back(step_count)
             nothing = [bound.Constant(None, arg.type) for arg in call.args]
             pairs = zip(call.args, nothing, strict=True)
             args = [expressions.value(bound.Case(((call.filter, arg),), none, arg.type)) for arg, none in pairs]

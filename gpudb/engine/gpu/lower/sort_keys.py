@@ -24,14 +24,14 @@ def _with_comparable_intervals(sql: str, kind: SqlType) -> str:
     if kind.item is not None:
         return f"list_transform({sql}, lambda pg_e: {_with_comparable_intervals('pg_e', kind.item)})"
 
-    def result(row: str) -> str:
+    def render(row: str) -> str:
         fields = (
             _with_comparable_intervals(f"struct_extract_at({row}, {place})", field)
             for place, (_, field) in enumerate(kind.fields, 1)
         )
         return f"(CASE WHEN {row} IS NOT NULL THEN row({', '.join(fields)}) END)"
 
-    return let(result, sql)
+    return let(render, sql)
 
 
 def _has_intervals(kind: SqlType) -> bool:

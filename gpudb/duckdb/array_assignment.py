@@ -19,7 +19,7 @@ def assign_element(array: str, subscripts: Sequence[str], value: str, array_type
         return _assign_inner_element(array, subscripts, value, array_type)
     kind = array_type.duckdb
 
-    def assigned(old: str, subscript: str, new: str) -> str:
+    def render_assignment(old: str, subscript: str, new: str) -> str:
         grown = (
             f"list_concat(list_resize({old}, {subscript} - 1), [{new}], list_slice({old}, {subscript} + 1, len({old})))"
         )
@@ -30,7 +30,7 @@ def assign_element(array: str, subscripts: Sequence[str], value: str, array_type
             f" WHEN {subscript} > {_MAX_ITEMS} THEN {_size_error(kind)} ELSE CAST({grown} AS {kind}) END)"
         )
 
-    return let(assigned, _empty_if_null(array, kind), subscripts[0], f"CAST({value} AS {kind[:-2]})")
+    return let(render_assignment, _empty_if_null(array, kind), subscripts[0], f"CAST({value} AS {kind[:-2]})")
 
 
 def _assign_inner_element(array: str, subscripts: Sequence[str], value: str, array_type: SqlType) -> str:
@@ -40,7 +40,7 @@ def _assign_inner_element(array: str, subscripts: Sequence[str], value: str, arr
     inner_type = array_type.item
     assert inner_type is not None
 
-    def assigned(old: str, subscript: str) -> str:
+    def render_assignment(old: str, subscript: str) -> str:
         below = assign_element(f"{old}[{subscript}]", subscripts[1:], value, inner_type)
         last = len(subscripts) == 2
         fits = f" WHEN {subscripts[1]} NOT BETWEEN 1 AND len({old}[{subscript}]) THEN {out}" if last else ""
@@ -51,7 +51,7 @@ def _assign_inner_element(array: str, subscripts: Sequence[str], value: str, arr
             f" WHEN {subscript} NOT BETWEEN 1 AND len({old}) THEN {out}{fits} ELSE CAST({changed} AS {kind}) END)"
         )
 
-    return let(assigned, _empty_if_null(array, kind), subscripts[0])
+    return let(render_assignment, _empty_if_null(array, kind), subscripts[0])
 
 
 def assign_slice(array: str, low: str | None, high: str | None, values: str, array_type: SqlType) -> str:
@@ -62,7 +62,7 @@ def assign_slice(array: str, low: str | None, high: str | None, values: str, arr
     """
     kind = array_type.duckdb
 
-    def assigned(old: str, first: str, last: str, new: str) -> str:
+    def render_assignment(old: str, first: str, last: str, new: str) -> str:
         cut = f"list_slice({new}, 1, {last} - {first} + 1)"
         grown = f"list_concat(list_resize({old}, {first} - 1), {cut}, list_slice({old}, {last} + 1, len({old})))"
         message = _quoted("array slice subscript must provide both boundaries")
@@ -81,7 +81,7 @@ def assign_slice(array: str, low: str | None, high: str | None, values: str, arr
 
     old = _empty_if_null(array, kind)
     first, last = low or "1", high or f"len({old})"
-    changed = let(assigned, old, first, last, f"CAST({values} AS {kind})")
+    changed = let(render_assignment, old, first, last, f"CAST({values} AS {kind})")
     return f"(CASE WHEN {values} IS NULL THEN {array} ELSE {changed} END)"
 
 

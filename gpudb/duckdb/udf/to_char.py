@@ -167,11 +167,11 @@ def _ordinal(number: int, case: str) -> str:
     return suffix.upper() if case == "TH" else suffix
 
 
-def _padded(number: int, width: int, token: Token) -> str:
-    return _zero_padded(number, width + (number < 0) if token.fill else 0, token)
+def _pad(number: int, width: int, token: Token) -> str:
+    return _pad_zeros(number, width + (number < 0) if token.fill else 0, token)
 
 
-def _zero_padded(number: int, width: int, token: Token) -> str:
+def _pad_zeros(number: int, width: int, token: Token) -> str:
     """Pads a number with zeros up to a width that includes a sign."""
     return f"{number:0{width}d}" + (_ordinal(number, token.ordinal) if token.ordinal else "")
 
@@ -192,22 +192,22 @@ def _print_token(fields: Fields, token: Token) -> str:
         case "FX":  # FX affects input only
             return ""
         case "HH" | "HH12":
-            return _zero_padded(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
+            return _pad_zeros(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
         case "HH24":
-            return _padded(hour, 2, token)
+            return _pad(hour, 2, token)
         case "MI":
-            return _padded(minute, 2, token)
+            return _pad(minute, 2, token)
         case "SS":
-            return _padded(second, 2, token)
+            return _pad(second, 2, token)
         case "MS":
-            return _zero_padded(int(fraction / 1000), 3, token)
+            return _pad_zeros(int(fraction / 1000), 3, token)
         case "US":
-            return _zero_padded(fraction, 6, token)
+            return _pad_zeros(fraction, 6, token)
         case "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6":
             places = int(key[2])
-            return _zero_padded(int(fraction / 10 ** (6 - places)), places, token)
+            return _pad_zeros(int(fraction / 10 ** (6 - places)), places, token)
         case "SSSS" | "SSSSS":
-            return _padded(hour * 3600 + minute * 60 + second, 1, token)
+            return _pad(hour * 3600 + minute * 60 + second, 1, token)
         case "AM" | "PM" | "am" | "pm":
             result = "PM" if math.fmod(hour, 24) >= 12 else "AM"
             return result if key.isupper() else result.lower()
@@ -218,11 +218,11 @@ def _print_token(fields: Fields, token: Token) -> str:
             text = f"{_iso_year(fields):0{4 if fields.year >= 0 else 5}d}" if token.fill else str(_iso_year(fields))
             return text + (_ordinal(_iso_year(fields), token.ordinal) if token.ordinal else "")
         case "YYYY" | "IYYY":
-            return _padded(_iso_year(fields) if key[0] == "I" else _display_year(fields), 4, token)
+            return _pad(_iso_year(fields) if key[0] == "I" else _display_year(fields), 4, token)
         case "YYY" | "YY" | "Y" | "IYY" | "IY" | "I":
             year = _iso_year(fields) if key[0] == "I" else _display_year(fields)
             width = len(key) + (len(key) > 1 and _display_year(fields) < 0)
-            return _zero_padded(int(math.fmod(year, 10 ** len(key))), width if token.fill else 0, token)
+            return _pad_zeros(int(math.fmod(year, 10 ** len(key))), width if token.fill else 0, token)
         case "Y,YYY":
             year = _display_year(fields)
             result = f"{int(year / 1000)},{int(math.fmod(year, 1000)):03d}"
@@ -230,13 +230,13 @@ def _print_token(fields: Fields, token: Token) -> str:
         case "CC":
             year = _display_year(fields)
             century = (year + 99) // 100 if fields.days is not None else int(year / 100)
-            return _padded(century if fields.year > 0 or fields.days is None else -century, 2, token)
+            return _pad(century if fields.year > 0 or fields.days is None else -century, 2, token)
         case "MM":
-            return _padded(fields.month, 2, token)
+            return _pad(fields.month, 2, token)
         case "DD":
-            return _zero_padded(fields.day, 2 if token.fill else 0, token)
+            return _pad_zeros(fields.day, 2 if token.fill else 0, token)
         case "Q":
-            return _padded(int((fields.month - 1) / 3) + 1, 1, token) if fields.month else ""
+            return _pad(int((fields.month - 1) / 3) + 1, 1, token) if fields.month else ""
         case "MONTH" | "Month" | "month" | "MON" | "Mon" | "mon":
             _require_calendar(fields)
             name = MONTHS[fields.month - 1]
@@ -323,19 +323,19 @@ def _print_day_token(fields: Fields, token: Token) -> str:
             short = len(key) == 2
             return _apply_case(DAYS[weekday][:3] if short else DAYS[weekday], key, 0 if short else 9, token.fill)
         case "DDD":
-            return _zero_padded(day_of_year, 3 if token.fill else 0, token)
+            return _pad_zeros(day_of_year, 3 if token.fill else 0, token)
         case "IDDD":
-            return _padded((_iso_year_week(days)[1] - 1) * 7 + (weekday or 7), 3, token)
+            return _pad((_iso_year_week(days)[1] - 1) * 7 + (weekday or 7), 3, token)
         case "D":
-            return _padded(weekday + 1, 1, token)
+            return _pad(weekday + 1, 1, token)
         case "ID":
-            return _padded(weekday or 7, 1, token)
+            return _pad(weekday or 7, 1, token)
         case "W":
-            return _padded(int((fields.day - 1) / 7) + 1, 1, token)
+            return _pad(int((fields.day - 1) / 7) + 1, 1, token)
         case "WW":
-            return _zero_padded(int((day_of_year - 1) / 7) + 1, 2 if token.fill else 0, token)
+            return _pad_zeros(int((day_of_year - 1) / 7) + 1, 2 if token.fill else 0, token)
         case "IW":
-            return _padded(_iso_year_week(days)[1], 2, token)
+            return _pad(_iso_year_week(days)[1], 2, token)
         case "J":
-            return _padded(days + 2_440_588, 1, token)
+            return _pad(days + 2_440_588, 1, token)
     raise FeatureNotSupported(f'the template pattern "{key}" is not supported')

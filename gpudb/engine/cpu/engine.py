@@ -109,7 +109,7 @@ class CpuEngine:
             instance.system.prepare(cursor, text, request.snapshot, request.settings)
         return cursor, text, reader
 
-    def survivors(self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel) -> DuckStream:
+    def remaining_rows(self, table: Table, files: Sequence[DataFile], gone: pa.Table, cancel: Cancel) -> DuckStream:
         """Returns the rows of some of a table's files, without those that `gone` lists.
 
         `gone` has the columns file (text) and row (bigint): a data file's path, and a row's number in it, from 0.

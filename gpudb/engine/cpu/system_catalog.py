@@ -40,7 +40,7 @@ from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bind.updatable_views import updatable_columns
 from gpudb.sql.bound import OutputColumn, Query
 from gpudb.sql.parse.parser import parse
-from gpudb.types import OID, SqlType
+from gpudb.types import SqlType
 
 KEPT_VERSIONS = 16
 # Covers the time from `prepare` to the end of planning; a running statement keeps what it reads alive itself.
@@ -101,7 +101,7 @@ class SystemCatalog:
         key = f"{found.schema}.{found.name}"
         if key not in self._views:
             assert found.definition is not None
-            text = _adapted(found.definition)
+            text = _expand_row_functions(found.definition)
             binder = StatementBinder(initial(), text, ("pg_catalog",), system_columns=self.columns)
             self._views[key] = bind_query(binder, parse(text)[0].node, None)
         return self._views[key]
@@ -120,9 +120,9 @@ class SystemCatalog:
             if not self._ready:
                 self._build()
             path, temporary = _path(settings.search_path, catalog)
-            version = self._version(catalog)
-            names = self._names(catalog, path)
-            size = self._size(catalog, version)
+            version = self._version_schema(catalog)
+            names = self._names_schema(catalog, path)
+            size = self._sizes_schema(catalog, version)
         listed = ", ".join(f"{each}::BIGINT" for each in path)
         user = catalog.roles.get(str(settings.values.get("current_user")))
         cursor.execute(
@@ -136,7 +136,7 @@ class SystemCatalog:
             result = maker() if maker is not None else ()
             cursor.register(FUNCTION_PREFIX + function, _arrow(columns, result))
 
-    def _version(self, catalog: Catalog) -> str:
+    def _version_schema(self, catalog: Catalog) -> str:
         """Returns the schema of a catalog's objects; creates it if necessary."""
         key = catalog.version
         known = self._versions.get(key)
@@ -144,7 +144,7 @@ class SystemCatalog:
             return known
         self._made += 1
         schema = f"catalog_{self._made}"
-        result = {**rows(catalog), "updatable_columns": _updatable(catalog)}
+        result = {**rows(catalog), "updatable_columns": _updatable_columns(catalog)}
         with self._database.cursor() as cursor:
             cursor.execute(f"BEGIN; CREATE SCHEMA {schema}")
             for name, own in result.items():
@@ -162,7 +162,7 @@ class SystemCatalog:
         self._drop_stale()
         return schema
 
-    def _names(self, catalog: Catalog, path: tuple[int, ...]) -> str:
+    def _names_schema(self, catalog: Catalog, path: tuple[int, ...]) -> str:
         """Returns the schema of the tables that also depend on a search path."""
         key = catalog.version, path
         known = self._paths.get(key)
@@ -185,7 +185,7 @@ class SystemCatalog:
         self._drop_stale()
         return schema
 
-    def _size(self, catalog: Catalog, version: str) -> str:
+    def _sizes_schema(self, catalog: Catalog, version: str) -> str:
         """Returns the schema of the tables that depend on a snapshot's files: sizes, and the counts in pg_class."""
         key = ByIdentity(catalog)
         known = self._sizes.get(key)
@@ -288,7 +288,7 @@ def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     target = f"system_rows.{quote_identifier(name)}"
     read = pgdata.system(name)
     if name == "view_definitions":
-        read = _definitions()
+        read = _view_definitions()
     if name == "procedure_names":
         cursor.register("pg_new_rows", procedure_names())
         cursor.execute(f"CREATE TABLE {target} AS FROM pg_new_rows")
@@ -301,19 +301,19 @@ def _load(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
     by_name = dict(zip(header, zip(*lines, strict=True), strict=True))
     texts = pa.table({column: pa.array(by_name[column], type=pa.string()) for column, _ in columns})
     conversions = ", ".join(
-        f"{_converted(quote_identifier(column), item)} AS {quote_identifier(column)}" for column, item in columns
+        f"{_convert(quote_identifier(column), item)} AS {quote_identifier(column)}" for column, item in columns
     )
     cursor.register("pg_new_rows", texts)
     cursor.execute(f"CREATE TABLE {target} AS SELECT {conversions} FROM pg_new_rows")
 
 
-def _converted(column: str, item: SqlType) -> str:
+def _convert(column: str, item: SqlType) -> str:
     if item.element is not None or item.name in {"int2vector", "oidvector"}:
         return f"CAST(from_json({column}, '[\"VARCHAR\"]') AS {item.duckdb})"
     return column if item.duckdb == "VARCHAR" else f"CAST({column} AS {item.duckdb})"
 
 
-def _definitions() -> tuple[list[str], list[list[str | None]]]:
+def _view_definitions() -> tuple[list[str], list[list[str | None]]]:
     result = [[str(each.oid), each.definition] for each in relations().values() if each.definition is not None]
     return ["oid", "definition"], result  # type: ignore[return-value]
 
@@ -329,7 +329,7 @@ def _function_tables(text: str) -> list[tuple[str, Columns]]:
     return list(found.items())
 
 
-def _updatable(catalog: Catalog) -> pa.Table:
+def _updatable_columns(catalog: Catalog) -> pa.Table:
     """Returns the columns that can be changed through views; 0 marks an updatable view without any."""
     result = []
     for each in catalog.relations.values():
@@ -344,7 +344,7 @@ def _arrow(columns: Columns, result: Sequence[Mapping[str, object]]) -> pa.Table
     return pa.Table.from_arrays(arrays, names=[column for column, _ in columns])
 
 
-def _adapted(definition: str) -> str:
+def _expand_row_functions(definition: str) -> str:
     """Replaces the two functions that take whole rows as arguments in a view's definition."""
     text = definition
     for (function, short), result in _ROWFUNCTION_PREFIXS.items():
@@ -358,4 +358,3 @@ _ROWFUNCTION_PREFIXS = {
         ("_pg_truetypid", "typbasetype", "atttypid"), ("_pg_truetypmod", "typtypmod", "atttypmod"))
     for short in ("a",)
 }  # fmt: skip
-__all__ = ["OID", "SystemCatalog"]

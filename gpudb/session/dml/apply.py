@@ -55,7 +55,7 @@ def _rewrite_files(context: Context, table: Table, removed: pa.Table, changes: S
         raise SqlError.of("triggered_data_change_violation", message)
     updated = check_batches(context, table, [batch for change in changes for batch in change.updated])
     check_keys = any(change.may_update(key.columns) for change in changes for key in table.keys)
-    survivors = context.session.database.cpu.survivors(table, files, removed, context.cancel)
+    survivors = context.session.database.cpu.remaining_rows(table, files, removed, context.cancel)
     try:
         context.transaction.replace(table.oid, files, _chain(survivors, updated), check_keys=check_keys)
     finally:

@@ -40,7 +40,7 @@ def _texts(values: Any) -> pa.Array:
 def test_a_small_column_is_read_whole(tmp_path: Path) -> None:
     table = _table([_file(tmp_path / "a", {"t": pa.array(["a", "b", None, "b", "c"]), "n": pa.array(range(5))})])
     found = sample(table, table.columns[0])
-    assert found == samples.Sample(values=4, distinct=3, once=2, apart=1, places=1, met=3)
+    assert found == samples.Sample(values=4, distinct=3, singletons=2, clustered=1, places=1, distinct_sum=3)
 
 
 def test_a_large_one_is_read_at_places_of_its_row_groups(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_large_one_is_read_at_places_of_its_row_groups(tmp_path: Path) -> None
             found = sample(table, column)
             assert found is not None
             assert VALUES * 0.9 <= found.values <= VALUES
-            assert wanted / 1.3 < found.distinct_among(rows) < wanted * 1.3
+            assert wanted / 1.3 < found.estimate_distinct(rows) < wanted * 1.3
 
 
 def test_of_many_files_a_few_are_opened_and_their_sample_is_kept(
@@ -70,7 +70,7 @@ def test_of_many_files_a_few_are_opened_and_their_sample_is_kept(
     table = _table(files)
     found = sample(table, table.columns[0])
     assert found is not None
-    assert found.distinct_among(table.rows) == 1000
+    assert found.estimate_distinct(table.rows) == 1000
     assert len(set(opened)) == len(opened) == FILES
     # A few rows more are no reason to look again.
     assert sample(_table([*files, replace(files[0], path="elsewhere", rows=3)]), table.columns[0]) is found
@@ -84,7 +84,7 @@ def test_of_a_large_chunk_only_the_first_rows_are_read(tmp_path: Path, monkeypat
     found = sample(table, table.columns[0])
     assert found is not None
     assert found == samples.Sample(VALUES, VALUES, VALUES, 0, 1, VALUES)
-    assert found.distinct_among(100_000) == 100_000
+    assert found.estimate_distinct(100_000) == 100_000
 
 
 def test_a_column_that_came_after_a_file_is_sampled_by_the_others(tmp_path: Path) -> None:
@@ -129,4 +129,4 @@ def test_dictionaries_of_different_files_are_of_the_same_values(tmp_path: Path) 
     ]
     found = sample(_table(files), _table([]).columns[0])
     assert found is not None
-    assert (found.values, found.distinct, found.places, found.met) == (4, 3, 2, 4)
+    assert (found.values, found.distinct, found.places, found.distinct_sum) == (4, 3, 2, 4)

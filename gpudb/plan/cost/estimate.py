@@ -144,7 +144,7 @@ def join_profile(
     if kind in {"SEMI", "ANTI"}:
         matched = matched if keys else 0.5
         rows = left.rows * (matched if kind == "SEMI" else max(1 - matched, 0.1))
-        return left.among(rows)
+        return left.limit_rows(rows)
     if kind in {"LEFT", "FULL"}:
         pairs = max(pairs, left.rows)
     if kind == "FULL":
@@ -154,7 +154,7 @@ def join_profile(
         for a, b in keys:
             _equate_columns(columns, bare(a), bare(b), len(left.columns))
     made = Profile(pairs, tuple(columns), max(left.base, right.base, pairs))
-    return made.among(pairs)
+    return made.limit_rows(pairs)
 
 
 def _equate_columns(columns: list[ColumnProfile], a: Any, b: Any, width: int) -> None:
@@ -183,7 +183,7 @@ def _profile_groups(node: nodes.Aggregate, below: Profile) -> Profile:
     if len(node.keys) == 1:
         # A single grouping key is unique among the groups.
         columns[0] = ColumnProfile(rows, columns[0].low, columns[0].high, 0.0, columns[0].domain)
-    return Profile(rows, tuple(columns), max(rows, 1.0)).among(rows)
+    return Profile(rows, tuple(columns), max(rows, 1.0)).limit_rows(rows)
 
 
 @_profile.register
@@ -194,7 +194,7 @@ def _(node: Partial) -> Profile:
 @_profile.register
 def _(node: Final) -> Profile:
     below = profile(node.input)
-    return below.among(below.rows)
+    return below.limit_rows(below.rows)
 
 
 @_profile.register
@@ -244,14 +244,14 @@ def _(node: nodes.ProjectSet) -> Profile:
 def _(node: nodes.Sort) -> Profile:
     below = profile(node.input)
     if isinstance(node.limit, bound.Constant) and isinstance(node.limit.value, int):
-        return below.among(min(below.rows, float(node.limit.value)))
+        return below.limit_rows(min(below.rows, float(node.limit.value)))
     return below
 
 
 @_profile.register
 def _(node: nodes.DistinctOn) -> Profile:
     below = profile(node.input)
-    return below.among(estimate_groups(node.keys, below))
+    return below.limit_rows(estimate_groups(node.keys, below))
 
 
 @_profile.register

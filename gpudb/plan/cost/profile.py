@@ -38,7 +38,7 @@ class ColumnProfile:
     nulls: float = 0.0
     domain: float = DEFAULT_DISTINCT
 
-    def among(self, rows: float) -> ColumnProfile:
+    def limit_rows(self, rows: float) -> ColumnProfile:
         """Returns the column's profile where only `rows` rows remain."""
         if self.distinct <= rows:
             return self
@@ -53,10 +53,10 @@ class Profile:
     columns: tuple[ColumnProfile, ...]
     base: float
 
-    def among(self, rows: float) -> Profile:
+    def limit_rows(self, rows: float) -> Profile:
         """Returns the profile where only `rows` rows remain."""
         rows = max(rows, 1.0)
-        columns = [each if each.distinct <= rows else each.among(rows) for each in self.columns]
+        columns = [each if each.distinct <= rows else each.limit_rows(rows) for each in self.columns]
         return Profile(rows, tuple(columns), self.base)
 
 
@@ -121,7 +121,7 @@ def _profile_column(
             sample_column(table, column) if rows >= _MIN_SAMPLED_ROWS and (spread is None or spread >= there) else None
         )
         guess = min(there, DEFAULT_DISTINCT if spread is None else spread)
-        distinct = guess if found is None else found.distinct_among(there)
+        distinct = guess if found is None else found.estimate_distinct(there)
     return ColumnProfile(distinct, low_value, high_value, share, distinct)
 
 

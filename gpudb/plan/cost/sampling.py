@@ -16,18 +16,19 @@ from gpudb.catalog.model import Column, Table
 class Sample:
     """Counts over some of a column's non-NULL values, which were read at several places.
 
-    There are `values` values, `distinct` of them distinct. Of these, `once` occurred a single time, and `apart` several
-    times but at one place alone. `met` is the sum over the `places` of their distinct values.
+    There are `values` values, `distinct` of them distinct. Of these, `singletons` occurred a single time, and
+    `clustered` several times but at one place alone. `distinct_sum` is the sum over the `places` of their distinct
+    values.
     """
 
     values: int
     distinct: int
-    once: int
-    apart: int = 0
+    singletons: int
+    clustered: int = 0
     places: int = 1
-    met: int = 0
+    distinct_sum: int = 0
 
-    def distinct_among(self, rows: float) -> float:
+    def estimate_distinct(self, rows: float) -> float:
         """Estimates the distinct values of the sampled column over `rows` non-NULL rows.
 
         Uses the estimator Duj1 of Haas and Stokes, as PostgreSQL's ANALYZE does. It assumes random samples. Where equal
@@ -37,10 +38,10 @@ class Sample:
         if not self.values:
             return 1.0
         share = min(self.values / max(rows, 1.0), 1.0)
-        found = self.values * self.distinct / (self.values - self.once + self.once * share)
+        found = self.values * self.distinct / (self.values - self.singletons + self.singletons * share)
         # Of random values that occur twice, one in `places` does so at one place.
-        if self.places > 1 and self.apart > (1 + 1 / self.places) / 2 * (self.distinct - self.once):
-            found = max((self.met - self.places) / share, found)
+        if self.places > 1 and self.clustered > (1 + 1 / self.places) / 2 * (self.distinct - self.singletons):
+            found = max((self.distinct_sum - self.places) / share, found)
         return min(max(found, float(self.distinct)), max(rows, 1.0))
 
 

@@ -57,7 +57,7 @@ def filter_profile(profile: Profile, condition: Any | None) -> Profile:
     for index, at in ranges.items():
         part_share, columns[index] = _range_selectivity(columns[index], at)
         share *= part_share
-    return Profile(profile.rows, tuple(columns), profile.base).among(profile.rows * share)
+    return Profile(profile.rows, tuple(columns), profile.base).limit_rows(profile.rows * share)
 
 
 def selectivity(condition: Any | None, columns: Sequence[ColumnProfile]) -> float:

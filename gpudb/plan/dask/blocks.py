@@ -14,11 +14,11 @@ Ctes = tuple[bound.Cte, ...]
 class BlockPlanner(Protocol):
     """Plans whole queries and allocates numbers."""
 
-    def block(self, query: bound.Query, ctes: Ctes) -> Node:
+    def plan_block(self, query: bound.Query, ctes: Ctes) -> Node:
         """Returns a query's node."""
 
-    def with_query(self, source: bound.CteScan, ctes: Ctes) -> Node | bound.Query:
+    def resolve_cte(self, source: bound.CteScan, ctes: Ctes) -> Node | bound.Query:
         """Resolves a reference to a WITH query to its shared node, or to the query itself if it is inlined."""
 
-    def fresh(self) -> int:
+    def next_number(self) -> int:
         """Returns a number that no relation has."""

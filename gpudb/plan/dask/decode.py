@@ -38,32 +38,32 @@ class Decoder:
         self._symbols = symbols
         self._leaves = leaves
 
-    def node(self, rel: Any) -> Node:
+    def decode_node(self, rel: Any) -> Node:
         """Decodes a relational operator and all operators below it."""
         kind = rel.get_current_node_type()
         match kind:
             case "TableScan":
-                return self._scan(rel)
+                return self._decode_scan(rel)
             case "SubqueryAlias":
-                return self.node(rel.get_inputs()[0])
+                return self.decode_node(rel.get_inputs()[0])
             case "Projection":
-                below = self.node(rel.get_inputs()[0])
-                exprs = [self.expr(each, below.types) for _, each in rel.projection().getNamedProjects()]
+                below = self.decode_node(rel.get_inputs()[0])
+                exprs = [self.decode_expr(each, below.types) for _, each in rel.projection().getNamedProjects()]
                 return Project(below, tuple(exprs))
             case "Filter":
-                below = self.node(rel.get_inputs()[0])
-                return Filter(below, self.expr(rel.filter().getCondition(), below.types))
+                below = self.decode_node(rel.get_inputs()[0])
+                return Filter(below, self.decode_expr(rel.filter().getCondition(), below.types))
             case "Aggregate" | "Distinct":
-                return self._aggregate(rel)
+                return self._decode_aggregate(rel)
             case "Join":
-                return self._join(rel)
+                return self._decode_join(rel)
             case "CrossJoin":
-                left, right = (self.node(each) for each in rel.get_inputs())
+                left, right = (self.decode_node(each) for each in rel.get_inputs())
                 return Join("INNER", left, right)
             case "EmptyRelation":
                 return Values(((),), ())
             case "Union":
-                first, *rest = [self.node(each) for each in rel.get_inputs()]
+                first, *rest = [self.decode_node(each) for each in rel.get_inputs()]
                 for each in rest:
                     first = SetOperation("UNION", True, first, each)
                 return first
@@ -72,7 +72,7 @@ class Decoder:
 
     # ------------------------------------------------------------------------------------------ nodes
 
-    def _scan(self, rel: Any) -> Node:
+    def _decode_scan(self, rel: Any) -> Node:
         leaf, told = self._leaves[rel.getTable().getTableName()]
         if not leaf.types:
             # The planner knows one column of each relation.
@@ -81,7 +81,7 @@ class Decoder:
         scan = rel.table_scan()
         read = [int(name[1:]) for name in scan.getTableScanProjects()] if scan.containsProjections() else told
         wanted = list(read)
-        filters = [self.expr(each, types) for each in scan.getFilters()]
+        filters = [self.decode_expr(each, types) for each in scan.getFilters()]
         filters = [remap_columns(each, told.__getitem__) for each in filters if not is_true(each)]
         own = split_conjuncts(leaf.filter) if isinstance(leaf, Scan) else ()
         condition = join_conjuncts((*own, *(part for each in filters for part in split_conjuncts(each))))
@@ -97,27 +97,27 @@ class Decoder:
             return node
         return Project(node, tuple(column(i, node.types[i]) for i in range(len(wanted))))
 
-    def _aggregate(self, rel: Any) -> Node:
-        below = self.node(rel.get_inputs()[0])
+    def _decode_aggregate(self, rel: Any) -> Node:
+        below = self.decode_node(rel.get_inputs()[0])
         part = rel.aggregate()
         if part.isDistinctNode():
             return Aggregate(below, tuple(column(i, kind) for i, kind in enumerate(below.types)))
-        keys = tuple(self.expr(each, below.types) for each in part.getGroupSets())
+        keys = tuple(self.decode_expr(each, below.types) for each in part.getGroupSets())
         calls: list[Any] = []
         for each in part.getNamedAggCalls():
             (argument,) = part.getArgs(each)
-            calls.append(self.expr(argument, below.types))
+            calls.append(self.decode_expr(argument, below.types))
         if not all(isinstance(call, bound.Aggregate) for call in calls):
             # The planner added a constant where there is no aggregate at all.
             calls = [call if isinstance(call, bound.Aggregate) else _NO_AGGREGATE for call in calls]
         return Aggregate(below, keys, tuple(calls))
 
-    def _join(self, rel: Any) -> Node:
-        left, right = (self.node(each) for each in rel.get_inputs())
+    def _decode_join(self, rel: Any) -> Node:
+        left, right = (self.decode_node(each) for each in rel.get_inputs())
         name = rel.join().getJoinType()
         condition = rel.join().getCondition()
         types = left.types + right.types
-        parts = split_conjuncts(self.expr(condition, types)) if condition is not None else ()
+        parts = split_conjuncts(self.decode_expr(condition, types)) if condition is not None else ()
         if name in {"RIGHT", "RIGHTSEMI", "RIGHTANTI"}:
             width = len(left.types)
             parts = tuple(
@@ -135,7 +135,7 @@ class Decoder:
 
     # ------------------------------------------------------------------------------------------ expressions
 
-    def expr(self, rex: Any, types: tuple[SqlType, ...]) -> Any:
+    def decode_expr(self, rex: Any, types: tuple[SqlType, ...]) -> Any:
         """Decodes an expression over an input of these types."""
         kind = str(rex.getRexType()).rpartition(".")[2]
         match kind:
@@ -143,22 +143,22 @@ class Decoder:
                 index = rex.getIndex()
                 return column(index, types[index])
             case "Alias":
-                return self.expr(rex.getOperands()[0], types)
+                return self.decode_expr(rex.getOperands()[0], types)
             case "Literal" if rex.getType() == "Utf8" and len(rex.getStringValue()) > 1:
-                return self._symbols.filled(int(rex.getStringValue()[1:]), ())
+                return self._symbols.expand(int(rex.getStringValue()[1:]), ())
             case "Literal":
                 return _decode_literal(rex)
             case "Call":
-                return self._call(rex, types)
+                return self._decode_call(rex, types)
             case _:
                 raise NotSupportedOnWorkers("a subquery that the planner cannot undo")
 
-    def _call(self, rex: Any, types: tuple[SqlType, ...]) -> Any:
+    def _decode_call(self, rex: Any, types: tuple[SqlType, ...]) -> Any:
         name, operands = rex.getOperatorName().lower(), rex.getOperands()
         if _OPAQUE_FUNCTION.fullmatch(name):
             number = int(operands[0].getStringValue()[1:])
-            return self._symbols.filled(number, tuple(self.expr(each, types) for each in operands[1:]))
-        parts = tuple(self.expr(each, types) for each in operands)
+            return self._symbols.expand(number, tuple(self.decode_expr(each, types) for each in operands[1:]))
+        parts = tuple(self.decode_expr(each, types) for each in operands)
         match name:
             case "and" | "or":
                 return bound.BoolOp("AND" if name == "and" else "OR", parts)

@@ -38,7 +38,7 @@ class Leaf:
     node: Node
     rows: int
 
-    def keep(self, condition: Expr) -> None:
+    def add_filter(self, condition: Expr) -> None:
         """Keeps only the rows for which a condition over this relation is true."""
 
         def change(each: Any) -> Any:
@@ -52,21 +52,21 @@ class Leaf:
 
 
 class Encoder:
-    """Encodes one block in which the queries `ctes` are named; `blocks` plans what is planned separately."""
+    """Encodes one block in which the queries `ctes` are named; `block_planner` plans what is planned separately."""
 
     def __init__(self, blocks: BlockPlanner, estimate: Callable[[Node], int], ctes: Ctes) -> None:
         self.symbols = Symbols()
         self.leaves: dict[str, Leaf] = {}
-        self.blocks = blocks
+        self.block_planner = blocks
         self.ctes = ctes
-        self.fresh = blocks.fresh
+        self.next_number = blocks.next_number
         self._estimate = estimate
-        self._unnesting = Unnester(self)
+        self._unnester = Unnester(self)
         self._joins: JoinChain | None = None
-        self._inside: set[int] = set()
+        self._relations: set[int] = set()
         self._renamed: dict[tuple[int, int], str] = {}
 
-    def read(self, text: str) -> dict[str, list[int]]:
+    def columns_read(self, text: str) -> dict[str, list[int]]:
         """Returns the columns that a text reads, by relation: at least one, as the planner has no tables without
         columns.
         """
@@ -77,50 +77,50 @@ class Encoder:
 
     # ------------------------------------------------------------------------------------------ queries
 
-    def core(self, query: bound.Select, outputs: list[Expr]) -> str:
+    def encode_select(self, query: bound.Select, outputs: list[Expr]) -> str:
         """Encodes a SELECT without what is above its groups; `outputs` become c0, c1, …
 
         Outputs of a grouped query are over its groups.
         """
         self.add_ctes(query.ctes)
-        with self.over(self.joins(query.source)) as joins:
-            if self.kept(query.where, query.source):
+        with self.joining(self.encode_from(query.source)) as joins:
+            if self.add_where(query.where, query.source):
                 raise NotSupportedOnWorkers(_OUTER_CONDITION)
-            return self._grouped(query, outputs, joins) if query.grouped else self._selected(outputs, joins)
+            return self._encode_groups(query, outputs, joins) if query.grouped else self._encode_outputs(outputs, joins)
 
-    def _selected(self, outputs: list[Expr], joins: JoinChain) -> str:
-        texts = ", ".join(f"{self.value(each)} AS c{n}" for n, each in enumerate(outputs)) or "'§' AS c0"
-        return f"SELECT {texts}{joins.body}"
+    def _encode_outputs(self, outputs: list[Expr], joins: JoinChain) -> str:
+        texts = ", ".join(f"{self.encode_value(each)} AS c{n}" for n, each in enumerate(outputs)) or "'§' AS c0"
+        return f"SELECT {texts}{joins.from_where_text}"
 
-    def _grouped(self, query: bound.Select, outputs: list[Expr], joins: JoinChain) -> str:
+    def _encode_groups(self, query: bound.Select, outputs: list[Expr], joins: JoinChain) -> str:
         keys = list(query.group_by)
         calls: list[bound.Aggregate] = []
         above = [*outputs, *split_conjuncts(query.having)]
         for each in above:
             for node in walk(each):
-                if isinstance(node, bound.Aggregate) and node not in calls and self._own(node):
+                if isinstance(node, bound.Aggregate) and node not in calls and self._reads_inside(node):
                     calls.append(node)
         # Columns that are functionally dependent on a primary key among the keys.
         for each in above:
             for loose in _ungrouped_columns(each, tuple(keys)):
-                if loose.rel in self._inside:
+                if loose.rel in self._relations:
                     keys.append(loose)
-        rel = self.fresh()
-        texts = [self.value(key) for key in keys]
+        rel = self.next_number()
+        texts = [self.encode_value(key) for key in keys]
         if any(isinstance(each, bound.SUBQUERIES) for call in calls for each in walk(call)):
             raise NotSupportedOnWorkers("a subquery inside an aggregate")
-        texts += [f"max({self.symbols.call(call, self._leaf_text, 'e')})" for call in calls]
+        texts += [f"max({self.symbols.encode_call(call, self._value_text, 'e')})" for call in calls]
         if not texts:
             texts = ["max('§')"]
         selected = ", ".join(f"{text} AS c{number}" for number, text in enumerate(texts))
         by = f" GROUP BY {', '.join(texts[: len(keys)])}" if keys else ""
         groups = JoinChain()
-        groups.add("CROSS", f"(SELECT {selected}{joins.body}{by}) AS r{rel}", {f"r{rel}"})
+        groups.add("CROSS", f"(SELECT {selected}{joins.from_where_text}{by}) AS r{rel}", {f"r{rel}"})
         parts: list[Any] = [*keys, *calls]
         for number, part in enumerate(parts):
             if isinstance(part, bound.Column):
                 self._renamed[part.rel, part.index] = f"r{rel}.c{number}"
-        self._inside.add(rel)
+        self._relations.add(rel)
 
         def over(expr: Any) -> Any:
             def place(each: Any) -> Any:
@@ -130,14 +130,14 @@ class Encoder:
 
             return transform(expr, place)
 
-        with self.over(groups):
-            if self.kept(over(query.having) if query.having is not None else None, None):
+        with self.joining(groups):
+            if self.add_where(over(query.having) if query.having is not None else None, None):
                 raise NotSupportedOnWorkers(_OUTER_CONDITION)
-            return self._selected([over(each) for each in outputs], groups)
+            return self._encode_outputs([over(each) for each in outputs], groups)
 
-    def _own(self, call: bound.Aggregate) -> bool:
+    def _reads_inside(self, call: bound.Aggregate) -> bool:
         columns = [node for node in walk(call) if isinstance(node, bound.Column)]
-        return not columns or any(column.rel in self._inside for column in columns)
+        return not columns or any(column.rel in self._relations for column in columns)
 
     def add_ctes(self, ctes: Ctes) -> None:
         """Adds named queries for the rest of the block."""
@@ -145,15 +145,15 @@ class Encoder:
 
     # ------------------------------------------------------------------------------------------ relations
 
-    def joins(self, source: Any | None) -> JoinChain:
+    def encode_from(self, source: Any | None) -> JoinChain:
         """Encodes the relations of a FROM."""
         made = JoinChain()
         if source is not None:
-            self._add(made, source)
+            self._add_source(made, source)
         return made
 
     @contextmanager
-    def over(self, joins: JoinChain | None) -> Iterator[JoinChain]:
+    def joining(self, joins: JoinChain | None) -> Iterator[JoinChain]:
         """Context in which subqueries of expressions join these relations; None where they may not join any."""
         before, self._joins = self._joins, joins
         try:
@@ -161,7 +161,7 @@ class Encoder:
         finally:
             self._joins = before
 
-    def joined(self, *, alone: bool = False) -> JoinChain:
+    def current_joins(self, *, alone: bool = False) -> JoinChain:
         """Returns the relations that a subquery joins.
 
         If there are none yet, adds a relation of a single row, unless the subquery's relation may be `alone`.
@@ -169,23 +169,27 @@ class Encoder:
         if self._joins is None:
             raise NotSupportedOnWorkers("a subquery in ON")
         if not self._joins.parts and not alone:
-            name = self.table(self.fresh(), Values(((),), ()))
+            name = self.add_table(self.next_number(), Values(((),), ()))
             self._joins.add("CROSS", name, {name})
         return self._joins
 
-    def _add(self, joins: JoinChain, source: Any) -> None:
+    def _add_source(self, joins: JoinChain, source: Any) -> None:
         match source:
             case bound.Join():
-                self._add(joins, source.left)
+                self._add_source(joins, source.left)
                 self._add_right(joins, source)
             case bound.Scan(row_ids=False):
-                name = self.table(source.rel, Scan(source.table, tuple(range(len(source.table.columns)))))
+                name = self.add_table(source.rel, Scan(source.table, tuple(range(len(source.table.columns)))))
                 joins.add("CROSS", name, {name})
             case bound.Derived():
-                joins.add("CROSS", self.derived(source.rel, source.query), {f"r{source.rel}"})
+                joins.add("CROSS", self.encode_derived(source.rel, source.query), {f"r{source.rel}"})
             case bound.CteScan():
-                found = self.blocks.with_query(source, self.ctes)
-                text = self.table(source.rel, found) if isinstance(found, Node) else self.derived(source.rel, found)
+                found = self.block_planner.resolve_cte(source, self.ctes)
+                text = (
+                    self.add_table(source.rel, found)
+                    if isinstance(found, Node)
+                    else self.encode_derived(source.rel, found)
+                )
                 joins.add("CROSS", text, {f"r{source.rel}"})
             case bound.Scan():
                 raise NotSupportedOnWorkers("row identifiers")
@@ -199,19 +203,19 @@ class Encoder:
                 raise NotSupportedOnWorkers(type(source).__name__)
 
     def _add_right(self, joins: JoinChain, source: bound.Join) -> None:
-        right = self.joins(source.right)
+        right = self.encode_from(source.right)
         inner = _inner_relations(source) if source.kind in {"CROSS", "INNER"} else frozenset[int]()
-        with self.over(None):
-            on = self._conditions(source.on, inner, joins)
-        joins.add(source.kind, right.bracketed, right.seen, on)
+        with self.joining(None):
+            on = self._encode_conditions(source.on, inner, joins)
+        joins.add(source.kind, right.bracketed_text, right.visible, on)
 
-    def table(self, rel: int, node: Node) -> str:
+    def add_table(self, rel: int, node: Node) -> str:
         """Adds a node as a table of the text; returns its name."""
-        self._inside.add(rel)
+        self._relations.add(rel)
         self.leaves[f"r{rel}"] = Leaf(node, max(self._estimate(node), 1))
         return f"r{rel}"
 
-    def derived(self, rel: int, query: bound.Query) -> str:
+    def encode_derived(self, rel: int, query: bound.Query) -> str:
         """Encodes a query in FROM, inline if the text can express it, else as a table.
 
         Raises NotSupportedOnWorkers for a query that reads columns from outside.
@@ -219,36 +223,36 @@ class Encoder:
         # A reader that depends on the rows' order, such as array_agg, must find them in it.
         if is_plain_core(query) and not (isinstance(query, bound.Select) and query.order_by):
             assert isinstance(query, bound.Select)
-            text = self.core(query, list(query.targets))
+            text = self.encode_select(query, list(query.targets))
             if query.distinct is True:
                 text = "SELECT DISTINCT" + text.removeprefix("SELECT")
-            self._inside.add(rel)
+            self._relations.add(rel)
             return f"({text}) AS r{rel}"
         if outer_columns(query):
             raise NotSupportedOnWorkers("LATERAL")
-        return self.table(rel, self.blocks.block(query, self.ctes))
+        return self.add_table(rel, self.block_planner.plan_block(query, self.ctes))
 
     # ------------------------------------------------------------------------------------------ conditions
 
-    def kept(self, condition: Expr | None, source: Any | None) -> list[str]:
+    def add_where(self, condition: Expr | None, source: Any | None) -> list[str]:
         """Adds a WHERE above a FROM to the current relations; returns the conditions that read other relations."""
         joins = self._joins
         assert joins is not None
-        conditions = self._conditions(condition, _inner_relations(source), joins)
-        return [each for each in conditions if not joins.keep(each)]
+        conditions = self._encode_conditions(condition, _inner_relations(source), joins)
+        return [each for each in conditions if not joins.add_condition(each)]
 
-    def _conditions(self, condition: Expr | None, inner: frozenset[int], joins: JoinChain) -> list[str]:
+    def _encode_conditions(self, condition: Expr | None, inner: frozenset[int], joins: JoinChain) -> list[str]:
         """Encodes the parts of a condition, without those on one of the `inner` relations alone and those that
         became joins.
         """
         texts: list[str] = []
         for part in (part for each in split_conjuncts(condition) for part in factor_disjunction(each)):
-            if not self._taken(part, inner) and not self._unnesting.filters(part):
+            if not self._push_to_relation(part, inner) and not self._unnester.join_condition(part):
                 self.symbols.some_column = joins.some_column
-                texts.append(self._predicate(part))
+                texts.append(self._encode_predicate(part))
         return texts
 
-    def _taken(self, part: Expr, inner: frozenset[int]) -> bool:
+    def _push_to_relation(self, part: Expr, inner: frozenset[int]) -> bool:
         """Moves a condition on one relation alone to that relation, so that the planner does not see it; returns
         whether it did.
         """
@@ -260,34 +264,34 @@ class Encoder:
             return False
         leaf = self.leaves.get(f"r{read.pop()}")
         if leaf is not None:
-            leaf.keep(part)
+            leaf.add_filter(part)
         return leaf is not None
 
-    def _predicate(self, expr: Expr) -> str:
+    def _encode_predicate(self, expr: Expr) -> str:
         """Encodes a boolean: what the planner may look into stays visible, the rest is opaque."""
         match expr:
             case bound.BoolOp(op="AND" | "OR"):
-                return "(" + f" {expr.op} ".join(self._predicate(each) for each in expr.args) + ")"
+                return "(" + f" {expr.op} ".join(self._encode_predicate(each) for each in expr.args) + ")"
             case bound.Call() if (sides := match_column_equality(expr)) is not None:
-                return f"{self.value(sides[0])} = {self.value(sides[1])}"
+                return f"{self.encode_value(sides[0])} = {self.encode_value(sides[1])}"
             case _:
-                return self.symbols.call(self._prepared(expr), self._leaf_text, "b")
+                return self.symbols.encode_call(self._prepare(expr), self._value_text, "b")
 
-    def value(self, expr: Expr) -> str:
+    def encode_value(self, expr: Expr) -> str:
         """Encodes an expression: a column as itself, all else opaque."""
-        expr = self._prepared(expr)
-        return self._leaf_text(expr) or self.symbols.call(expr, self._leaf_text)
+        expr = self._prepare(expr)
+        return self._value_text(expr) or self.symbols.encode_call(expr, self._value_text)
 
-    def true(self, joins: JoinChain) -> str:
+    def encode_true(self, joins: JoinChain) -> str:
         """Encodes a true condition for a join of these relations that has no other."""
         self.symbols.some_column = joins.some_column
-        return self._predicate(bound.Constant(True, BOOL))
+        return self._encode_predicate(bound.Constant(True, BOOL))
 
-    def aggregate(self, call: bound.Aggregate) -> str:
+    def encode_aggregate(self, call: bound.Aggregate) -> str:
         """Encodes an aggregate's call."""
-        return f"max({self.symbols.call(call, self._leaf_text)})"
+        return f"max({self.symbols.encode_call(call, self._value_text)})"
 
-    def _prepared(self, expr: Any) -> Any:
+    def _prepare(self, expr: Any) -> Any:
         """Rewrites an expression so that its subqueries are all scalar, and correlated ones are over one aggregate
         each.
         """
@@ -298,7 +302,7 @@ class Encoder:
                     raise NotSupportedOnWorkers("EXISTS, ANY, ALL or ARRAY of a subquery as a value")
                 case bound.ScalarSubquery() if outer_columns(each.query):
                     pulled = pull_out_aggregates(each)
-                    return pulled if pulled is each else self._prepared(pulled)
+                    return pulled if pulled is each else self._prepare(pulled)
                 case bound.ScalarSubquery() | bound.Aggregate():
                     return each
                 case bound.SetReturning():
@@ -310,14 +314,14 @@ class Encoder:
 
         return transform(expr, change)
 
-    def _leaf_text(self, each: Any) -> str | None:
+    def _value_text(self, each: Any) -> str | None:
         if isinstance(each, bound.Column):
             found = self._renamed.get((each.rel, each.index))
             if found is not None:
                 return found
             return f"r{each.rel}.c{each.index}"
         if isinstance(each, bound.ScalarSubquery):
-            return self._unnesting.value(each)
+            return self._unnester.join_scalar(each)
         return None
 
 

@@ -26,7 +26,7 @@ class _JoinStep:
 
     kind: JoinKeyword
     text: str
-    seen: frozenset[str]
+    visible: frozenset[str]
     on: list[str]
 
 
@@ -38,25 +38,25 @@ class JoinChain:
     where: list[str] = field(default_factory=list)
 
     @property
-    def seen(self) -> set[str]:
+    def visible(self) -> set[str]:
         """The relations whose columns conditions may read."""
-        return {name for part in self.parts for name in part.seen}
+        return {name for part in self.parts for name in part.visible}
 
     @property
     def some_column(self) -> str:
         """The text of a visible column, if there is one."""
-        return f"{min(self.parts[0].seen)}.c0" if self.parts else "'§'"
+        return f"{min(self.parts[0].visible)}.c0" if self.parts else "'§'"
 
     def add(self, kind: JoinKeyword, text: str, seen: Iterable[str] = (), on: Iterable[str] = ()) -> None:
         """Adds a relation; the kind of the first one is ignored."""
         self.parts.append(_JoinStep(kind, text, frozenset(seen), list(on)))
 
-    def keep(self, condition: str) -> bool:
+    def add_condition(self, condition: str) -> bool:
         """Adds a condition of WHERE at the first possible place; returns False if it reads other relations."""
         reads, seen = relations_read(condition), set[str]()
         host: _JoinStep | None = None
         for number, part in enumerate(self.parts):
-            seen |= part.seen
+            seen |= part.visible
             if part.kind in {"RIGHT", "FULL"}:
                 # The condition applies to the rows that these joins extend with NULLs.
                 host = None
@@ -68,7 +68,7 @@ class JoinChain:
         return True
 
     @property
-    def source(self) -> str:
+    def from_text(self) -> str:
         """Text of FROM; empty without relations."""
         made = ""
         for part in self.parts:
@@ -81,12 +81,12 @@ class JoinChain:
         return made
 
     @property
-    def bracketed(self) -> str:
+    def bracketed_text(self) -> str:
         """Text of FROM as one relation."""
-        return self.source if len(self.parts) == 1 else f"({self.source})"
+        return self.from_text if len(self.parts) == 1 else f"({self.from_text})"
 
     @property
-    def body(self) -> str:
+    def from_where_text(self) -> str:
         """FROM and WHERE with their keywords."""
-        made = f" FROM {self.source}" if self.parts else ""
+        made = f" FROM {self.from_text}" if self.parts else ""
         return made + (f" WHERE {' AND '.join(self.where)}" if self.where else "")

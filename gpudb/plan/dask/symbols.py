@@ -30,7 +30,7 @@ class Symbols:
     running them.
     """
 
-    def call(self, expr: Any, leaf: Callable[[Any], str | None], kind: str = "e") -> str:
+    def encode_call(self, expr: Any, leaf: Callable[[Any], str | None], kind: str = "e") -> str:
         """Returns the opaque call for an expression; `leaf` returns the text of what the planner sees as a value."""
         texts: list[str] = []
         slots: dict[str, bound.Column] = {}
@@ -56,7 +56,7 @@ class Symbols:
         number = f"'§{len(self.exprs) - 1}'"
         return f"{kind}{len(texts)}({', '.join([number, *texts])})"
 
-    def filled(self, number: int, arguments: tuple[Any, ...]) -> Any:
+    def expand(self, number: int, arguments: tuple[Any, ...]) -> Any:
         """Returns expression `number` over these arguments."""
 
         def change(each: Any) -> Any:

@@ -30,105 +30,105 @@ _Match = Callable[[tuple[Expr, ...]], Expr]
 class EncoderProtocol(Protocol):
     """The encoder of the block whose subqueries are unnested; `encode.Encoder` implements it."""
 
-    blocks: BlockPlanner
+    block_planner: BlockPlanner
     ctes: Ctes
 
-    def fresh(self) -> int:
+    def next_number(self) -> int:
         """Returns a number that no relation has."""
 
     def add_ctes(self, ctes: Ctes) -> None:
         """Adds named queries for the rest of the block."""
 
-    def joined(self, *, alone: bool = False) -> JoinChain:
+    def current_joins(self, *, alone: bool = False) -> JoinChain:
         """Returns the relations that a subquery joins."""
 
-    def joins(self, source: Any | None) -> JoinChain:
+    def encode_from(self, source: Any | None) -> JoinChain:
         """Encodes the relations of a FROM."""
 
-    def over(self, joins: JoinChain | None) -> AbstractContextManager[JoinChain]:
+    def joining(self, joins: JoinChain | None) -> AbstractContextManager[JoinChain]:
         """Context in which subqueries of expressions join these relations."""
 
-    def kept(self, condition: Expr | None, source: Any | None) -> list[str]:
+    def add_where(self, condition: Expr | None, source: Any | None) -> list[str]:
         """Adds a WHERE above a FROM; returns the conditions that read other relations."""
 
-    def table(self, rel: int, node: Node) -> str:
+    def add_table(self, rel: int, node: Node) -> str:
         """Adds a node as a table of the text; returns its name."""
 
-    def value(self, expr: Expr) -> str:
+    def encode_value(self, expr: Expr) -> str:
         """Encodes an expression."""
 
-    def true(self, joins: JoinChain) -> str:
+    def encode_true(self, joins: JoinChain) -> str:
         """Encodes a true condition."""
 
-    def aggregate(self, call: bound.Aggregate) -> str:
+    def encode_aggregate(self, call: bound.Aggregate) -> str:
         """Encodes an aggregate's call."""
 
 
 class Unnester:
-    """Joins the subqueries of one block to the current relations of its `carrier`."""
+    """Joins the subqueries of one block to the current relations of its `encoder`."""
 
-    def __init__(self, carrier: EncoderProtocol) -> None:
-        self._carrier = carrier
+    def __init__(self, encoder: EncoderProtocol) -> None:
+        self._encoder = encoder
 
     # ------------------------------------------------------------------------------------------ conditions
 
-    def filters(self, expr: Expr) -> bool:
+    def join_condition(self, expr: Expr) -> bool:
         """Joins a condition that is a subquery keeping or removing rows; returns whether it was one."""
         match expr:
             case bound.Exists():
-                self._exists(expr.query)
+                self._join_exists(expr.query)
             case bound.BoolOp(op="NOT", args=(bound.Exists() as inner,)):
-                self._exists(inner.query, anti=True)
+                self._join_exists(inner.query, anti=True)
             case bound.AnySubquery(all=False):
-                self._exists(expr.query, _match_any(expr))
+                self._join_exists(expr.query, _match_any(expr))
             case bound.AnySubquery(all=True, functions=(_,)):
-                self._exists(expr.query, _match_not_all(expr), anti=True)
+                self._join_exists(expr.query, _match_not_all(expr), anti=True)
             case bound.BoolOp(op="NOT", args=(bound.AnySubquery(all=False) as inner,)):
-                self._exists(inner.query, _match_not_any(inner), anti=True)
+                self._join_exists(inner.query, _match_not_any(inner), anti=True)
             case _:
                 return False
         return True
 
-    def _exists(self, query: bound.Query, match: _Match | None = None, *, anti: bool = False) -> None:
-        carrier = self._carrier
-        outer = carrier.joined()
+    def _join_exists(self, query: bound.Query, match: _Match | None = None, *, anti: bool = False) -> None:
+        encoder = self._encoder
+        outer = encoder.current_joins()
         if is_plain_core(query) and isinstance(query, bound.Select) and not query.grouped:
             # DISTINCT does not affect whether there is a row.
             if query.source is None:
                 raise NotSupportedOnWorkers("EXISTS over a subquery without FROM")
-            carrier.add_ctes(query.ctes)
-            inner, source = carrier.joins(query.source), query.source
+            encoder.add_ctes(query.ctes)
+            inner, source = encoder.encode_from(query.source), query.source
             condition = join_conjuncts((*split_conjuncts(query.where), *_apply_match(match, query.targets)))
         else:
-            rel = carrier.fresh()
+            rel = encoder.next_number()
             source = bound.Derived(rel, query)
-            inner = carrier.joins(source)
+            inner = encoder.encode_from(source)
             columns = tuple(bound.Column(rel, i, each.type) for i, each in enumerate(query.columns))
             condition = join_conjuncts(_apply_match(match, columns))
-        with carrier.over(inner):
-            outside = carrier.kept(condition, source)
-        on = [*inner.where, *outside] or [carrier.true(outer)]
-        if not all(relations_read(each) <= outer.seen | inner.seen for each in on):
+        with encoder.joining(inner):
+            outside = encoder.add_where(condition, source)
+        on = [*inner.where, *outside] or [encoder.encode_true(outer)]
+        if not all(relations_read(each) <= outer.visible | inner.visible for each in on):
             raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
-        outer.add("LEFT ANTI" if anti else "LEFT SEMI", inner.bracketed, on=on)
+        outer.add("LEFT ANTI" if anti else "LEFT SEMI", inner.bracketed_text, on=on)
 
     # ------------------------------------------------------------------------------------------ values
 
-    def value(self, subquery: bound.ScalarSubquery) -> str:
+    def join_scalar(self, subquery: bound.ScalarSubquery) -> str:
         """Joins a scalar subquery; returns the text of its value."""
         query = subquery.query
         if outer_columns(query):
-            return self._correlated(query)
-        carrier = self._carrier
-        node = carrier.blocks.block(query, carrier.ctes)
+            return self._join_correlated(query)
+        encoder = self._encoder
+        node = encoder.block_planner.plan_block(query, encoder.ctes)
         if not _has_one_row(node):
             only = column(0, node.types[0])
             node = Aggregate(node, (), (bound.Aggregate(SINGLE, (only,), subquery.type),))
-        name = carrier.table(carrier.fresh(), node)
-        carrier.joined(alone=True).add("CROSS", name, {name})
+        name = encoder.add_table(encoder.next_number(), node)
+        encoder.current_joins(alone=True).add("CROSS", name, {name})
         return f"{name}.c0"
 
-    def _correlated(self, query: bound.Query) -> str:
+    def _join_correlated(self, query: bound.Query) -> str:
         if not isinstance(query, bound.Select) or query.group_by or query.having is not None:
             raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
         if query.distinct or query.limit is not None or query.offset is not None or query.grouping_sets is not None:
@@ -138,10 +138,10 @@ class Unnester:
             raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
         if any(isinstance(each, bound.SUBQUERIES) for each in walk(call)):
             raise NotSupportedOnWorkers("a subquery inside a correlated aggregate")
-        carrier = self._carrier
-        outer = carrier.joined()
-        carrier.add_ctes(query.ctes)
-        inner = carrier.joins(query.source)
+        encoder = self._encoder
+        outer = encoder.current_joins()
+        encoder.add_ctes(query.ctes)
+        inner = encoder.encode_from(query.source)
         inside = {node.rel for node in walk(query) if hasattr(node, "rel") and not isinstance(node, bound.Column)}
         own: list[Expr] = []
         pairs: list[tuple[bound.Column, bound.Column]] = []
@@ -150,17 +150,19 @@ class Unnester:
                 own.append(part)
             else:
                 pairs.append(_match_correlation(part, inside))
-        with carrier.over(inner):
-            if carrier.kept(join_conjuncts(tuple(own)), query.source):
+        with encoder.joining(inner):
+            if encoder.add_where(join_conjuncts(tuple(own)), query.source):
                 raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
-            keys = list(dict.fromkeys(carrier.value(each) for each, _ in pairs))
-            held = carrier.aggregate(call)
-        name = f"r{carrier.fresh()}"
-        on = [f"{carrier.value(other)} = {name}.c{keys.index(carrier.value(each))}" for each, other in pairs]
-        if not all(relations_read(each) <= {*outer.seen, name} for each in on):
+            keys = list(dict.fromkeys(encoder.encode_value(each) for each, _ in pairs))
+            held = encoder.encode_aggregate(call)
+        name = f"r{encoder.next_number()}"
+        on = [
+            f"{encoder.encode_value(other)} = {name}.c{keys.index(encoder.encode_value(each))}" for each, other in pairs
+        ]
+        if not all(relations_read(each) <= {*outer.visible, name} for each in on):
             raise NotSupportedOnWorkers(_UNSUPPORTED_SHAPE)
         columns = ", ".join(f"{text} AS c{number}" for number, text in enumerate((*keys, held)))
-        text = f"(SELECT {columns}{inner.body} GROUP BY {', '.join(keys)}) AS {name}"
+        text = f"(SELECT {columns}{inner.from_where_text} GROUP BY {', '.join(keys)}) AS {name}"
         outer.add("LEFT", text, {name}, on)
         return f"{name}.c{len(keys)}"
 

@@ -30,10 +30,10 @@ ONE_EMPTY_ROW = Rows(Values(((),), ()), ())
 class DomainPlanner(BlockPlanner, Protocol):
     """Plans whole queries, under a domain too."""
 
-    def block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
+    def plan_block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
         """Returns a query's node: the domain's columns first, then the query's own."""
 
-    def outer_columns_of(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
+    def cte_outer_columns(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
         """Returns the columns that a WITH query reads from outside."""
 
 
@@ -41,89 +41,89 @@ class DependentPlanner:
     """Plans parts of one block in which the queries `ctes` are named."""
 
     def __init__(self, blocks: DomainPlanner, ctes: Ctes) -> None:
-        self._blocks = blocks
+        self._planner = blocks
         self._ctes = ctes
-        self.fresh = blocks.fresh
+        self.next_number = blocks.next_number
         # Conditions of WHERE that have not been applied yet while FROM is planned.
-        self._waiting: tuple[Any, ...] = ()
+        self._pending: tuple[Any, ...] = ()
 
     # ------------------------------------------------------------------------------------------ FROM
 
-    def rows(self, query: bound.Select, domain: Domain | None) -> Rows:
+    def plan_rows(self, query: bound.Select, domain: Domain | None) -> Rows:
         """Returns the rows of FROM for which WHERE is true; under a domain, for each of its rows, whose columns come
         first.
 
         A relation that reads columns to its left is computed only for the rows that conditions on those columns keep.
         """
-        self._waiting = tuple(each for each in split_conjuncts(query.where) if not _has_subquery(each))
-        rows = self._source(query.source, domain)
-        rest = (*self._waiting, *(each for each in split_conjuncts(query.where) if _has_subquery(each)))
-        return self.filtered(rows, join_conjuncts(rest))
+        self._pending = tuple(each for each in split_conjuncts(query.where) if not _has_subquery(each))
+        rows = self._plan_source(query.source, domain)
+        rest = (*self._pending, *(each for each in split_conjuncts(query.where) if _has_subquery(each)))
+        return self.filter(rows, join_conjuncts(rest))
 
-    def _left(self, rows: Rows) -> Rows:
+    def _apply_waiting(self, rows: Rows) -> Rows:
         """Applies the conditions of WHERE that are on these rows alone."""
-        own = tuple(each for each in self._waiting if _is_over(each, rows))
-        self._waiting = tuple(each for each in self._waiting if each not in own)
-        return self.filtered(rows, join_conjuncts(own))
+        own = tuple(each for each in self._pending if _is_over(each, rows))
+        self._pending = tuple(each for each in self._pending if each not in own)
+        return self.filter(rows, join_conjuncts(own))
 
-    def _unfiltered(self, source: Any, outside: Rows | None = None) -> Rows:
+    def _plan_unfiltered(self, source: Any, outside: Rows | None = None) -> Rows:
         """Plans a side of an outer join that may be NULL-extended, to which WHERE applies after the join alone."""
-        waiting, self._waiting = self._waiting, ()
-        made = self._side(source, outside)
-        self._waiting = waiting
+        waiting, self._pending = self._pending, ()
+        made = self._plan_side(source, outside)
+        self._pending = waiting
         return made
 
-    def _side(self, source: Any, outside: Rows | None) -> Rows:
-        return self._alone(source) if outside is None else self._beside(outside, source)
+    def _plan_side(self, source: Any, outside: Rows | None) -> Rows:
+        return self._plan_alone(source) if outside is None else self._join_beside(outside, source)
 
-    def _source(self, source: Any | None, domain: Domain | None) -> Rows:
+    def _plan_source(self, source: Any | None, domain: Domain | None) -> Rows:
         outside = domain.rows if domain is not None else ONE_EMPTY_ROW
         if source is None:
             return outside
         if domain is None:
-            return self._alone(source)
+            return self._plan_alone(source)
         if isinstance(source, bound.Derived) and self._reads(outside, source.query):
             # All of FROM is over the domain itself: it needs no join back, and its order is the rows' order.
-            return self._under(domain, source.rel, source.query)
-        return self._beside(outside, source)
+            return self._plan_under(domain, source.rel, source.query)
+        return self._join_beside(outside, source)
 
-    def _beside(self, outside: Rows, source: Any) -> Rows:
+    def _join_beside(self, outside: Rows, source: Any) -> Rows:
         """Joins each row with the rows of a relation that may read its columns."""
         reads = self._outer_columns(source)
-        if not any(outside.found(*each) is not None for each in reads):
-            other = self._alone(source)
-            return Rows(Join("INNER", outside.node, other.node), (*outside.places, *other.places))
+        if not any(outside.find_column(*each) is not None for each in reads):
+            other = self._plan_alone(source)
+            return Rows(Join("INNER", outside.node, other.node), (*outside.held, *other.held))
         match source:
             case bound.Join(kind="CROSS" | "INNER"):
-                both = self._beside(self._beside(outside, source.left), source.right)
-                return self.filtered(both, source.on)
+                both = self._join_beside(self._join_beside(outside, source.left), source.right)
+                return self.filter(both, source.on)
             case bound.Join():
-                return self._outer(source, outside)
+                return self._plan_outer_join(source, outside)
             case bound.FunctionScan():
-                return self._function(outside, source)
+                return self._join_function(outside, source)
             case bound.Derived() | bound.CteScan():
-                return self._lateral("INNER", outside, source)
+                return self._join_lateral("INNER", outside, source)
             case _:
                 raise NotSupportedOnWorkers(f"LATERAL {type(source).__name__}")
 
-    def _alone(self, source: Any) -> Rows:
+    def _plan_alone(self, source: Any) -> Rows:
         match source:
             case bound.Scan(row_ids=False):
                 table = source.table
                 return _relation_rows(source.rel, Scan(table, tuple(range(len(table.columns)))))
             case bound.Derived():
-                return _relation_rows(source.rel, self._blocks.block(source.query, self._ctes))
+                return _relation_rows(source.rel, self._planner.plan_block(source.query, self._ctes))
             case bound.CteScan():
-                found = self._blocks.with_query(source, self._ctes)
-                node = found if isinstance(found, Node) else self._blocks.block(found, self._ctes)
+                found = self._planner.resolve_cte(source, self._ctes)
+                node = found if isinstance(found, Node) else self._planner.plan_block(found, self._ctes)
                 return _relation_rows(source.rel, node)
             case bound.Join(kind="CROSS" | "INNER"):
-                both = self._beside(self._alone(source.left), source.right)
-                return self.filtered(both, source.on)
+                both = self._join_beside(self._plan_alone(source.left), source.right)
+                return self.filter(both, source.on)
             case bound.Join():
-                return self._outer(source, None)
+                return self._plan_outer_join(source, None)
             case bound.FunctionScan():
-                return self._function(ONE_EMPTY_ROW, source)
+                return self._join_function(ONE_EMPTY_ROW, source)
             case bound.Scan():
                 raise NotSupportedOnWorkers("row identifiers")
             case bound.SystemScan():
@@ -133,103 +133,103 @@ class DependentPlanner:
             case _:
                 raise NotSupportedOnWorkers(type(source).__name__)
 
-    def _outer(self, source: bound.Join, outside: Rows | None) -> Rows:
+    def _plan_outer_join(self, source: bound.Join, outside: Rows | None) -> Rows:
         """Plans LEFT, RIGHT and FULL JOIN."""
         first, second = (source.right, source.left) if source.kind == "RIGHT" else (source.left, source.right)
         kind: JoinKind = "FULL" if source.kind == "FULL" else "LEFT"
-        left = self._side(first, outside) if kind == "LEFT" else self._unfiltered(first, outside)
-        if any(left.found(*each) is not None for each in self._outer_columns(second)):
+        left = self._plan_side(first, outside) if kind == "LEFT" else self._plan_unfiltered(first, outside)
+        if any(left.find_column(*each) is not None for each in self._outer_columns(second)):
             if kind == "FULL":
                 raise NotSupportedOnWorkers("a FULL JOIN that reads columns from outside")
-            return self._lateral(kind, left, second, source.on)
+            return self._join_lateral(kind, left, second, source.on)
         if kind == "FULL" and outside is not None:
             raise NotSupportedOnWorkers("a FULL JOIN that reads columns from outside")
-        right = self._unfiltered(second)
-        both = (*left.places, *right.places)
+        right = self._plan_unfiltered(second)
+        both = (*left.held, *right.held)
         if source.on is None or not _has_subquery(source.on):
-            parts = split_conjuncts(Rows(Join("INNER", left.node, right.node), both).over(source.on))
+            parts = split_conjuncts(Rows(Join("INNER", left.node, right.node), both).rewrite(source.on))
             return Rows(build_join(kind, left.node, right.node, parts), both)
         if kind == "FULL":
             raise NotSupportedOnWorkers("a subquery in ON of a FULL JOIN")
         # The matching pairs are computed first.
-        rows = number_rows(left, self.fresh())
-        pairs = Rows(Join("INNER", rows.node, right.node), (*rows.places, *right.places))
-        pairs = self.filtered(pairs, source.on)
-        last = len(left.places)
-        made = pairs.only(range(last, last + 1 + len(right.places)))
-        node = Join(kind, rows.node, made.node, ((rows.at(last), made.at(0)),))
-        places = (*rows.places, *made.places)
-        return Rows(node, places).only(_all_but(last, last + 2, len(places)))
+        rows = number_rows(left, self.next_number())
+        pairs = Rows(Join("INNER", rows.node, right.node), (*rows.held, *right.held))
+        pairs = self.filter(pairs, source.on)
+        last = len(left.held)
+        made = pairs.select(range(last, last + 1 + len(right.held)))
+        node = Join(kind, rows.node, made.node, ((rows.column_at(last), made.column_at(0)),))
+        places = (*rows.held, *made.held)
+        return Rows(node, places).select(_all_but(last, last + 2, len(places)))
 
-    def _lateral(self, kind: JoinKind, left: Rows, source: Any, on: Any | None = None) -> Rows:
+    def _join_lateral(self, kind: JoinKind, left: Rows, source: Any, on: Any | None = None) -> Rows:
         """Joins rows with a relation that reads their columns, planned over the distinct values that it reads."""
-        left = self._left(left)
-        domain = self._domain(left, self._outer_columns(source))
+        left = self._apply_waiting(left)
+        domain = self._build_domain(left, self._outer_columns(source))
         match source:
             case bound.Derived():
-                made = self._under(domain, source.rel, source.query)
+                made = self._plan_under(domain, source.rel, source.query)
             case bound.CteScan():
-                found = self._blocks.with_query(source, self._ctes)
+                found = self._planner.resolve_cte(source, self._ctes)
                 if isinstance(found, Node):
                     raise NotSupportedOnWorkers("a WITH query that reads columns from outside")
-                made = self._under(domain, source.rel, found)
+                made = self._plan_under(domain, source.rel, found)
             case _:
-                made = self._beside(domain.rows, source)
-        places = (*domain.outside.places, *made.places)
-        width = len(domain.outside.places)
+                made = self._join_beside(domain.rows, source)
+        places = (*domain.outside.held, *made.held)
+        width = len(domain.outside.held)
         condition = None
         if on is not None:
             # The domain's columns occur twice, with the same values.
             if _has_subquery(on):
                 raise NotSupportedOnWorkers("a subquery in ON of a LATERAL join")
-            condition = Rows(Join("INNER", domain.outside.node, made.node), places).over(on)
+            condition = Rows(Join("INNER", domain.outside.node, made.node), places).rewrite(on)
         assert kind in {"INNER", "LEFT"}
         node = join_back(kind, domain, made.node, condition=condition)
-        return Rows(node, places).only(_all_but(len(left.places), width + domain.width, len(places)))
+        return Rows(node, places).select(_all_but(len(left.held), width + domain.width, len(places)))
 
-    def _under(self, domain: Domain, rel: int, query: bound.Query) -> Rows:
-        node = self._blocks.block(query, self._ctes, domain)
+    def _plan_under(self, domain: Domain, rel: int, query: bound.Query) -> Rows:
+        node = self._planner.plan_block(query, self._ctes, domain)
         own = tuple(bound.Column(rel, i, c.type, c.name) for i, c in enumerate(query.columns))
-        return Rows(node, (*domain.rows.places, *own))
+        return Rows(node, (*domain.rows.held, *own))
 
-    def _function(self, outside: Rows, source: bound.FunctionScan) -> Rows:
-        return join_function(self.valued(self._left(outside), source.args), source)
+    def _join_function(self, outside: Rows, source: bound.FunctionScan) -> Rows:
+        return join_function(self.add_subquery_values(self._apply_waiting(outside), source.args), source)
 
     # ------------------------------------------------------------------------------------------ conditions
 
-    def filtered(self, rows: Rows, condition: Any | None) -> Rows:
+    def filter(self, rows: Rows, condition: Any | None) -> Rows:
         """Returns the rows for which a condition is true; subqueries are evaluated for rows that the other
         conditions keep.
         """
         parts = split_conjuncts(condition)
-        plain = join_conjuncts(tuple(rows.over(each) for each in parts if not _has_subquery(each)))
+        plain = join_conjuncts(tuple(rows.rewrite(each) for each in parts if not _has_subquery(each)))
         if plain is not None:
             rows = replace(rows, node=Filter(rows.node, plain))
         for each in parts:
             if _has_subquery(each):
-                rows = self._tested(rows, each)
+                rows = self._filter_by_subquery(rows, each)
         return rows
 
-    def _tested(self, rows: Rows, condition: Any) -> Rows:
+    def _filter_by_subquery(self, rows: Rows, condition: Any) -> Rows:
         inner, negated = condition, False
         while isinstance(inner, bound.BoolOp) and inner.op == "NOT":
             inner, negated = inner.args[0], not negated
         if isinstance(inner, bound.Exists) and self._reads(rows, inner.query):
-            domain = self._domain(rows, self._outer_columns(inner.query))
-            made = self._blocks.block(_drop_order(inner.query), self._ctes, domain)
+            domain = self._build_domain(rows, self._outer_columns(inner.query))
+            made = self._planner.plan_block(_drop_order(inner.query), self._ctes, domain)
             node = join_back("ANTI" if negated else "SEMI", domain, made)
-            return Rows(node, domain.outside.places).only(range(len(rows.places)))
-        held = self.valued(rows, (condition,))
-        return Rows(Filter(held.node, held.over(condition)), held.places).only(range(len(rows.places)))
+            return Rows(node, domain.outside.held).select(range(len(rows.held)))
+        held = self.add_subquery_values(rows, (condition,))
+        return Rows(Filter(held.node, held.rewrite(condition)), held.held).select(range(len(rows.held)))
 
     # ------------------------------------------------------------------------------------------ subqueries
 
-    def valued(self, rows: Rows, exprs: Iterable[Any]) -> Rows:
+    def add_subquery_values(self, rows: Rows, exprs: Iterable[Any]) -> Rows:
         """Returns the rows with one more column for each subquery in some expressions."""
         found: list[Any] = []
 
         def look(each: Any) -> Any:
-            if each in rows.places and not isinstance(each, bound.Constant):
+            if each in rows.held and not isinstance(each, bound.Constant):
                 return each
             if isinstance(each, bound.SUBQUERIES):
                 if each not in found:
@@ -240,56 +240,58 @@ class DependentPlanner:
         for each in exprs:
             transform(each, look)
         for each in found:
-            rows = self._value(rows, each)
+            rows = self._add_subquery_value(rows, each)
         return rows
 
-    def _value(self, rows: Rows, subquery: Any) -> Rows:
+    def _add_subquery_value(self, rows: Rows, subquery: Any) -> Rows:
         match subquery:
             case bound.ScalarSubquery():
-                return self._joined(rows, subquery.query, subquery, subquery_forms.ScalarForm(subquery.type))
+                return self._join_subquery(rows, subquery.query, subquery, subquery_forms.ScalarForm(subquery.type))
             case bound.Exists():
-                return self._joined(rows, _drop_order(subquery.query), subquery, subquery_forms.ExistsForm())
+                return self._join_subquery(rows, _drop_order(subquery.query), subquery, subquery_forms.ExistsForm())
             case bound.ArraySubquery():
-                query, ordered = subquery_forms.add_row_numbers(subquery.query, self.fresh)
-                return self._joined(rows, query, subquery, subquery_forms.ArrayForm(subquery.type, ordered))
+                query, ordered = subquery_forms.add_row_numbers(subquery.query, self.next_number)
+                return self._join_subquery(rows, query, subquery, subquery_forms.ArrayForm(subquery.type, ordered))
             case _:
                 kind = subquery_forms.membership_key_type(subquery)
                 if kind is not None:
-                    return self._membership(rows, subquery, kind)
-                query = subquery_forms.comparison_query(subquery, self.fresh)
-                return self._joined(rows, query, subquery, subquery_forms.QuantifiedForm(subquery.all))
+                    return self._join_membership(rows, subquery, kind)
+                query = subquery_forms.comparison_query(subquery, self.next_number)
+                return self._join_subquery(rows, query, subquery, subquery_forms.QuantifiedForm(subquery.all))
 
-    def _joined(self, rows: Rows, query: bound.Query, what: Any, form: subquery_forms.SubqueryForm) -> Rows:
+    def _join_subquery(self, rows: Rows, query: bound.Query, what: Any, form: subquery_forms.SubqueryForm) -> Rows:
         """Returns the rows with a subquery's value, which `form` computes from the subquery's rows, as the last
         column.
         """
-        own = len(rows.places)
+        own = len(rows.held)
         if not self._reads(rows, query):
-            made = form.of(self._blocks.block(query, self._ctes), 0)
+            made = form.aggregate(self._planner.plan_block(query, self._ctes), 0)
             node: Node = Join("INNER", rows.node, made)
             at = own
         else:
-            domain = self._domain(rows, self._outer_columns(query))
-            domain, below = domain.narrowed(self._blocks.block(query, self._ctes, domain))
-            made = form.of(below, domain.width)
+            domain = self._build_domain(rows, self._outer_columns(query))
+            domain, below = domain.reduce_to_keys(self._planner.plan_block(query, self._ctes, domain))
+            made = form.aggregate(below, domain.width)
             node = join_back("LEFT", domain, made)
-            at = len(domain.outside.places) + domain.width
+            at = len(domain.outside.held) + domain.width
         value = form.value(tuple(column(index, node.types[index]) for index in range(at, len(node.types))))
-        return Rows(node, rows.places).with_values(((what, value),))
+        return Rows(node, rows.held).with_values(((what, value),))
 
-    def _membership(self, rows: Rows, subquery: bound.AnySubquery, kind: SqlType) -> Rows:
+    def _join_membership(self, rows: Rows, subquery: bound.AnySubquery, kind: SqlType) -> Rows:
         """Plans `x = ANY (subquery)`: a join with the rows that equal x, and a join with the counts of rows and
         non-NULLs.
         """
-        own = len(rows.places)
-        rows = self.valued(rows, subquery.left)
-        left = rows.over(subquery.left[0])
-        domain = self._domain(rows, self._outer_columns(subquery.query)) if self._reads(rows, subquery.query) else None
-        node = self._blocks.block(subquery.query, self._ctes, domain)
+        own = len(rows.held)
+        rows = self.add_subquery_values(rows, subquery.left)
+        left = rows.rewrite(subquery.left[0])
+        domain = (
+            self._build_domain(rows, self._outer_columns(subquery.query)) if self._reads(rows, subquery.query) else None
+        )
+        node = self._planner.plan_block(subquery.query, self._ctes, domain)
         if domain is not None:
-            domain, node = domain.narrowed(node)
+            domain, node = domain.reduce_to_keys(node)
         width = 0 if domain is None else domain.width
-        member = Shared(node, -self.fresh())
+        member = Shared(node, -self.next_number())
         marked, counted = subquery_forms.split_members(member, width, kind)
         key = (cast_to(left, kind), column(width, kind))
         if domain is None:
@@ -297,16 +299,16 @@ class DependentPlanner:
             second = Join("INNER", first, counted)
         else:
             first = join_back("LEFT", domain, marked, key)
-            second = join_back("LEFT", replace(domain, outside=Rows(first, domain.outside.places)), counted)
+            second = join_back("LEFT", replace(domain, outside=Rows(first, domain.outside.held)), counted)
         at = len(first.types)
         mark, total, known = (column(index, second.types[index]) for index in (at - 1, at + width, at + width + 1))
-        made = Rows(second, rows.places).with_values(
+        made = Rows(second, rows.held).with_values(
             ((subquery, subquery_forms.membership_value(mark, total, known, left)),)
         )
-        return made.only([*range(own), len(made.places) - 1])
+        return made.select([*range(own), len(made.held) - 1])
 
     def _reads(self, rows: Rows, query: Any) -> bool:
-        return any(rows.found(*each) is not None for each in self._outer_columns(query))
+        return any(rows.find_column(*each) is not None for each in self._outer_columns(query))
 
     def _outer_columns(self, node: Any) -> set[tuple[int, int]]:
         """Returns the columns that a query or relation reads from outside, through the WITH queries that it names
@@ -316,12 +318,12 @@ class DependentPlanner:
         inside = {each.number for each in walk(node) if isinstance(each, bound.Cte)}
         for each in walk(node):
             if isinstance(each, bound.CteScan) and each.cte not in inside:
-                found |= self._blocks.outer_columns_of(each.cte, self._ctes)
+                found |= self._planner.cte_outer_columns(each.cte, self._ctes)
         return found
 
-    def _domain(self, rows: Rows, reads: set[tuple[int, int]]) -> Domain:
-        wanted = sorted({place for each in reads if (place := rows.found(*each)) is not None})
-        return build_domain(rows.shared(self.fresh()), wanted, self.fresh())
+    def _build_domain(self, rows: Rows, reads: set[tuple[int, int]]) -> Domain:
+        wanted = sorted({place for each in reads if (place := rows.find_column(*each)) is not None})
+        return build_domain(rows.share(self.next_number()), wanted, self.next_number())
 
 
 def _relation_rows(rel: int, node: Node) -> Rows:
@@ -342,7 +344,7 @@ def _has_subquery(expr: Any) -> bool:
 def _is_over(expr: Any, rows: Rows) -> bool:
     """Returns whether an expression reads columns, and only those of these rows."""
     read = [each for each in walk(expr) if isinstance(each, bound.Column) and each.rel >= 0]
-    return bool(read) and all(rows.found(each.rel, each.index) is not None for each in read)
+    return bool(read) and all(rows.find_column(each.rel, each.index) is not None for each in read)
 
 
 def _all_but(start: int, end: int, width: int) -> list[int]:

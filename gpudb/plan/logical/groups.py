@@ -23,8 +23,8 @@ def plan_groups(
     sets = query.grouping_sets
     if sets is not None and any(isinstance(key, bound.Constant) for key in keys):
         raise NotSupportedOnWorkers("GROUPING SETS of constants")
-    inside = {each.rel for each in rows.places if isinstance(each, bound.Column)}
-    inside -= {each.rel for each in (domain.rows.places if domain is not None else ()) if hasattr(each, "rel")}
+    inside = {each.rel for each in rows.held if isinstance(each, bound.Column)}
+    inside -= {each.rel for each in (domain.rows.held if domain is not None else ()) if hasattr(each, "rel")}
     above = [
         *query.targets,
         *query.order_by,
@@ -36,7 +36,7 @@ def plan_groups(
     for each in (node for part in above for node in walk(part)):
         if isinstance(each, bound.Grouping) and each not in groupings and all(arg in keys for arg in each.args):
             groupings.append(each)
-    rel = parts.fresh()
+    rel = parts.next_number()
 
     def over(expr: Any) -> Any:
         """Rewrites an expression above the groups to the relation `rel` of their columns, in its subqueries too."""
@@ -70,16 +70,16 @@ def plan_groups(
             if loose not in keys:
                 keys.append(loose)
                 sets = sets if sets is None else tuple((*each, len(keys) - 1) for each in sets)
-    rows = parts.valued(rows, [*keys, *(each for call in calls for each in _call_exprs(call))])
+    rows = parts.add_subquery_values(rows, [*keys, *(each for call in calls for each in _call_exprs(call))])
     made = _build_groups(rows, keys, calls, groupings, sets, domain, parts)
-    own = domain.rows.places if domain is not None else ()
+    own = domain.rows.held if domain is not None else ()
     columns = tuple(
         bound.Column(rel, number, each.type, getattr(each, "name", ""))
         for number, each in enumerate((*keys, *calls, *groupings))
     )
     result = Rows(made, (*own, *columns))
     if query.having is not None:
-        result = parts.filtered(result, over(query.having))
+        result = parts.filter(result, over(query.having))
     distinct = query.distinct if isinstance(query.distinct, bool) else tuple(map(over, query.distinct))
     changed = replace(
         query,
@@ -103,7 +103,7 @@ def _build_groups(
     """Builds the groups: a domain's columns, keys, calls and groupings; several sets are united one after the other."""
     width = domain.width if domain is not None else 0
     if sets is not None and len(sets) > 1:
-        rows = Rows(Shared(rows.node, -parts.fresh()), rows.places)
+        rows = Rows(Shared(rows.node, -parts.next_number()), rows.held)
     made: Node | None = None
     for each in sets if sets is not None else (tuple(range(len(keys))),):
         # A key that occurs twice in GROUP BY is one.
@@ -111,8 +111,8 @@ def _build_groups(
         marks = [index for _, index in domain.keys] if domain is not None else []
         group: Node = Aggregate(
             rows.node,
-            (*(rows.at(index) for index in marks), *(rows.over(keys[number]) for number in kept)),
-            tuple(rewrite_over(call, rows.places, whole=False) for call in calls),
+            (*(rows.column_at(index) for index in marks), *(rows.rewrite(keys[number]) for number in kept)),
+            tuple(rewrite_over(call, rows.held, whole=False) for call in calls),
         )
         start = len(marks)
         # A row of the domain without rows still has its group.

@@ -71,78 +71,80 @@ class _PlanBuilder:
     def plan(self, query: bound.Query) -> Plan:
         if not query.columns:
             raise NotSupportedOnWorkers("a result without columns")
-        root = self.block(query, ())
+        root = self.plan_block(query, ())
         return Plan(Project(root, output_columns(root), tuple(c.name for c in query.columns)), query.columns)
 
-    def fresh(self) -> int:
+    def next_number(self) -> int:
         """A number that no relation has."""
         return next(self._numbers)
 
-    def block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
+    def plan_block(self, query: bound.Query, ctes: Ctes, domain: Domain | None = None) -> Node:
         """Returns the node of a query; under a domain, of a query that reads its columns."""
         match query:
             case bound.Select():
-                return self._select(query, (*ctes, *query.ctes), domain)
+                return self._plan_select(query, (*ctes, *query.ctes), domain)
             case bound.SetOperation():
-                return self._set_operation(query, (*ctes, *query.ctes), domain)
+                return self._plan_set_operation(query, (*ctes, *query.ctes), domain)
             case bound.Values():
-                return self._values(query, (*ctes, *query.ctes), domain)
+                return self._plan_values(query, (*ctes, *query.ctes), domain)
 
     # ------------------------------------------------------------------------------------------ WITH
 
-    def with_query(self, source: bound.CteScan, ctes: Ctes) -> Node | bound.Query:
+    def resolve_cte(self, source: bound.CteScan, ctes: Ctes) -> Node | bound.Query:
         """A reference to a WITH query: its shared node, or the query itself where it stands in its place."""
         if source.cte in self._working:
             return self._working[source.cte]
         cte = next(each for each in ctes if each.number == source.cte)
         if cte.recursive and any(isinstance(each, bound.CteScan) and each.cte == cte.number for each in walk(cte)):
             if cte.number not in self._shared:
-                self._shared[cte.number] = Shared(self._recursive(cte, ctes), cte.number)
+                self._shared[cte.number] = Shared(self._plan_recursive(cte, ctes), cte.number)
             return self._shared[cte.number]
         once = self._uses.get(source.cte, 0) < 2 and not cte.materialized
-        if once or self.outer_columns_of(cte.number, ctes):
+        if once or self.cte_outer_columns(cte.number, ctes):
             return cte.query
         if cte.number not in self._shared:
-            self._shared[cte.number] = Shared(self.block(cte.query, ctes), cte.number)
+            self._shared[cte.number] = Shared(self.plan_block(cte.query, ctes), cte.number)
         return self._shared[cte.number]
 
-    def _recursive(self, cte: bound.Cte, ctes: Ctes) -> Node:
+    def _plan_recursive(self, cte: bound.Cte, ctes: Ctes) -> Node:
         query = cte.query
         if not isinstance(query, bound.SetOperation) or query.op != "UNION":
             raise NotSupportedOnWorkers("WITH RECURSIVE of this shape")
-        if self.outer_columns_of(cte.number, ctes):
+        if self.cte_outer_columns(cte.number, ctes):
             raise NotSupportedOnWorkers("WITH RECURSIVE that reads columns from outside")
         names = (*ctes, *query.ctes)
-        first = _cast_columns(self.block(query.left, names), query.columns)
+        first = _cast_columns(self.plan_block(query.left, names), query.columns)
         working = Working(cte.number, tuple((column.name, column.type) for column in query.columns))
         self._working[cte.number] = working
         try:
-            second = _cast_columns(self.block(query.right, names), query.columns)
+            second = _cast_columns(self.plan_block(query.right, names), query.columns)
         finally:
             del self._working[cte.number]
-        return self._ordered(query, Recursive(first, second, cte.number, not query.all), names, None)
+        return self._apply_order(query, Recursive(first, second, cte.number, not query.all), names, None)
 
-    def outer_columns_of(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
+    def cte_outer_columns(self, cte: int, ctes: Ctes) -> set[tuple[int, int]]:
         """Returns the columns that a WITH query reads from outside, through other WITH queries too."""
         query = next(each.query for each in ctes if each.number == cte)
         found = outer_columns(query)
         inside = {each.number for each in walk(query) if isinstance(each, bound.Cte)} | {cte}
         for each in walk(query):
             if isinstance(each, bound.CteScan) and each.cte not in inside:
-                found |= self.outer_columns_of(each.cte, ctes)
+                found |= self.cte_outer_columns(each.cte, ctes)
         return found
 
     # ------------------------------------------------------------------------------------------ SELECT
 
-    def _select(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> Node:
-        rows, query = self._block_rows(query, ctes, domain)
-        own = [*rows.places[: domain.width]] if domain is not None else []
+    def _plan_select(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> Node:
+        rows, query = self._plan_block_rows(query, ctes, domain)
+        own = [*rows.held[: domain.width]] if domain is not None else []
         above = _output_exprs(query)
         rows = _add_sets(_add_windows(rows, above, len(own)), above)
-        given = [rows.at(index) for index in range(len(own))]
-        targets = [rows.over(each) for each in query.targets]
-        keys = [bound.SortKey(rows.over(key.expr), key.descending, key.nulls_first) for key in query.order_by]
-        limit, offset = (each if is_constant_count(each) else rows.over(each) for each in (query.limit, query.offset))
+        given = [rows.column_at(index) for index in range(len(own))]
+        targets = [rows.rewrite(each) for each in query.targets]
+        keys = [bound.SortKey(rows.rewrite(key.expr), key.descending, key.nulls_first) for key in query.order_by]
+        limit, offset = (
+            each if is_constant_count(each) else rows.rewrite(each) for each in (query.limit, query.offset)
+        )
         labels = (*("",) * len(given), *(column.name for column in query.columns))
         if query.distinct is True:
             wide: Node = Project(rows.node, (*given, *targets), labels)
@@ -150,7 +152,7 @@ class _PlanBuilder:
         else:
             node = rows.node
             if query.distinct:
-                node = DistinctOn(node, (*given, *(rows.over(each) for each in query.distinct)), tuple(keys))
+                node = DistinctOn(node, (*given, *(rows.rewrite(each) for each in query.distinct)), tuple(keys))
             # ORDER BY and LIMIT may read expressions that are not in the select list.
             wanted = [*(key.expr for key in keys), *(each for each in (limit, offset) if not is_constant_count(each))]
             extra = [each for n, each in enumerate(wanted) if each not in targets and each not in wanted[:n]]
@@ -165,27 +167,27 @@ class _PlanBuilder:
             return made
         return Project(made, output_columns(made)[: len(given) + len(targets)], labels)
 
-    def _block_rows(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> tuple[Rows, bound.Select]:
+    def _plan_block_rows(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> tuple[Rows, bound.Select]:
         """Returns the block's rows, and the query with its outputs over them."""
         parts = DependentPlanner(self, ctes)
         if domain is None and all(is_constant_count(each) for each in (query.limit, query.offset)):
             try:
                 if query.grouping_sets is None:
-                    return self._core(query, ctes, _output_exprs(query)), query
+                    return self._plan_core(query, ctes, _output_exprs(query)), query
                 plain = replace(query, grouped=False, group_by=(), grouping_sets=None, having=None)
-                rows, made = plan_groups(self._core(plain, ctes, _grouping_exprs(query)), query, None, parts)
-                return parts.valued(rows, _output_exprs(made)), made
+                rows, made = plan_groups(self._plan_core(plain, ctes, _grouping_exprs(query)), query, None, parts)
+                return parts.add_subquery_values(rows, _output_exprs(made)), made
             except NotSupportedOnWorkers:
                 # The planner's text cannot express the block, or dask-sql cannot unnest it.
                 pass
-        rows = parts.rows(query, domain)
+        rows = parts.plan_rows(query, domain)
         if query.grouped:
             rows, query = plan_groups(rows, query, domain, parts)
-        return parts.valued(rows, (*_output_exprs(query), query.limit, query.offset)), query
+        return parts.add_subquery_values(rows, (*_output_exprs(query), query.limit, query.offset)), query
 
-    def _core(self, query: bound.Select, ctes: Ctes, above: list[Any]) -> Rows:
+    def _plan_core(self, query: bound.Select, ctes: Ctes, above: list[Any]) -> Rows:
         """Returns the block's rows as dask-sql plans them."""
-        carrier = Encoder(self, self._estimate, ctes)
+        encoder = Encoder(self, self._estimate, ctes)
         # What is above reads values: columns, grouping keys, aggregates, scalar subqueries.
         values: list[Any] = []
         keys = query.group_by
@@ -204,62 +206,66 @@ class _PlanBuilder:
             if any(isinstance(node, bound.Grouping) for node in walk(each)):
                 raise NotSupportedOnWorkers("GROUPING")
             transform(each, leaf)
-        text = carrier.core(query, values)
+        text = encoder.encode_select(query, values)
         if not values:
             # The planner returns at least one column, and the nodes above count it.
             values.append(bound.Constant(1, INT4))
         # Columns that the text does not read are not registered: each takes planning time.
-        read = carrier.read(text)
-        relations = {name: (read[name], found.rows) for name, found in carrier.leaves.items()}
+        read = encoder.columns_read(text)
+        relations = {name: (read[name], found.rows) for name, found in encoder.leaves.items()}
         rel = plan_text(text, relations, optimize=self._optimize)
-        restorer = Decoder(carrier.symbols, {name: (found.node, read[name]) for name, found in carrier.leaves.items()})
+        decoder = Decoder(encoder.symbols, {name: (found.node, read[name]) for name, found in encoder.leaves.items()})
         try:
-            return Rows(restorer.node(rel), tuple(values))
+            return Rows(decoder.decode_node(rel), tuple(values))
         except TypeError as error:
             # The planner's accessors raise it for parts that they do not know.
             raise NotSupportedOnWorkers("a subquery that the planner cannot undo") from error
 
     # ------------------------------------------------------------------------------------------ other queries
 
-    def _set_operation(self, query: bound.SetOperation, ctes: Ctes, domain: Domain | None) -> Node:
-        sides = (self.block(query.left, ctes, domain), self.block(query.right, ctes, domain))
+    def _plan_set_operation(self, query: bound.SetOperation, ctes: Ctes, domain: Domain | None) -> Node:
+        sides = (self.plan_block(query.left, ctes, domain), self.plan_block(query.right, ctes, domain))
         left, right = (_cast_columns(side, query.columns) for side in sides)
         node: Node = SetOperation(query.op, query.all or query.op == "UNION", left, right)
         if query.op == "UNION" and not query.all:
             node = Aggregate(node, output_columns(node))
-        return self._ordered(query, node, ctes, domain)
+        return self._apply_order(query, node, ctes, domain)
 
-    def _values(self, query: bound.Values, ctes: Ctes, domain: Domain | None) -> Node:
+    def _plan_values(self, query: bound.Values, ctes: Ctes, domain: Domain | None) -> Node:
         if domain is None and not any(
             isinstance(node, bound.SUBQUERIES) for row in query.rows for node in _walk_all(row)
         ):
             values = Values(query.rows, tuple(column.type for column in query.columns))
-            return self._ordered(query, values, ctes, domain)
+            return self._apply_order(query, values, ctes, domain)
         parts = DependentPlanner(self, ctes)
         made: Node | None = None
         outside = domain.rows if domain is not None else ONE_EMPTY_ROW
         for row in query.rows:
-            rows = parts.valued(outside, row)
-            own = (rows.at(index) for index in range(len(outside.places)))
-            one = Project(rows.node, (*own, *(rows.over(each) for each in row)))
+            rows = parts.add_subquery_values(outside, row)
+            own = (rows.column_at(index) for index in range(len(outside.held)))
+            one = Project(rows.node, (*own, *(rows.rewrite(each) for each in row)))
             made = one if made is None else SetOperation("UNION", True, made, one)
         assert made is not None
-        return self._ordered(query, made, ctes, domain)
+        return self._apply_order(query, made, ctes, domain)
 
-    def _ordered(self, query: bound.SetOperation | bound.Values, node: Node, ctes: Ctes, domain: Domain | None) -> Node:
+    def _apply_order(
+        self, query: bound.SetOperation | bound.Values, node: Node, ctes: Ctes, domain: Domain | None
+    ) -> Node:
         width = domain.width if domain is not None else 0
         keys = tuple(
             bound.SortKey(column(width + i, node.types[width + i]), down, first) for i, down, first in query.order_by
         )
         counts = (query.limit, query.offset)
-        rows = Rows(node, domain.rows.places if domain is not None else ())
+        rows = Rows(node, domain.rows.held if domain is not None else ())
         if not all(map(is_constant_count, counts)):
-            rows = Rows(node, (*rows.places, *(bound.Column(self.fresh(), 0, c.type, c.name) for c in query.columns)))
-            rows = DependentPlanner(self, ctes).valued(rows, counts)
+            rows = Rows(
+                node, (*rows.held, *(bound.Column(self.next_number(), 0, c.type, c.name) for c in query.columns))
+            )
+            rows = DependentPlanner(self, ctes).add_subquery_values(rows, counts)
         made = apply_limit(
-            rows.node, width, keys, *(each if is_constant_count(each) else rows.over(each) for each in counts)
+            rows.node, width, keys, *(each if is_constant_count(each) else rows.rewrite(each) for each in counts)
         )
-        return Rows(made, rows.places).only(range(width + len(query.columns))).node
+        return Rows(made, rows.held).select(range(width + len(query.columns))).node
 
 
 def _cast_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
@@ -314,11 +320,11 @@ def _add_windows(rows: Rows, above: list[Any], width: int) -> Rows:
     groups: dict[Any, list[bound.Window]] = {}
     for call in calls:
         groups.setdefault(repr(call.partition_by), []).append(call)
-    domain = tuple(rows.at(index) for index in range(width))
+    domain = tuple(rows.column_at(index) for index in range(width))
     for group in groups.values():
-        made = [rewrite_over(call, rows.places, whole=False) for call in group]
+        made = [rewrite_over(call, rows.held, whole=False) for call in group]
         parted = tuple(replace(call, partition_by=(*domain, *call.partition_by)) for call in made)
-        rows = Rows(Window(rows.node, parted), (*rows.places, *group))
+        rows = Rows(Window(rows.node, parted), (*rows.held, *group))
     return rows
 
 
@@ -337,8 +343,8 @@ def _add_sets(rows: Rows, above: list[Any]) -> Rows:
         transform(each, look)
     if not calls:
         return rows
-    made = tuple(rewrite_over(call, rows.places, whole=False) for call in calls)
-    return Rows(ProjectSet(rows.node, made), (*rows.places, *calls))
+    made = tuple(rewrite_over(call, rows.held, whole=False) for call in calls)
+    return Rows(ProjectSet(rows.node, made), (*rows.held, *calls))
 
 
 def _walk_all(exprs: tuple[Any, ...]) -> list[Any]:

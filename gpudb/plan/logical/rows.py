@@ -36,39 +36,39 @@ class Rows:
     """A node, and the bound expression that each of its columns holds."""
 
     node: Node
-    places: tuple[Any, ...]
+    held: tuple[Any, ...]
 
-    def at(self, index: int) -> bound.Column:
+    def column_at(self, index: int) -> bound.Column:
         """Returns a column of the node."""
         return column(index, self.node.types[index], self.node.names[index])
 
-    def over(self, expr: Any) -> Any:
+    def rewrite(self, expr: Any) -> Any:
         """Rewrites an expression of the block as one over the node."""
-        return rewrite_over(expr, self.places)
+        return rewrite_over(expr, self.held)
 
-    def found(self, rel: int, index: int) -> int | None:
+    def find_column(self, rel: int, index: int) -> int | None:
         """Returns the position of a relation's column, or None."""
-        return _find_column(self.places, rel, index)
+        return _find_column(self.held, rel, index)
 
     def with_values(self, values: Iterable[tuple[Any, Any]]) -> Rows:
         """Adds columns: what each holds, and its expression over the node."""
         pairs = list(values)
         if not pairs:
             return self
-        every = (*(self.at(index) for index in range(len(self.places))), *(made for _, made in pairs))
-        names = tuple(each.name for each in every[: len(self.places)]) + ("",) * len(pairs)
-        return Rows(Project(self.node, every, names), (*self.places, *(what for what, _ in pairs)))
+        every = (*(self.column_at(index) for index in range(len(self.held))), *(made for _, made in pairs))
+        names = tuple(each.name for each in every[: len(self.held)]) + ("",) * len(pairs)
+        return Rows(Project(self.node, every, names), (*self.held, *(what for what, _ in pairs)))
 
-    def only(self, wanted: Sequence[int]) -> Rows:
+    def select(self, wanted: Sequence[int]) -> Rows:
         """Returns the rows with some of their columns."""
         if list(wanted) == list(range(len(self.node.types))):
             return self
-        exprs = tuple(self.at(index) for index in wanted)
-        return Rows(Project(self.node, exprs), tuple(self.places[index] for index in wanted))
+        exprs = tuple(self.column_at(index) for index in wanted)
+        return Rows(Project(self.node, exprs), tuple(self.held[index] for index in wanted))
 
-    def shared(self, number: int) -> Rows:
+    def share(self, number: int) -> Rows:
         """Returns the same rows, computed once for several uses."""
-        return self if isinstance(self.node, Shared) else Rows(Shared(self.node, -number), self.places)
+        return self if isinstance(self.node, Shared) else Rows(Shared(self.node, -number), self.held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ class Domain:
     @property
     def width(self) -> int:
         """The domain's number of columns."""
-        return len(self.rows.places)
+        return len(self.rows.held)
 
-    def narrowed(self, node: Node) -> tuple[Domain, Node]:
+    def reduce_to_keys(self, node: Node) -> tuple[Domain, Node]:
         """Returns the domain reduced to its keys, and a node under the domain rewritten for it."""
         marks = [index for _, index in self.keys]
         if len(marks) == self.width:
@@ -95,11 +95,11 @@ class Domain:
         wanted = [*marks, *range(self.width, len(node.types))]
         made = Project(node, tuple(column(index, node.types[index]) for index in wanted))
         keys = tuple((place, number) for number, (place, _) in enumerate(self.keys))
-        return Domain(self.rows.only(marks), self.outside, keys, self.numbered), made
+        return Domain(self.rows.select(marks), self.outside, keys, self.numbered), made
 
 
 def rewrite_over(expr: Any, places: Sequence[Any], *, whole: bool = True) -> Any:
-    """Rewrites an expression over a node whose columns hold `places`; with `whole` the expression itself may be one
+    """Rewrites an expression over a node whose columns hold `held`; with `whole` the expression itself may be one
     of them.
     """
 
@@ -127,21 +127,21 @@ def _find_column(places: Sequence[Any], rel: int, index: int) -> int | None:
 def build_domain(rows: Rows, wanted: Sequence[int], number: int) -> Domain:
     """Returns the domain of some columns of shared rows; `number` is unused by relations and shared nodes."""
     if all(_has_stand_in(rows.node.types[place]) for place in wanted):
-        project = Project(rows.node, tuple(rows.at(place) for place in wanted))
+        project = Project(rows.node, tuple(rows.column_at(place) for place in wanted))
         keys = tuple(column(index, kind) for index, kind in enumerate(project.types))
-        held = Rows(Shared(Aggregate(project, keys), -number), tuple(rows.places[place] for place in wanted))
+        held = Rows(Shared(Aggregate(project, keys), -number), tuple(rows.held[place] for place in wanted))
         return Domain(held, rows, tuple((place, index) for index, place in enumerate(wanted)))
     # Equal values may display differently, or have no equality: rows are identified by a number.
     numbered = number_rows(rows, number)
-    last = len(rows.places)
-    project = Project(numbered.node, (*(numbered.at(place) for place in wanted), numbered.at(last)))
-    held = Rows(project, (*(rows.places[place] for place in wanted), numbered.places[last]))
+    last = len(rows.held)
+    project = Project(numbered.node, (*(numbered.column_at(place) for place in wanted), numbered.column_at(last)))
+    held = Rows(project, (*(rows.held[place] for place in wanted), numbered.held[last]))
     return Domain(held, numbered, ((last, len(wanted)),), numbered=True)
 
 
 def number_rows(rows: Rows, number: int) -> Rows:
     """Returns the rows, shared, with a last column that identifies them."""
-    return Rows(Shared(Numbered(rows.node), -number), (*rows.places, bound.Column(number, 0, INT8, "row")))
+    return Rows(Shared(Numbered(rows.node), -number), (*rows.held, bound.Column(number, 0, INT8, "row")))
 
 
 def join_back(
@@ -157,7 +157,7 @@ def join_back(
     """
     keys: list[tuple[Any, Any]] = []
     for place, index in domain.keys:
-        one, other = domain.outside.at(place), column(index, made.types[index])
+        one, other = domain.outside.column_at(place), column(index, made.types[index])
         if domain.numbered:
             keys.append((one, other))
             continue

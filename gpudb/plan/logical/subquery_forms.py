@@ -17,11 +17,11 @@ from gpudb.types import BOOL, INT8, SqlType
 class SubqueryForm(Protocol):
     """A kind of subquery.
 
-    `of` aggregates its rows by the domain's columns, which are the first `width`. `value` computes the subquery's value
-    from that aggregate's columns, which are NULL where the domain's row has no group.
+    `aggregate` aggregates its rows by the domain's columns, which are the first `width`. `value` computes the
+    subquery's value from that aggregate's columns, which are NULL where the domain's row has no group.
     """
 
-    def of(self, node: Node, width: int) -> Aggregate:
+    def aggregate(self, node: Node, width: int) -> Aggregate:
         """Returns the aggregate."""
 
     def value(self, held: tuple[bound.Column, ...]) -> Any:
@@ -38,7 +38,7 @@ class ScalarForm:
 
     type: SqlType
 
-    def of(self, node: Node, width: int) -> Aggregate:
+    def aggregate(self, node: Node, width: int) -> Aggregate:
         call = bound.Aggregate(SINGLE, (column(width, node.types[width]),), self.type)
         return Aggregate(node, _key_columns(node, width), (call,))
 
@@ -50,7 +50,7 @@ class ScalarForm:
 class ExistsForm:
     """EXISTS (SELECT …)."""
 
-    def of(self, node: Node, width: int) -> Aggregate:
+    def aggregate(self, node: Node, width: int) -> Aggregate:
         return Aggregate(node, _key_columns(node, width), (count_rows(),))
 
     def value(self, held: tuple[bound.Column, ...]) -> Any:
@@ -63,7 +63,7 @@ class QuantifiedForm:
 
     all: bool
 
-    def of(self, node: Node, width: int) -> Aggregate:
+    def aggregate(self, node: Node, width: int) -> Aggregate:
         test = column(width, BOOL)
         decides = bound.Test(test, "FALSE" if self.all else "TRUE")
         return Aggregate(node, _key_columns(node, width), (count_rows(decides), count_rows(bound.Test(test, "NULL"))))
@@ -81,7 +81,7 @@ class ArrayForm:
     type: SqlType
     ordered: bool
 
-    def of(self, node: Node, width: int) -> Aggregate:
+    def aggregate(self, node: Node, width: int) -> Aggregate:
         order = (bound.SortKey(column(width + 1, INT8), False, False),) if self.ordered else ()
         # Arrays are aggregated to an array of one more dimension, which requires equal shapes.
         taken = "anyarray" if node.types[width].element is not None else "anynonarray"

@@ -11,23 +11,23 @@ from gpudb.types import SqlType
 
 def join_function(rows: Rows, source: bound.FunctionScan) -> Rows:
     """Joins each row with the rows that a function returns for it; the function's arguments are over the rows."""
-    args = tuple(rows.over(each) for each in source.args)
+    args = tuple(rows.rewrite(each) for each in source.args)
     columns = source.columns[: len(source.columns) - source.ordinality]
     kind = columns[0].type
     if len(columns) > 1:
         kind = SqlType("record", fields=tuple((each.name, each.type) for each in columns))
-    width = len(rows.places)
+    width = len(rows.held)
     if source.function.returns_set:
         node: Node = ProjectSet(rows.node, (bound.SetReturning(source.function, args, kind),), source.ordinality)
     elif source.ordinality:
         raise NotSupportedOnWorkers(f"function {source.function.name} WITH ORDINALITY")
     else:
-        given = tuple(rows.at(index) for index in range(width))
+        given = tuple(rows.column_at(index) for index in range(width))
         node = Project(rows.node, (*given, bound.Call(source.function, args, kind)))
     if len(columns) > 1:
         node = _expand_record(node, width, source.columns)
     own = tuple(bound.Column(source.rel, i, c.type, c.name) for i, c in enumerate(source.columns))
-    return Rows(node, (*rows.places, *own))
+    return Rows(node, (*rows.held, *own))
 
 
 def _expand_record(node: Node, place: int, columns: tuple[bound.OutputColumn, ...]) -> Node:

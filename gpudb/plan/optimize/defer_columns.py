@@ -44,8 +44,8 @@ def _defer(node: Node) -> Node:
     else:
         places = list(range(len(groups.types)))
     sorted_by = {places[index] for key in node.keys for index in columns_read(key.expr)}
-    found = _Dependencies(groups).found({place for place in places if place not in sorted_by})
-    return _DeferredBuilder(node, groups, places, found).node() if found else node
+    found = _Dependencies(groups).find_sources({place for place in places if place not in sorted_by})
+    return _DeferredBuilder(node, groups, places, found).build() if found else node
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class _Dependencies:
                 self._origins[place] = held
         self._sources: dict[int, _Source] = {}
 
-    def found(self, free: set[int]) -> list[_Source]:
+    def find_sources(self, free: set[int]) -> list[_Source]:
         """Returns the sources from which some of the `free` keys are fetched, each after those that it depends on."""
-        self._by_keys()
-        self._by_references()
+        self._add_by_keys()
+        self._add_by_references()
         kept = {number for each in self._sources.values() for _, number in each.by if isinstance(number, int)}
         for place, (scan, index) in self._origins.items():
             source = self._sources.get(id(scan))
@@ -94,7 +94,7 @@ class _Dependencies:
                 wanted |= {number, *(one[0] for _, one in each.by if isinstance(one, tuple))}
         return [each for number, each in self._sources.items() if number in wanted]
 
-    def _by_keys(self) -> None:
+    def _add_by_keys(self) -> None:
         """Adds scans that have a whole key among the grouping keys."""
         for scan in {id(scan): scan for scan, _ in self._origins.values()}.values():
             held = {scan.names[at]: place for place, (each, at) in self._origins.items() if each is scan}
@@ -102,7 +102,7 @@ class _Dependencies:
             if key is not None:
                 self._sources[id(scan)] = _Source(scan, tuple((name, held[name]) for name in key))
 
-    def _by_references(self) -> None:
+    def _add_by_references(self) -> None:
         """Adds scans whose single-column key equals a column of a source."""
         pairs = list(equal_columns(self._groups.input))
         pairs += [(b, a) for a, b in pairs]
@@ -124,49 +124,53 @@ class _DeferredBuilder:
     def __init__(self, order: Sort, groups: Aggregate, places: list[int], sources: list[_Source]) -> None:
         self._order, self._groups, self._places, self._sources = order, groups, places, sources
         # Positions of the groups' columns and of the sources' columns.
-        self._at: dict[int | tuple[int, str], int] = {}
+        self._positions: dict[int | tuple[int, str], int] = {}
 
-    def node(self) -> Node:
+    def build(self) -> Node:
         """Returns a node with the rows of the original order."""
         order, groups = self._order, self._groups
         fetched = {place for source in self._sources for place in source.columns}
         kept = [place for place in range(len(groups.keys)) if place not in fetched]
         calls = range(len(groups.keys), len(groups.types))
         narrow = Aggregate(groups.input, tuple(groups.keys[place] for place in kept), groups.calls)
-        self._at = {place: number for number, place in enumerate((*kept, *calls))}
-        keys = self._over(self._at)
+        self._positions = {place: number for number, place in enumerate((*kept, *calls))}
+        keys = self._sort_keys(self._positions)
         made: Node = Sort(narrow, keys, order.limit, order.offset)
         for source in self._sources:
-            made = self._joined(made, source)
-        exprs = tuple(column(self._at[place], groups.types[place], groups.names[place]) for place in self._places)
+            made = self._join_source(made, source)
+        exprs = tuple(
+            column(self._positions[place], groups.types[place], groups.names[place]) for place in self._places
+        )
         labels = order.input.labels if isinstance(order.input, Project) else ()
         wide = Project(made, exprs, labels)
         return Sort(wide, order.keys)
 
-    def _over(self, at: dict[int | tuple[int, str], int]) -> tuple[bound.SortKey, ...]:
+    def _sort_keys(self, at: dict[int | tuple[int, str], int]) -> tuple[bound.SortKey, ...]:
         def place(index: int) -> int:
             return at[self._places[index]]
 
         return tuple(replace(key, expr=remap_columns(key.expr, place)) for key in self._order.keys)
 
-    def _joined(self, made: Node, source: _Source) -> Node:
+    def _join_source(self, made: Node, source: _Source) -> Node:
         table = source.scan.table
-        wanted = dict.fromkeys((*(name for name, _ in source.by), *source.columns.values(), *self._asked(source)))
+        wanted = dict.fromkeys(
+            (*(name for name, _ in source.by), *source.columns.values(), *self._referencing_columns(source))
+        )
         numbers = {each.name: number for number, each in enumerate(table.columns)}
         scan = Scan(table, tuple(numbers[name] for name in wanted))
         width = len(made.types)
         own = {name: place for place, name in enumerate(wanted)}
         pairs = tuple(
-            (column(self._at[by], scan.types[own[name]]), column(own[name], scan.types[own[name]]))
+            (column(self._positions[by], scan.types[own[name]]), column(own[name], scan.types[own[name]]))
             for name, by in source.by
         )
         for place, name in source.columns.items():
-            self._at[place] = width + own[name]
+            self._positions[place] = width + own[name]
         for name, place in own.items():
-            self._at[id(source.scan), name] = width + place
+            self._positions[id(source.scan), name] = width + place
         return Join("INNER", made, scan, pairs)
 
-    def _asked(self, source: _Source) -> Iterator[Any]:
+    def _referencing_columns(self, source: _Source) -> Iterator[Any]:
         """Yields the columns of a source that other sources are joined by."""
         for other in self._sources:
             for _, by in other.by:

@@ -40,9 +40,9 @@ def _defer(stage: Stage) -> Stage:
     if not asked:
         return stage
     looking = _StringDeferrer(asked)
-    looking.root(stage.root)
+    looking.rewrite(stage.root)
     worth = {scan: asked[scan] for scan, (copied, left) in looking.ends.items() if _pays(copied, left)}
-    return replace(stage, root=_StringDeferrer(worth).root(stage.root)) if worth else stage
+    return replace(stage, root=_StringDeferrer(worth).rewrite(stage.root)) if worth else stage
 
 
 def _is_candidate(scan: Scan) -> bool:
@@ -80,15 +80,15 @@ class _StringDeferrer:
         self._scans = scans
         self.ends: dict[int, tuple[int, int]] = {}
 
-    def root(self, node: Node) -> Node:
+    def rewrite(self, node: Node) -> Node:
         """Rewrites a stage's root, whose rows have all their columns."""
-        return self._read(node)[0]
+        return self._fetch_read(node)[0]
 
-    def _read(self, node: Node, places: set[int] | None = None) -> _Rewritten:
+    def _fetch_read(self, node: Node, places: set[int] | None = None) -> _Rewritten:
         """Rewrites a node and fetches the strings of each scan of which some are read: those at some positions, or
         any.
         """
-        made, passed = self._node(node)
+        made, passed = self._rewrite(node)
         left: dict[int, _PassedStrings] = {}
         for scan, strings in passed.items():
             if places is not None and places.isdisjoint(strings.columns):
@@ -98,30 +98,30 @@ class _StringDeferrer:
             made = Fetch(made, self._scans[scan], strings.at, tuple(strings.columns.items()), node.types)
         return made, left
 
-    def _node(self, node: Node) -> _Rewritten:
+    def _rewrite(self, node: Node) -> _Rewritten:
         match node:
             case Scan() if id(node) in self._scans:
-                return self._scan(node)
+                return self._defer_scan(node)
             case nodes.Filter():
-                below, passed = self._read(node.input, columns_read(node.condition))
+                below, passed = self._fetch_read(node.input, columns_read(node.condition))
                 return node.with_inputs(below), _count_copy(passed, node)
             case Project():
-                return self._project(node)
+                return self._rewrite_project(node)
             case nodes.Join():
-                return self._join(node)
+                return self._rewrite_join(node)
             case _:
-                return node.with_inputs(*(self._read(each)[0] for each in node.inputs)), {}
+                return node.with_inputs(*(self._fetch_read(each)[0] for each in node.inputs)), {}
 
-    def _scan(self, node: Scan) -> _Rewritten:
+    def _defer_scan(self, node: Scan) -> _Rewritten:
         strings = tuple(place for place, kind in enumerate(node.types) if kind.name in _STRINGS)
         copied = estimate(node) if node.filter is not None else 0
         passed = _PassedStrings({place: place for place in strings}, strings[0], copied)
         return Defer(node, self._scans[id(node)], strings), {id(node): passed}
 
-    def _project(self, node: Project) -> _Rewritten:
+    def _rewrite_project(self, node: Project) -> _Rewritten:
         plain = {place: each.index for place, each in enumerate(node.exprs) if isinstance(each, bound.Column)}
         computed = tuple(each for place, each in enumerate(node.exprs) if place not in plain)
-        below, passed = self._read(node.input, columns_read(computed))
+        below, passed = self._fetch_read(node.input, columns_read(computed))
         exprs = list(node.exprs)
         left: dict[int, _PassedStrings] = {}
         for scan, strings in passed.items():
@@ -135,12 +135,12 @@ class _StringDeferrer:
             left[scan] = _PassedStrings(columns, at, strings.copied)
         return Project(below, tuple(exprs), node.names), left
 
-    def _join(self, node: nodes.Join) -> _Rewritten:
+    def _rewrite_join(self, node: nodes.Join) -> _Rewritten:
         width = len(node.left.types)
         reads = columns_read(node.condition)
         mine, theirs = (columns_read(tuple(pair[side] for pair in node.keys)) for side in (0, 1))
-        left, passed = self._read(node.left, mine | {index for index in reads if index < width})
-        right, others = self._read(node.right, theirs | {index - width for index in reads if index >= width})
+        left, passed = self._fetch_read(node.left, mine | {index for index in reads if index < width})
+        right, others = self._fetch_read(node.right, theirs | {index - width for index in reads if index >= width})
         if node.kind not in {"SEMI", "ANTI"}:
             for scan, strings in others.items():
                 columns = {place + width: index for place, index in strings.columns.items()}

@@ -53,7 +53,7 @@ def _add_filters(stage: Stage) -> Stage:
             if one is not None and other is not None:
                 found += _filter_by(one, other, scans, times)
                 found += _filter_by(other, one, scans, times) if node.kind == "INNER" else []
-    return replace(stage, narrows=tuple(dict.fromkeys(found))) if found else stage
+    return replace(stage, dynamic_filters=tuple(dict.fromkeys(found))) if found else stage
 
 
 def _filter_by(scanned: _Column, received: _Column, scans: Sequence[Scan], times: Counter[int]) -> list[DynamicFilter]:

@@ -39,11 +39,11 @@ def fold_constants(root: Node, evaluate: Evaluate) -> Node:
 
 def _fold(root: Node, evaluate: Evaluate, *, immutable: bool) -> Node:
     finding = _ConstantFinder(immutable)
-    finding.look(root)
-    if finding.types:
+    finding.collect(root)
+    if finding.asks_type:
         root = _transform_exprs(root, _drop_argument)
         finding = _ConstantFinder(immutable)
-        finding.look(root)
+        finding.collect(root)
     found = finding.found
     if found:
         values = evaluate(tuple(found))
@@ -56,14 +56,14 @@ def _fold(root: Node, evaluate: Evaluate, *, immutable: bool) -> Node:
 
 
 class _ConstantFinder:
-    """Collects the largest constant expressions of a plan in `found`; `types` is set if pg_typeof is called."""
+    """Collects the largest constant expressions of a plan in `found`; `asks_type` is set if pg_typeof is called."""
 
     def __init__(self, immutable: bool) -> None:
         self._immutable = immutable
         self.found: list[Any] = []
-        self.types = False
+        self.asks_type = False
 
-    def look(self, root: Node) -> None:
+    def collect(self, root: Node) -> None:
         """Collects from a plan."""
         for node in walk_nodes(root):
             for name in expression_fields(node.__class__):
@@ -76,17 +76,17 @@ class _ConstantFinder:
         """Returns whether an expression is constant; of one that is not, adds its largest constant parts."""
         if expr.__class__ is bound.Column:
             return False
-        self.types = self.types or _is_type_query(expr)
+        self.asks_type = self.asks_type or _is_type_query(expr)
         below = child_exprs(expr)
         constant = [self._is_constant(each) for each in below]
-        if all(constant) and self._may_be(expr):
+        if all(constant) and self._can_fold(expr):
             return True
         for each, found in zip(below, constant, strict=True):
             if found:
                 self._add(each)
         return False
 
-    def _may_be(self, expr: Any) -> bool:
+    def _can_fold(self, expr: Any) -> bool:
         """Returns whether an expression over constants is constant itself."""
         if isinstance(expr, _NOT_CONSTANT):
             return False

@@ -41,8 +41,8 @@ def order_joins(root: Node) -> Node:
     """Orders every tree of inner joins of a plan."""
     if _is_inner(root):
         tree = _JoinTree()
-        outputs = tree.take(root)
-        return tree.ordered(outputs)
+        outputs = tree.add(root)
+        return tree.build(outputs)
     return root.with_inputs(*(order_joins(each) for each in root.inputs))
 
 
@@ -122,19 +122,19 @@ class _JoinTree:
 
     # ------------------------------------------------------------------------------------------ splitting
 
-    def take(self, node: Node) -> tuple[bound.Column, ...]:
+    def add(self, node: Node) -> tuple[bound.Column, ...]:
         """Adds the relations and conditions of a subtree; returns its output columns in the tree's numbering."""
         if isinstance(node, Join) and node.kind == "INNER":
-            left, right = self.take(node.left), self.take(node.right)
+            left, right = self.add(node.left), self.add(node.right)
             for one, other in node.keys:
                 self._add_equal(substitute(one, left), substitute(other, right))
             self.conditions += [substitute(part, left + right) for part in split_conjuncts(node.condition)]
             return left + right
         if isinstance(node, Project) and _selects_from_inner(node):
-            below = self.take(node.input)
+            below = self.add(node.input)
             return tuple(below[expr.index] for expr in node.exprs if isinstance(expr, bound.Column))
         if isinstance(node, Filter) and _selects_from_inner(node):
-            below = self.take(node.input)
+            below = self.add(node.input)
             self.conditions += [substitute(part, below) for part in split_conjuncts(node.condition)]
             return below
         self.leaves.append(order_joins(node))
@@ -145,7 +145,7 @@ class _JoinTree:
 
     def _add_equal(self, one: Any, other: Any) -> None:
         """Adds an equality: merges the equivalence classes of both sides."""
-        if self._mask(one).bit_count() != 1 or self._mask(other).bit_count() != 1:
+        if self._relations_of(one).bit_count() != 1 or self._relations_of(other).bit_count() != 1:
             self.conditions.append(bound.Call(equality_function(one.type), (one, other), BOOL))
             return
         with_one = [each for each in self.equal if one in each or other in each]
@@ -159,52 +159,52 @@ class _JoinTree:
                 unique.append(each)
         self.equal.append(unique)
 
-    def _leaf(self, index: int) -> int:
+    def _find_leaf(self, index: int) -> int:
         found = 0
         for number, start in enumerate(self.starts):
             if start <= index:
                 found = number
         return found
 
-    def _mask(self, expr: Any) -> int:
+    def _relations_of(self, expr: Any) -> int:
         mask = 0
         for index in columns_read(expr):
-            mask |= 1 << self._leaf(index)
+            mask |= 1 << self._find_leaf(index)
         return mask
 
     # ------------------------------------------------------------------------------------------ ordering
 
-    def ordered(self, outputs: Sequence[bound.Column]) -> Node:
+    def build(self, outputs: Sequence[bound.Column]) -> Node:
         """Joins the relations in the new order and returns a node with the original columns."""
-        self._masks = [[self._mask(each) for each in equal] for equal in self.equal]
+        self._masks = [[self._relations_of(each) for each in equal] for equal in self.equal]
         everything = (1 << len(self.leaves)) - 1
-        late = [each for each in self.conditions if may_fail(each) or self._mask(each) == 0]
-        early = [(self._mask(each), each) for each in self.conditions if each not in late]
-        early += self._implied(early)
-        early += self._followed(early)
-        singles = [self._single(number, early) for number in range(len(self.leaves))]
+        late = [each for each in self.conditions if may_fail(each) or self._relations_of(each) == 0]
+        early = [(self._relations_of(each), each) for each in self.conditions if each not in late]
+        early += self._imply_by_disjunctions(early)
+        early += self._imply_by_equalities(early)
+        singles = [self._build_leaf(number, early) for number in range(len(self.leaves))]
         self._early = [(mask, each) for mask, each in early if mask.bit_count() > 1]
         parts = _order_exhaustively(self, singles) if len(singles) <= MAX_EXHAUSTIVE else singles
-        whole = self._put_together(parts)
+        whole = self._order_greedily(parts)
         assert whole.mask == everything
         node = whole.node
         if late:
             top = [remap_columns(each, whole.places.__getitem__) for each in late]
-            node = self._with(node, top)
+            node = self._add_conditions(node, top)
         exprs = tuple(column(whole.places[each.index], each.type) for each in outputs)
         return Project(node, exprs)
 
-    def _implied(self, early: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    def _imply_by_disjunctions(self, early: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         """Returns what conditions on several relations imply for one of them."""
         found: list[tuple[int, Any]] = []
         for mask, each in early:
             if mask.bit_count() > 1:
                 for bit in (1 << number for number in range(len(self.leaves)) if mask >> number & 1):
-                    part = implied_predicate(each, partial(self._is_of, bit))
+                    part = implied_predicate(each, partial(self._reads_exactly, bit))
                     found += [] if part is None else [(bit, part)]
         return found
 
-    def _followed(self, early: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    def _imply_by_equalities(self, early: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         """Returns conditions implied through equalities by conditions on a single column, those of scans included."""
         given = [each for _, each in early]
         for start, leaf in zip(self.starts, self.leaves, strict=True):
@@ -219,7 +219,7 @@ class _JoinTree:
                 continue
             for one, other in self._equal_columns(*places):
                 part = remap_columns(each, {one.index: other.index}.__getitem__)
-                found += [(self._mask(part), part)] if part not in given else []
+                found += [(self._relations_of(part), part)] if part not in given else []
         return found
 
     def _equal_columns(self, index: int) -> list[tuple[bound.Column, bound.Column]]:
@@ -234,17 +234,17 @@ class _JoinTree:
             if other.index != index and other.type == one.type
         ]
 
-    def _is_of(self, mask: int, part: Any) -> bool:
-        return self._mask(part) == mask
+    def _reads_exactly(self, mask: int, part: Any) -> bool:
+        return self._relations_of(part) == mask
 
     @staticmethod
-    def _with(node: Node, parts: list[Any]) -> Node:
+    def _add_conditions(node: Node, parts: list[Any]) -> Node:
         if isinstance(node, Join):
             made = build_join("INNER", node.left, node.right, (*split_conjuncts(node.condition), *parts))
             return Join("INNER", node.left, node.right, node.keys + made.keys, made.condition)
         return add_filters(node, parts)
 
-    def _single(self, number: int, early: list[tuple[int, Any]]) -> _PartialJoin:
+    def _build_leaf(self, number: int, early: list[tuple[int, Any]]) -> _PartialJoin:
         """Returns a relation with the conditions on it alone and those that equalities imply for it."""
         start, leaf = self.starts[number], self.leaves[number]
         parts = [each for mask, each in early if mask == 1 << number]
@@ -258,11 +258,11 @@ class _JoinTree:
         places = {start + index: index for index in range(len(leaf.types))}
         return _PartialJoin(1 << number, places, profile(leaf), 0.0, leaf)
 
-    def linked(self, one: int, other: int) -> bool:
+    def is_linked(self, one: int, other: int) -> bool:
         """Returns whether an equality links two sets of relations."""
         return any(any(mask & one for mask in masks) and any(mask & other for mask in masks) for masks in self._masks)
 
-    def _conditions(self, one: _PartialJoin, other: _PartialJoin) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    def _join_conditions(self, one: _PartialJoin, other: _PartialJoin) -> tuple[list[tuple[Any, Any]], list[Any]]:
         """Returns the equal values of two parts, and the conditions that become applicable when they are joined."""
         keys: list[tuple[Any, Any]] = []
         for equal, masks in zip(self.equal, self._masks, strict=True):
@@ -282,7 +282,7 @@ class _JoinTree:
         """Joins two parts, the smaller one on the right."""
         if one.profile.rows < other.profile.rows:
             one, other = other, one
-        equal, parts = self._conditions(one, other)
+        equal, parts = self._join_conditions(one, other)
         width = len(one.places)
         places = one.places | {index: width + place for index, place in other.places.items()}
         keys = [
@@ -294,7 +294,7 @@ class _JoinTree:
         mask = one.mask | other.mask
         return _PartialJoin(mask, places, made, one.cost + other.cost, sides=(one, other, every, condition))
 
-    def _put_together(self, parts: list[_PartialJoin]) -> _PartialJoin:
+    def _order_greedily(self, parts: list[_PartialJoin]) -> _PartialJoin:
         """Joins the pair with the fewest result rows until one part remains; pairs that an equality links come
         first.
         """
@@ -307,7 +307,7 @@ class _JoinTree:
                         made[pair] = self.join(other, one)
             alive = {part.mask for part in parts}
             made = {pair: part for pair, part in made.items() if alive.issuperset(pair)}
-            first, second = min(made, key=lambda pair: (not self.linked(*pair), made[pair].profile.rows))
+            first, second = min(made, key=lambda pair: (not self.is_linked(*pair), made[pair].profile.rows))
             best = made[first, second]
             parts = [part for part in parts if part.mask not in {first, second}] + [best]
         return parts[0]
@@ -317,7 +317,9 @@ def _order_exhaustively(tree: _JoinTree, singles: list[_PartialJoin]) -> list[_P
     """Returns the best join of each maximal connected set of relations, by dynamic programming."""
     count = len(singles)
     best = {part.mask: part for part in singles}
-    near = {1 << i: sum(1 << j for j in range(count) if i != j and tree.linked(1 << i, 1 << j)) for i in range(count)}
+    near = {
+        1 << i: sum(1 << j for j in range(count) if i != j and tree.is_linked(1 << i, 1 << j)) for i in range(count)
+    }
     for mask in range(3, 1 << count):
         low = mask & -mask
         chosen: tuple[float, int] | None = None

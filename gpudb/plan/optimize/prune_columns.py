@@ -16,10 +16,10 @@ def prune_columns(root: Node) -> Node:
     """Returns the plan with only the columns that it needs."""
     every = range(len(root.types))
     pruning = _Pruner()
-    made, places = pruning.node(root, every)
-    if pruning.asked:
+    made, places = pruning.prune(root, every)
+    if pruning.required:
         # A shared subplan returns the columns that any use reads, which are known after all uses have been visited.
-        made, places = _Pruner(pruning.asked).node(root, every)
+        made, places = _Pruner(pruning.required).prune(root, every)
     return _project_exactly(made, places, every)
 
 
@@ -39,31 +39,31 @@ class _Pruner:
     """Maps a node and its required columns to a node that returns them, and their positions in it."""
 
     def __init__(self, wanted: dict[int, set[int]] | None = None) -> None:
-        self.asked: dict[int, set[int]] = {}
+        self.required: dict[int, set[int]] = {}
         self._wanted = wanted
         self._shared: dict[int, tuple[Node, dict[int, int]]] = {}
 
-    def node(self, node: Node, wanted: Required) -> tuple[Node, dict[int, int]]:
+    def prune(self, node: Node, wanted: Required) -> tuple[Node, dict[int, int]]:
         return _prune(node, sorted(set(wanted)), self)
 
-    def below(self, node: Node, wanted: Required, *exprs: Any) -> tuple[Node, dict[int, int]]:
+    def prune_input(self, node: Node, wanted: Required, *exprs: Any) -> tuple[Node, dict[int, int]]:
         """Prunes a node's input to the required columns and those that expressions read."""
         every = set(wanted)
         for each in exprs:
             every |= columns_read(each)
-        return self.node(node, sorted(every))
+        return self.prune(node, sorted(every))
 
-    def shared(self, node: nodes.Shared, wanted: Required) -> tuple[Node, dict[int, int]]:
+    def prune_shared(self, node: nodes.Shared, wanted: Required) -> tuple[Node, dict[int, int]]:
         """Prunes a shared subplan to the columns that all uses require; in the first pass only records what this use
         requires.
         """
         if self._wanted is None:
-            self.asked.setdefault(node.number, set()).update(wanted)
-            below, places = self.node(node.input, wanted)
+            self.required.setdefault(node.number, set()).update(wanted)
+            below, places = self.prune(node.input, wanted)
             return replace(node, input=below), places
         if node.number not in self._shared:
             kept = sorted(self._wanted[node.number])
-            below, places = self.node(node.input, kept)
+            below, places = self.prune(node.input, kept)
             self._shared[node.number] = replace(node, input=_project_exactly(below, places, kept)), _positions(kept)
         return self._shared[node.number]
 
@@ -77,7 +77,7 @@ def _prune(node: Any, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[in
     """Keeps all columns of a node without a rule of its own."""
     inputs = []
     for each in node.inputs:
-        made, places = pruning.node(each, range(len(each.types)))
+        made, places = pruning.prune(each, range(len(each.types)))
         inputs.append(_project_exactly(made, places, range(len(each.types))))
     return node.with_inputs(*inputs), _positions(range(len(node.types)))
 
@@ -99,14 +99,14 @@ def _(node: nodes.Values, wanted: Required, pruning: _Pruner) -> tuple[Node, dic
 
 @_prune.register
 def _(node: nodes.Filter, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    below, places = pruning.below(node.input, wanted, node.condition)
+    below, places = pruning.prune_input(node.input, wanted, node.condition)
     return nodes.Filter(below, remap_columns(node.condition, places.__getitem__)), places
 
 
 @_prune.register
 def _(node: Project, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     exprs = [node.exprs[index] for index in wanted]
-    below, places = pruning.below(node.input, (), *exprs)
+    below, places = pruning.prune_input(node.input, (), *exprs)
     names = tuple(node.names[index] for index in wanted)
     return Project(below, tuple(remap_columns(expr, places.__getitem__) for expr in exprs), names), _positions(wanted)
 
@@ -115,8 +115,8 @@ def _(node: Project, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int
 def _(node: nodes.Join, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     width = len(node.left.types)
     every = {*wanted, *columns_read(node.condition)}
-    left, one = pruning.below(node.left, [i for i in every if i < width], *(a for a, _ in node.keys))
-    right, other = pruning.below(node.right, [i - width for i in every if i >= width], *(b for _, b in node.keys))
+    left, one = pruning.prune_input(node.left, [i for i in every if i < width], *(a for a, _ in node.keys))
+    right, other = pruning.prune_input(node.right, [i - width for i in every if i >= width], *(b for _, b in node.keys))
     places = one | {index + width: place + len(left.types) for index, place in other.items()}
     keys = tuple((remap_columns(a, one.__getitem__), remap_columns(b, other.__getitem__)) for a, b in node.keys)
     condition = remap_columns(node.condition, places.__getitem__) if node.condition is not None else None
@@ -129,7 +129,7 @@ def _(node: nodes.Aggregate, wanted: Required, pruning: _Pruner) -> tuple[Node, 
     width = len(node.keys)
     kept = [number for number in range(len(node.calls)) if number + width in wanted]
     calls = [node.calls[number] for number in kept]
-    below, places = pruning.below(node.input, (), *node.keys, *calls)
+    below, places = pruning.prune_input(node.input, (), *node.keys, *calls)
     keys = tuple(remap_columns(key, places.__getitem__) for key in node.keys)
     made = replace(node, input=below, keys=keys, calls=tuple(remap_columns(call, places.__getitem__) for call in calls))
     found = _positions(range(width)) | {number + width: width + place for place, number in enumerate(kept)}
@@ -139,7 +139,7 @@ def _(node: nodes.Aggregate, wanted: Required, pruning: _Pruner) -> tuple[Node, 
 @_prune.register
 def _(node: nodes.Window, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     width = len(node.input.types)
-    below, places = pruning.below(node.input, [i for i in wanted if i < width], *node.calls)
+    below, places = pruning.prune_input(node.input, [i for i in wanted if i < width], *node.calls)
     calls = tuple(remap_columns(call, places.__getitem__) for call in node.calls)
     found = places | {width + n: len(below.types) + n for n in range(len(calls))}
     return nodes.Window(below, calls), found
@@ -147,13 +147,13 @@ def _(node: nodes.Window, wanted: Required, pruning: _Pruner) -> tuple[Node, dic
 
 @_prune.register
 def _(node: nodes.Sort, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    below, places = pruning.below(node.input, wanted, *node.keys)
+    below, places = pruning.prune_input(node.input, wanted, *node.keys)
     return replace(node, input=below, keys=remap_columns(node.keys, places.__getitem__)), places
 
 
 @_prune.register
 def _(node: nodes.DistinctOn, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    below, places = pruning.below(node.input, wanted, *node.keys, *node.order)
+    below, places = pruning.prune_input(node.input, wanted, *node.keys, *node.order)
     keys, order = remap_columns(node.keys, places.__getitem__), remap_columns(node.order, places.__getitem__)
     return nodes.DistinctOn(below, keys, order), places
 
@@ -162,10 +162,10 @@ def _(node: nodes.DistinctOn, wanted: Required, pruning: _Pruner) -> tuple[Node,
 def _(node: nodes.SetOperation, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     if node.op != "UNION":
         wanted = range(len(node.types))
-    left, right = (_project_exactly(*pruning.node(each, wanted), wanted) for each in (node.left, node.right))
+    left, right = (_project_exactly(*pruning.prune(each, wanted), wanted) for each in (node.left, node.right))
     return node.with_inputs(left, right), _positions(wanted)
 
 
 @_prune.register
 def _(node: nodes.Shared, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    return pruning.shared(node, wanted)
+    return pruning.prune_shared(node, wanted)

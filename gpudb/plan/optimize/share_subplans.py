@@ -35,7 +35,7 @@ def share_subplans(root: Node) -> Node:
     if all(count < 2 for count in counts.values()):
         return root
     lowest = min((node.number for node in walk_nodes(root) if isinstance(node, Shared)), default=0)
-    return _Sharer(known, counts, lowest - 1).node(root)
+    return _Sharer(known, counts, lowest - 1).share(root)
 
 
 def _count(node: Node, known: _SubplanNumbers, counts: Counter[int]) -> None:
@@ -53,16 +53,16 @@ class _SubplanNumbers:
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
         # The node is kept beside its number so that its id stays valid.
-        self._of: dict[int, tuple[Node, int]] = {}
+        self._by_id: dict[int, tuple[Node, int]] = {}
         self._fresh = 0
 
     def number(self, node: Node) -> int:
-        found = self._of.get(id(node))
+        found = self._by_id.get(id(node))
         if found is None:
-            found = self._of[id(node)] = node, self._found(node)
+            found = self._by_id[id(node)] = node, self._assign(node)
         return found[1]
 
-    def _found(self, node: Node) -> int:
+    def _assign(self, node: Node) -> int:
         below = tuple(self.number(each) for each in node.inputs)
         self._fresh += 1
         if isinstance(node, Shared):
@@ -109,12 +109,12 @@ class _Sharer:
         self._next = first
         self._made: dict[int, Shared] = {}
 
-    def node(self, node: Node) -> Node:
+    def share(self, node: Node) -> Node:
         """Returns a node with its repeated subplans under `Shared` nodes."""
         number = self._known.number(node)
         if number in self._made:
             return self._made[number]
-        made = node.with_inputs(*(self.node(each) for each in node.inputs))
+        made = node.with_inputs(*(self.share(each) for each in node.inputs))
         if self._counts[number] < 2 or isinstance(node, Shared) or not _is_costly(node):
             return made
         shared = self._made[number] = Shared(made, self._next)

@@ -39,7 +39,7 @@ class Distribution:
         """Whether all rows are on the first worker."""
         return self.kind == "one"
 
-    def meets(self, keys: Sequence[Any]) -> bool:
+    def colocates(self, keys: Sequence[Any]) -> bool:
         """Returns whether rows of equal `keys` are on one worker."""
         if self.alone:
             return True
@@ -47,15 +47,15 @@ class Distribution:
         given = [_drop_names(each) for key in keys for each in (key, bare(key))]
         return any(all(part in given or _drop_names(bare(part)) in given for part in each) for each in self.keys)
 
-    def matching(self, keys: Sequence[Any]) -> tuple[int, ...] | None:
+    def match_keys(self, keys: Sequence[Any]) -> tuple[int, ...] | None:
         """Returns which of `keys`, in which order, the rows are hashed by; None if they are not."""
-        given = [self.read(key) for key in keys]
+        given = [self.normalize(key) for key in keys]
         for each in self.keys:
             if all(part in given for part in each):
                 return tuple(given.index(part) for part in each)
         return None
 
-    def read(self, key: Any) -> Any:
+    def normalize(self, key: Any) -> Any:
         """Normalises a key as in `keys`: equal values of all types of a class have one bucket."""
         if self.by:
             key = bare(key)
@@ -63,9 +63,9 @@ class Distribution:
                 key = key.arg
         return _drop_names(key)
 
-    def lies(self, keys: Sequence[Any], by: str) -> bool:
+    def is_hashed_by(self, keys: Sequence[Any], by: str) -> bool:
         """Returns whether rows are distributed by the hash of exactly these keys."""
-        return self.by == by and tuple(map(self.read, keys)) in self.keys
+        return self.by == by and tuple(map(self.normalize, keys)) in self.keys
 
 
 def _keeps_hash(old: SqlType, new: SqlType) -> bool:
@@ -99,7 +99,7 @@ ANY = Distribution("any")
 def hash_distribution(*keys: Sequence[Any], by: str = "") -> Distribution:
     """Returns the distribution by the hash of these keys, each of which holds."""
     given = Distribution("hash", (), by)
-    return replace(given, keys=tuple(tuple(map(given.read, each)) for each in keys)) if keys else ANY
+    return replace(given, keys=tuple(tuple(map(given.normalize, each)) for each in keys)) if keys else ANY
 
 
 def _drop_names(expr: Any) -> Any:
@@ -122,7 +122,7 @@ def project_keys(given: Distribution, exprs: Sequence[Any]) -> Distribution:
     """Returns the distribution after a projection to these expressions."""
     if given.kind != "hash":
         return given
-    places = [None if isinstance(expr, bound.Constant) else given.read(expr) for expr in exprs]
+    places = [None if isinstance(expr, bound.Constant) else given.normalize(expr) for expr in exprs]
     kinds = [expr.type for expr in exprs]
     kept: list[Keys] = []
     for turn in _occurrences(places):

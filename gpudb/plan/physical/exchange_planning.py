@@ -64,7 +64,7 @@ def plan_exchanges(root: Node, mergeable: Mergeable, costs: Costs) -> tuple[Node
 
     `mergeable` returns whether workers' partial states of an aggregate's call can be merged.
     """
-    node, where = _ExchangePlanner(mergeable, costs).top(root)
+    node, where = _ExchangePlanner(mergeable, costs).plan_result(root)
     return node, where.alone
 
 
@@ -76,28 +76,28 @@ class _ExchangePlanner:
         self._mergeable = mergeable
         self._costs = costs
         self._shared: dict[int, PlacedNode] = {}
-        self._fresh = itertools.count(_FIRST_SHARED)
+        self._numbers = itertools.count(_FIRST_SHARED)
 
-    def top(self, node: Node) -> PlacedNode:
+    def plan_result(self, node: Node) -> PlacedNode:
         """Plans the nodes above the result: its order may be computed by ranges, which workers return one after the
         other.
         """
         if isinstance(node, nodes.Project):
-            below, where = self.top(node.input)
+            below, where = self.plan_result(node.input)
             return replace(node, input=below), distribution.project_keys(where, node.exprs)
-        if isinstance(node, nodes.Sort) and self._by_ranges(node):
-            below, where = self.place(node.input)
+        if isinstance(node, nodes.Sort) and self._sorts_by_range(node):
+            below, where = self.plan(node.input)
             if not where.alone:
                 return replace(node, input=Exchange(below, "range", order=node.keys)), ANY
             return replace(node, input=below), ONE
-        return self.place(node)
+        return self.plan(node)
 
-    def _by_ranges(self, node: nodes.Sort) -> bool:
+    def _sorts_by_range(self, node: nodes.Sort) -> bool:
         if not node.keys or node.limit is not None or node.offset is not None:
             return False
         if self._costs.workers == 1:
             return False
-        if not self._fits(node.input):
+        if not self._fits_worker(node.input):
             return True
         over = profile(node.input)
         if over.rows < self._costs.range:
@@ -107,7 +107,7 @@ class _ExchangePlanner:
         computed = any(not isinstance(each.expr, bound.Column) for each in node.keys)
         return computed or prod(values) >= 4 * self._costs.workers
 
-    def place(self, node: Node) -> PlacedNode:
+    def plan(self, node: Node) -> PlacedNode:
         """Returns a node with the exchanges below it, and the distribution of its rows."""
         match node:
             case nodes.Scan():
@@ -117,79 +117,79 @@ class _ExchangePlanner:
             case nodes.Values():
                 return node, ONE
             case nodes.Join():
-                return self._join(node)
+                return self._plan_join(node)
             case nodes.Aggregate():
-                return self._aggregate(node)
+                return self._plan_aggregate(node)
             case Fused():
-                return self._fused(node)
+                return self._plan_fused(node)
             case Final(input=Fused() as fused):
-                below, where = self.place(fused)
-                if where.keys and where.meets([column(n, key.type) for n, key in enumerate(node.aggregate.keys)]):
+                below, where = self.plan(fused)
+                if where.keys and where.colocates([column(n, key.type) for n, key in enumerate(node.aggregate.keys)]):
                     return replace(node, input=below, whole=True), where
-                return self._merged(below, node.aggregate)
+                return self._merge_partials(below, node.aggregate)
             case nodes.Sort():
-                return self._sort(node)
+                return self._plan_sort(node)
             case nodes.Project():
-                below, where = self.place(node.input)
+                below, where = self.plan(node.input)
                 return replace(node, input=below), distribution.project_keys(where, node.exprs)
             case nodes.Window():
-                return self._window(node)
+                return self._plan_window(node)
             case nodes.DistinctOn():
-                below, where = self._met(node.input, node.keys)
+                below, where = self._plan_colocated(node.input, node.keys)
                 return replace(node, input=below), where
             case nodes.SetOperation():
-                return self._set_operation(node)
+                return self._plan_set_operation(node)
             case nodes.Recursive():
                 # Iterations run one after the other, so one worker runs them, over rows that are gathered before.
-                left, right = _gather(*self.place(node.left)), self._looped(node.right)
+                left, right = _gather(*self.plan(node.left)), self._plan_recursive_term(node.right)
                 return node.with_inputs(left, right), ONE
             case nodes.Shared():
                 if node.number not in self._shared:
-                    below, where = self.place(node.input)
+                    below, where = self.plan(node.input)
                     self._shared[node.number] = replace(node, input=below), where
                 return self._shared[node.number]
             case _:
                 (below,) = node.inputs
-                made, where = self.place(below)
+                made, where = self.plan(below)
                 return node.with_inputs(made), where
 
-    def _looped(self, node: Node) -> Node:
+    def _plan_recursive_term(self, node: Node) -> Node:
         """Plans a recursion's second term on one worker; subplans that do not change come from outside."""
         if not any(isinstance(each, nodes.Working) for each in walk_nodes(node)):
-            return _gather(*self.place(node))
+            return _gather(*self.plan(node))
         if isinstance(node, nodes.Shared):
-            return Kept(self._looped(node.input), node.number)
-        return node.with_inputs(*map(self._looped, node.inputs))
+            return Kept(self._plan_recursive_term(node.input), node.number)
+        return node.with_inputs(*map(self._plan_recursive_term, node.inputs))
 
-    def _met(self, node: Node, keys: tuple[Any, ...]) -> PlacedNode:
+    def _plan_colocated(self, node: Node, keys: tuple[Any, ...]) -> PlacedNode:
         """Brings rows of equal keys to one worker; all rows to the first without keys."""
-        below, where = self.place(node)
-        return self._meeting(below, where, keys)
+        below, where = self.plan(node)
+        return self._colocate(below, where, keys)
 
-    def _window(self, node: nodes.Window) -> PlacedNode:
-        below, where = self.place(node.input)
-        if not where.alone and not self._fits(node.input) and can_split_by_range(node):
-            return split_by_range(node, below, lambda: next(self._fresh)), ANY
-        below, where = self._meeting(below, where, node.calls[0].partition_by)
+    def _plan_window(self, node: nodes.Window) -> PlacedNode:
+        below, where = self.plan(node.input)
+        if not where.alone and not self._fits_worker(node.input) and can_split_by_range(node):
+            return split_by_range(node, below, lambda: next(self._numbers)), ANY
+        below, where = self._colocate(below, where, node.calls[0].partition_by)
         return replace(node, input=below), where
 
-    def _meeting(self, node: Node, where: Distribution, keys: tuple[Any, ...]) -> PlacedNode:
-        if where.alone or (keys and where.meets(keys)):
+    def _colocate(self, node: Node, where: Distribution, keys: tuple[Any, ...]) -> PlacedNode:
+        if where.alone or (keys and where.colocates(keys)):
             return node, where
         return (node if self._costs.workers == 1 else _exchange(node, keys)), _distribute_by(keys)
 
     # ------------------------------------------------------------------------------------------ joins
 
-    def _fused(self, node: Fused) -> PlacedNode:
+    def _plan_fused(self, node: Fused) -> PlacedNode:
         """Plans a kernel: each build side is broadcast, or partitioned as its matching rows are."""
         builds: list[Node] = []
-        near, where = self._spine(node.root)
+        near, where = self._plan_probe_side(node.root)
         for number, each in enumerate(node.builds):
             made = replicate(each, self._costs.small)
             if made is None:
-                below, lies = self.place(each)
+                below, lies = self.plan(each)
                 keys, by = near.get(number, ((), ""))
-                if keys and lies.lies(keys, by):
+                if keys and lies.is_hashed_by(keys, by):
                     made = below
                 elif keys and estimate_bytes(each) > self._costs.exchange and _is_bucket_key(keys, by):
                     made = Exchange(below, "hash", keys, by=by)
@@ -198,7 +198,7 @@ class _ExchangePlanner:
             builds.append(made)
         return node.with_inputs(*builds), where
 
-    def _spine(self, node: Node) -> tuple[dict[int, tuple[distribution.Keys, str]], Distribution]:
+    def _plan_probe_side(self, node: Node) -> tuple[dict[int, tuple[distribution.Keys, str]], Distribution]:
         """Walks down a kernel's probe side.
 
         Returns, for build sides whose matching rows are distributed by a hash, their number with keys and hash, and the
@@ -207,31 +207,31 @@ class _ExchangePlanner:
         match node:
             case nodes.Scan():
                 single = self._costs.workers == 1
-                return {}, ANY if single else self.place(node)[1]
+                return {}, ANY if single else self.plan(node)[1]
             case nodes.Project():
-                near, where = self._spine(node.input)
+                near, where = self._plan_probe_side(node.input)
                 return near, distribution.project_keys(where, node.exprs)
             case Partial():
-                near, where = self._spine(node.input)
+                near, where = self._plan_probe_side(node.input)
                 return near, distribution.group_distribution(node.aggregate, where)
             case nodes.Join():
                 swapped = isinstance(node.left, Built)
                 built, spine = (node.left, node.right) if swapped else (node.right, node.left)
                 assert isinstance(built, Built)
-                near, where = self._spine(spine)
+                near, where = self._plan_probe_side(spine)
                 mine = tuple(pair[1 if swapped else 0] for pair in node.keys)
                 theirs = tuple(pair[0 if swapped else 1] for pair in node.keys)
-                order = None if node.null_aware else where.matching(mine)
+                order = None if node.null_aware else where.match_keys(mine)
                 if order is not None:
                     near[built.number] = tuple(theirs[place] for place in order), where.by
                 return near, shift_keys(where, len(node.left.types)) if swapped else where
             case _:
                 (below,) = node.inputs
-                return self._spine(below)
+                return self._plan_probe_side(below)
 
-    def _join(self, node: nodes.Join) -> PlacedNode:
-        left, one = self.place(node.left)
-        right, other = self.place(node.right)
+    def _plan_join(self, node: nodes.Join) -> PlacedNode:
+        left, one = self.plan(node.left)
+        right, other = self.plan(node.right)
         if one.alone and other.alone:
             return node.with_inputs(left, right), ONE
         if node.kind == "FULL" and not node.keys:
@@ -239,7 +239,7 @@ class _ExchangePlanner:
         sides = (left, one), (right, other)
         if (near := _join_replicated(node, *sides)) is not None:
             return near
-        hashing = self._hashed(node, *sides) if node.keys and not node.null_aware else None
+        hashing = self._partition_sides(node, *sides) if node.keys and not node.null_aware else None
         if hashing is not None and not hashing[1]:
             return hashing[0]
         if (near := _join_replicated(node, *sides, self._costs.small)) is not None:
@@ -248,9 +248,9 @@ class _ExchangePlanner:
         first, second = estimate_bytes(node.left), estimate_bytes(node.right)
         costs, workers = self._costs, self._costs.workers
         if node.kind != "FULL":
-            ways.append((self._to_all(second), lambda: self._right_to_all(node, *sides)))
+            ways.append((self._broadcast_cost(second), lambda: self._broadcast_right(node, *sides)))
         if node.kind == "INNER" and not other.alone:
-            ways.append((self._to_all(first), lambda: self._left_to_all(node, *sides)))
+            ways.append((self._broadcast_cost(first), lambda: self._broadcast_left(node, *sides)))
         if hashing is not None:
             made, moved = hashing
             held = {"left": first, "right": second}
@@ -258,27 +258,27 @@ class _ExchangePlanner:
             ways.append((cost, lambda: made))
         return min(ways, key=lambda way: way[0])[1]()
 
-    def _to_all(self, size: int) -> float:
+    def _broadcast_cost(self, size: int) -> float:
         """Returns the cost of broadcasting a side: every worker builds the whole hash table."""
         return float("inf") if size > self._costs.broadcast else 2.0 * size + self._costs.exchange
 
     @staticmethod
-    def _right_to_all(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> PlacedNode:
+    def _broadcast_right(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> PlacedNode:
         if left[1].alone:
             return node.with_inputs(left[0], _gather(*right)), ONE
         return node.with_inputs(left[0], Exchange(right[0], "broadcast")), left[1]
 
     @staticmethod
-    def _left_to_all(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> PlacedNode:
+    def _broadcast_left(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> PlacedNode:
         where = shift_keys(right[1], len(node.left.types))
         return node.with_inputs(Exchange(left[0], "broadcast"), right[0]), where
 
     @staticmethod
-    def _hashed(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> tuple[PlacedNode, tuple[str, ...]]:
+    def _partition_sides(node: nodes.Join, left: PlacedNode, right: PlacedNode) -> tuple[PlacedNode, tuple[str, ...]]:
         """Returns the join of co-located sides, and which of them were moved for it."""
         mine, theirs = (tuple(pair[side] for pair in node.keys) for side in (0, 1))
         for number, (placed_side, keys) in enumerate(((left, mine), (right, theirs))):
-            order = placed_side[1].matching(keys)
+            order = placed_side[1].match_keys(keys)
             if order is None:
                 continue
             other, others = (right, theirs) if number == 0 else (left, mine)
@@ -286,7 +286,7 @@ class _ExchangePlanner:
             wanted = tuple(others[place] for place in order)
             own = hash_distribution(tuple(keys[place] for place in order), by=by)
             moved: tuple[str, ...] = ()
-            if not other[1].lies(wanted, by):
+            if not other[1].is_hashed_by(wanted, by):
                 if by and not _is_bucket_key(wanted, by):
                     continue  # equal values would be in other buckets
                 other = Exchange(other[0], "hash", wanted, by=by), hash_distribution(wanted, by=by)
@@ -304,38 +304,38 @@ class _ExchangePlanner:
 
     # ------------------------------------------------------------------------------------------ other nodes
 
-    def _aggregate(self, node: nodes.Aggregate) -> PlacedNode:
-        below, where = self.place(node.input)
-        if where.alone or (node.keys and where.meets(node.keys)):
+    def _plan_aggregate(self, node: nodes.Aggregate) -> PlacedNode:
+        below, where = self.plan(node.input)
+        if where.alone or (node.keys and where.colocates(node.keys)):
             return replace(node, input=below), distribution.group_distribution(node, where)
-        values = self._values_apart(node)
+        values = self._split_distinct(node)
         if values is not None:
-            return self.place(values)
-        if not all(self._mergeable(call) for call in node.calls) or self._as_many_groups(node):
-            met, where = self._meeting(below, where, node.keys)
+            return self.plan(values)
+        if not all(self._mergeable(call) for call in node.calls) or self._has_many_groups(node):
+            met, where = self._colocate(below, where, node.keys)
             return replace(node, input=met), distribution.group_distribution(node, where)
         if self._costs.workers == 1:
             return replace(node, input=below), _distribute_by(self._final_keys(node, estimate(node)))
-        return self._merged(Partial(below, node), node)
+        return self._merge_partials(Partial(below, node), node)
 
-    def _values_apart(self, node: nodes.Aggregate) -> Node | None:
+    def _split_distinct(self, node: nodes.Aggregate) -> Node | None:
         """Splits DISTINCT aggregates where a group may exceed a chunk; None where they need not be split."""
         known = node.keys and all(isinstance(key, bound.Column) for key in node.keys)
-        if self._fits(node.input) or (known and estimate(node) >= 4 * self._costs.workers):
+        if self._fits_worker(node.input) or (known and estimate(node) >= 4 * self._costs.workers):
             return None
-        return optimize_aggregate(node, self._mergeable, self._again)
+        return optimize_aggregate(node, self._mergeable, self._reuse)
 
-    def _fits(self, node: Node) -> bool:
+    def _fits_worker(self, node: Node) -> bool:
         """Returns whether all rows of a node may be on one worker: always, unless it works chunk by chunk."""
         return self._costs.chunks == 1 or estimate_bytes(node) <= self._costs.broadcast
 
-    def _again(self, node: Node) -> Node:
+    def _reuse(self, node: Node) -> Node:
         """Returns a subplan for several readers: plain reads of a table are repeated, all else is shared."""
         if all(isinstance(each, nodes.Scan | nodes.Filter | nodes.Project) for each in walk_nodes(node)):
             return node
-        return nodes.Shared(node, next(self._fresh))
+        return nodes.Shared(node, next(self._numbers))
 
-    def _merged(self, partial: Node, node: nodes.Aggregate) -> PlacedNode:
+    def _merge_partials(self, partial: Node, node: nodes.Aggregate) -> PlacedNode:
         """Merges partial aggregates of all workers, or of the single worker.
 
         A kernel's groups go to another stage even with a single worker: where they are few they are finished on the
@@ -349,12 +349,12 @@ class _ExchangePlanner:
         few = self._costs.chunks == 1 and rows * self._costs.workers <= self._costs.gathered
         return () if few else tuple(column(index, key.type) for index, key in enumerate(node.keys))
 
-    def _as_many_groups(self, node: nodes.Aggregate) -> bool:
+    def _has_many_groups(self, node: nodes.Aggregate) -> bool:
         rows = estimate(node.input)
         return bool(node.keys) and rows >= self._costs.groups and estimate(node) >= rows * self._costs.share
 
-    def _sort(self, node: nodes.Sort) -> PlacedNode:
-        below, where = self.place(node.input)
+    def _plan_sort(self, node: nodes.Sort) -> PlacedNode:
+        below, where = self.plan(node.input)
         if where.alone:
             return replace(node, input=below), ONE
         first = _limit_per_worker(node)
@@ -362,8 +362,8 @@ class _ExchangePlanner:
         below = below if first is None else replace(node, input=below, limit=first, offset=None)
         return replace(node, input=Exchange(below, "gather")), ONE
 
-    def _set_operation(self, node: nodes.SetOperation) -> PlacedNode:
-        (left, one), (right, other) = self.place(node.left), self.place(node.right)
+    def _plan_set_operation(self, node: nodes.SetOperation) -> PlacedNode:
+        (left, one), (right, other) = self.plan(node.left), self.plan(node.right)
         if one.alone and other.alone:
             return node.with_inputs(left, right), ONE
         if node.op == "UNION":

@@ -56,7 +56,7 @@ class _StageCutter:
         if isinstance(node, Receive):
             number = node.stage
         elif isinstance(node, Exchange) and node.kind == "range":
-            number = self._ranges(node)
+            number = self._cut_range_exchange(node)
         elif isinstance(node, Exchange):
             if self._single and not built and _reads_received_only(node.input):
                 return self._cut(node.input, inputs)
@@ -70,16 +70,16 @@ class _StageCutter:
             return node.with_inputs(*(self._cut(each, inputs, built=isinstance(node, Fused)) for each in node.inputs))
         if number not in inputs:
             inputs.append(number)
-        return node if isinstance(node, Receive) else self._received(number, node)
+        return node if isinstance(node, Receive) else self._receive(number, node)
 
-    def _received(self, number: int, node: Node) -> Receive:
+    def _receive(self, number: int, node: Node) -> Receive:
         given = self.stages[number]
         return copy_profile(Receive(number, tuple(zip(node.names, node.types, strict=True)), given.rows), given.root)
 
-    def _ranges(self, node: Exchange) -> int:
+    def _cut_range_exchange(self, node: Exchange) -> int:
         """Adds the stages of a range exchange: the rows, a sample that defines the ranges, and the exchange."""
         rows = self.add(node.input, "stay", ())
-        receive = self._received(rows, node)
+        receive = self._receive(rows, node)
         keys = tuple(key.expr for key in node.order)
         sample = self.add(Sample(Project(receive, keys), self._sampled), "broadcast", ())
         number = len(self.stages)

@@ -43,6 +43,6 @@ class Stage:
     rows: int = 1
     order: tuple[bound.SortKey, ...] = ()
     sample: int | None = None
-    narrows: tuple[DynamicFilter, ...] = ()
+    dynamic_filters: tuple[DynamicFilter, ...] = ()
     by: str = ""
     together: bool = False

@@ -64,10 +64,10 @@ def _sampled(files: Sequence[DataFile], column: Column) -> Sample | None:
     return Sample(
         values=pc.sum(times).as_py() or 0,
         distinct=len(every),
-        once=pc.sum(pc.equal(times, 1)).as_py() or 0,
-        apart=pc.sum(apart).as_py() or 0,
+        singletons=pc.sum(pc.equal(times, 1)).as_py() or 0,
+        clustered=pc.sum(apart).as_py() or 0,
         places=sum(1 for each in counted if len(each)),
-        met=len(together),
+        distinct_sum=len(together),
     )
 
 

@@ -31,4 +31,4 @@ def test_add_dynamic_filters(star: Lab, name: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(dynamic_filters, "MIN_ROWS", 1000)
     sql, wanted = FIXTURES[name]
     made = add_dynamic_filters(stages(star, sql))
-    assert {stage.number: stage.narrows for stage in made if stage.narrows} == wanted, shapes(made)
+    assert {stage.number: stage.dynamic_filters for stage in made if stage.dynamic_filters} == wanted, shapes(made)

@@ -73,25 +73,25 @@ def test_distinct_values_of_known_distributions(name: str, places: int) -> None:
     values, wanted = KNOWN[name]
     if (name, places) == ("a few, in order", 2):
         wanted = 2  # more are not met
-    found = _of(_read(values, places)).distinct_among(ROWS)
+    found = _of(_read(values, places)).estimate_distinct(ROWS)
     assert wanted / 1.5 <= found <= min(wanted * 1.5, ROWS)
 
 
 def test_a_skewed_column_has_neither_a_few_values_nor_as_many_as_rows() -> None:
     values = np.where(_DRAWN.random(ROWS) < 0.5, 0, _DRAWN.zipf(1.5, ROWS) % 100_000)
     wanted = len(np.unique(values))
-    assert wanted / 20 <= _of(_read(values, 8)).distinct_among(ROWS) <= wanted * 20
+    assert wanted / 20 <= _of(_read(values, 8)).estimate_distinct(ROWS) <= wanted * 20
 
 
 def test_of_two_places_half_of_what_comes_twice_is_at_one_of_them() -> None:
     # As of a million values at random, of a hundred million rows.
-    found = Sample(values=30_000, distinct=29_550, once=29_100, apart=230, places=2, met=29_770)
-    assert 800_000 < found.distinct_among(100 * ROWS) < 1_200_000
+    found = Sample(values=30_000, distinct=29_550, singletons=29_100, clustered=230, places=2, distinct_sum=29_770)
+    assert 800_000 < found.estimate_distinct(100 * ROWS) < 1_200_000
 
 
 def test_a_sample_that_is_all_rows_is_exact_and_one_of_nulls_alone_is_of_one_value() -> None:
-    assert _of([[1, 1, 2, 3, 4, 4]]).distinct_among(6) == 4
-    assert Sample(0, 0, 0).distinct_among(1000) == 1
+    assert _of([[1, 1, 2, 3, 4, 4]]).estimate_distinct(6) == 4
+    assert Sample(0, 0, 0).estimate_distinct(1000) == 1
 
 
 def test_estimates_go_by_samples_where_no_range_tells(lab: Lab) -> None:

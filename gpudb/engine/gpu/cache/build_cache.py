@@ -49,7 +49,7 @@ class BuildCache:
 
 def fused_parts(stage: Stage) -> list[Fused]:
     """Returns a stage's fused parts, those of build sides included; none if its scans are narrowed on each run."""
-    return [] if stage.narrows else [node for node in walk_nodes(stage.root) if isinstance(node, Fused)]
+    return [] if stage.dynamic_filters else [node for node in walk_nodes(stage.root) if isinstance(node, Fused)]
 
 
 def prune_stages(stages: Sequence[Stage], bound: Iterable[int]) -> tuple[list[Stage], set[int]]:

@@ -70,7 +70,7 @@ class _Display:
         if hosted := self._hosted.get(stage.number):
             details.append(("On Host", ", ".join(hosted)))
         done = self._measured.get(stage.number)
-        if stage.narrows:
+        if stage.dynamic_filters:
             scans = (node for node in walk_nodes(stage.root) if isinstance(node, nodes.Scan))
             self._scan_numbers.update((id(scan), place) for place, scan in enumerate(scans))
         below = () if stage.number in self._shown else (self._node(stage.root, done),)

@@ -47,10 +47,10 @@ def match_single_kernel(stages: Sequence[Stage]) -> SingleKernelPlan | None:
     node: Node = last.root
     while len(node.inputs) == 1 and not isinstance(node, Receive):
         (node,) = node.inputs
-    if not isinstance(node, Receive) or last.narrows:
+    if not isinstance(node, Receive) or last.dynamic_filters:
         return None
     stage = stages[node.stage]
     part, tail = stage.root, compile_final_stage(last.root)
-    if tail is None or stage.narrows or not isinstance(part, Fused) or not isinstance(part.root, Partial):
+    if tail is None or stage.dynamic_filters or not isinstance(part, Fused) or not isinstance(part.root, Partial):
         return None
     return SingleKernelPlan(stage.number, part, tail)

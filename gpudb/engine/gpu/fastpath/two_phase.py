@@ -59,7 +59,7 @@ def split_phases(stages: Sequence[Stage]) -> TwoPhasePlan | None:
     if not parts:
         return None
     alike = [replace(each, output="gather", keys=(), inputs=(), by="") for _, each in sorted(parts.items())]
-    return TwoPhasePlan(tuple(alike), replace(last, root=root, inputs=tuple(sorted(parts)), narrows=()))
+    return TwoPhasePlan(tuple(alike), replace(last, root=root, inputs=tuple(sorted(parts)), dynamic_filters=()))
 
 
 def _is_part(stage: Stage) -> bool:

@@ -73,7 +73,7 @@ def check_stages(stages: Sequence[Stage], parameters: tuple[object, ...]) -> dic
     given: dict[int, list[ComputedFrame]] = {}
     hosted: dict[int, tuple[str, ...]] = {}
     for stage in stages:
-        dry = replace(stage, root=rebuild(stage.root, empty), narrows=())
+        dry = replace(stage, root=rebuild(stage.root, empty), dynamic_filters=())
         received = {number: given[number][:1] for number in stage.inputs}
         try:
             host = HostFallback(parameters, dry=True)

@@ -48,7 +48,7 @@ def narrow_scans(
     scans = [node for node in walk_nodes(stage.root) if isinstance(node, Scan)]
     made = dict(enumerate(scans))
     told: list[NarrowedScan] = []
-    for each in stage.narrows:
+    for each in stage.dynamic_filters:
         before, compares = made[each.scan], each.grouped or frames.prefilters_joins
         if each.stage not in received or not (compares or _apart(before, each.column)):
             continue

@@ -115,7 +115,7 @@ def execute_stage(
     host = asked or HostFallback(work.parameters, work.timezone)
     sources = _Sources(work, tables, received, frames, host, kernels)
     root = work.stage.root
-    if work.stage.narrows:
+    if work.stage.dynamic_filters:
         root, told = narrow_scans(work.stage, work.partition, work.parameters, received, frames)
         work.narrowed_scans.extend(told)
     seen = OperatorProfiler(root, work.partition, work.parameters, received, frames) if work.measure else None

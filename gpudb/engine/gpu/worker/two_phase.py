@@ -60,7 +60,7 @@ class TwoPhaseWorker:
         arguments = partition, self._parameters, self._timezone
         found: list[bytes | EncodedStates] = []
         for part in self._phases.first:
-            if isinstance(part.root, Fused) and not part.narrows:
+            if isinstance(part.root, Fused) and not part.dynamic_filters:
                 rows = self._run_kernel(part.root, key)
             else:
                 rows = self._run_task(StageTask(part, *arguments, key, bound_parts))

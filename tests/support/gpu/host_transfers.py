@@ -61,7 +61,7 @@ async def opened(dask_worker: Any, near: bool) -> None:
     plugin._exchange._packer = Packer()
     if not near:
         plugin._exchange._is_near = lambda address: False
-    assert await plugin._exchange.start_server(plugin.fetch_buffer, "tcp") is not None
+    assert await plugin._exchange.start_server(plugin.send_buffer, "tcp") is not None
 
 
 def seen(dask_worker: Any) -> tuple[int, int, set[str]]:

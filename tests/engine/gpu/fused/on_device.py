@@ -60,7 +60,7 @@ def filled(sink: Any, slots: int, count: int, xp: Any) -> tuple[Any, Any]:
     words[:, place] = draws.integers(1, 2**40, (len(words), count))
     if sink.storage == "dense":
         return None, xp.asarray(words)
-    keys = np.full((len(sink.words), slots), -1, np.int64)
+    keys = np.full((len(sink.key_words), slots), -1, np.int64)
     keys[:, place] = draws.permutation(1 << 20)[:count], draws.integers(0, 2**61, count)
     return xp.asarray(keys), xp.asarray(words)
 

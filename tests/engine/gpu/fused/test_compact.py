@@ -47,7 +47,7 @@ def test_a_targets_groups_are_those_that_were_gathered(form: str, count: int) ->
     def gather(given: ResultBuffers) -> None:
         asked.append(given)
         first, many, there, accumulators, slots, cursor, room, rows = given.compaction_arguments()
-        assert (int(many), int(accumulators), int(slots)) == (len(sink.words), len(sink.accumulators), 1 << 18)
+        assert (int(many), int(accumulators), int(slots)) == (len(sink.key_words), len(sink.accumulators), 1 << 18)
         made = compaction.compact_groups(first if form == "hash" else None, there)
         cursor[:] = len(made)
         made = np.random.default_rng(3).permutation(made)[: int(room)]
@@ -57,7 +57,7 @@ def test_a_targets_groups_are_those_that_were_gathered(form: str, count: int) ->
     assert asked == [target]
     assert outcome is not None
     assert outcome.grouped is not None
-    assert outcome.grouped.groups.shape == (len(sink.words), count)
+    assert outcome.grouped.groups.shape == (len(sink.key_words), count)
     assert np.array_equal(outcome.grouped.groups, wanted.groups)
     for one, other in zip(outcome.grouped.words, wanted.words, strict=True):
         assert one.dtype == other.dtype

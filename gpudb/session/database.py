@@ -19,7 +19,7 @@ from gpudb.plan.cost.sampling import set_sampler
 from gpudb.session.dispatch import StatementDispatcher
 from gpudb.session.plan_cache import PlanCache
 from gpudb.session.session import Session
-from gpudb.storage.iceberg.samples import sample
+from gpudb.storage.iceberg.samples import sample_column
 from gpudb.storage.store import Store
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Database:
         gpu_memory_limit: int | None = None,
     ) -> None:
         self.store = Store(data_dir)
-        set_sampler(sample)
+        set_sampler(sample_column)
         try:
             self.cpu = CpuEngine(memory_limit, self.store.spill)
             self.engine: Engine = self.cpu

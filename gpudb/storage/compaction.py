@@ -50,9 +50,9 @@ class CompactionHost(Protocol):
         """Begins a transaction over the committed state."""
 
 
-def wanted(table: Table) -> tuple[DataFile, ...]:
+def select_files(table: Table) -> tuple[DataFile, ...]:
     """Returns the files of a table that are worth merging; none if they are few."""
-    small = _worth_it([file for file in table.files if file.bytes < SMALL_BYTES])
+    small = _select_crowded([file for file in table.files if file.bytes < SMALL_BYTES])
     chosen: list[DataFile] = []
     size = 0
     for file in small:
@@ -63,7 +63,7 @@ def wanted(table: Table) -> tuple[DataFile, ...]:
     return tuple(chosen)
 
 
-def _worth_it(small: list[DataFile]) -> list[DataFile]:
+def _select_crowded(small: list[DataFile]) -> list[DataFile]:
     """Keeps the files of buckets with many files: merged rows stay in their bucket."""
     count = Counter(file.bucket for file in small)
     most = {bucket: SMALL_FILES if bucket is None else BUCKET_FILES for bucket in count}
@@ -77,7 +77,7 @@ def compact(store: CompactionHost, oid: int, stop: threading.Event | None = None
             table = transaction.table(oid)
         except UndefinedTable:
             return 0
-        files = wanted(table)
+        files = select_files(table)
         if not files or not store.locks.try_acquire(oid, transaction.number):
             return 0
         transaction.compacting = True
@@ -88,7 +88,7 @@ def compact(store: CompactionHost, oid: int, stop: threading.Event | None = None
         }
         connection = duckdb.connect(config=settings)
         try:
-            transaction.replace(oid, files, _rows(connection, table, files, stop), check_keys=False)
+            transaction.replace(oid, files, _read_rows(connection, table, files, stop), check_keys=False)
             transaction.commit()
         except (SerializationFailure, _Stopped):
             return 0
@@ -101,7 +101,7 @@ class _Stopped(Exception):
     """Raised when the store closes."""
 
 
-def _rows(
+def _read_rows(
     connection: duckdb.DuckDBPyConnection,
     table: Table,
     files: tuple[DataFile, ...],
@@ -131,7 +131,7 @@ class Compactor:
         with self._wake:
             if self._stop.is_set():
                 return
-            if wanted(table):
+            if select_files(table):
                 self._waiting.add(table.oid)
                 self._wake.notify()
             if self._thread is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class _Discarded:
+class _DiscardedPath:
     """A path that transactions begun before commit number `since` may still read."""
 
     since: int
@@ -29,7 +29,7 @@ class Garbage:
         self._keep_seconds = keep_seconds
         self._guard = threading.Lock()
         self._readers: dict[int, int] = {}
-        self._discarded: list[_Discarded] = []
+        self._discarded: list[_DiscardedPath] = []
 
     def enter(self, reader: int, commit: int) -> None:
         """Registers a transaction that reads the state of a commit number, or moves it to that one."""
@@ -51,7 +51,7 @@ class Garbage:
         with self._guard:
             now = time.monotonic()
             own = (path for path in paths if path.is_relative_to(self._root))
-            self._discarded += [_Discarded(commit, path, now) for path in own]
+            self._discarded += [_DiscardedPath(commit, path, now) for path in own]
 
     def recall(self, paths: Iterable[Path]) -> None:
         """Unmarks discarded paths that are part of the committed state again."""

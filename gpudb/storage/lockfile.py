@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpudb.errors import GpudbError
 
-_OWN, _EVERYONES = 0o600, 0o666
+_OWNER_MODE, _SHARED_MODE = 0o600, 0o666
 
 
 class LockFile:
@@ -21,7 +21,7 @@ class LockFile:
         file. `what` names a resource shared by all users of the machine; by default the lock is for the directory of
         `path`.
         """
-        self._descriptor = _opened(path, _EVERYONES if what else _OWN)
+        self._descriptor = _open(path, _SHARED_MODE if what else _OWNER_MODE)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -42,7 +42,7 @@ class LockFile:
             self._descriptor = -1
 
 
-def _opened(path: Path, mode: int) -> int:
+def _open(path: Path, mode: int) -> int:
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     while True:
         try:

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 from gpudb.catalog.model import Catalog, DataFile, Sequence, Table, initial
 from gpudb.errors import GpudbError
-from gpudb.storage.catalog.database import Database, Pointer, Write
-from gpudb.storage.catalog.merge import Change, Compacted, Merged, merge
+from gpudb.storage.catalog.database import CatalogChanges, CatalogDatabase, Pointer
+from gpudb.storage.catalog.merge import Change, Compaction, Merged, merge
 from gpudb.storage.catalog.sequences import Sequences
 from gpudb.storage.compaction import Compactor
 from gpudb.storage.constraints.keys import KeyChecker
@@ -63,8 +63,8 @@ class Store:
         self._numbers = itertools.count(1)
         self._states: dict[int, TableState] = {}
         self._pointers: dict[int, Pointer] = {}
-        self._compactions: list[Compacted] = []
-        self._database: Database | None = None
+        self._compactions: list[Compaction] = []
+        self._database: CatalogDatabase | None = None
         self._closed = False
         try:
             self._tables.mkdir(parents=True, exist_ok=True)
@@ -222,9 +222,9 @@ class Store:
         """Runs the transaction of the catalog's database; returns the resulting catalog."""
         version = self.next_version() if merged.definitions else self._catalog.version
         relations = dict(merged.catalog.relations)
-        write = Write(version, merged.catalog.next_oid, self._commits + 1)
+        write = CatalogChanges(version, merged.catalog.next_oid, self._commits + 1)
         for kind_and_name, value in merged.objects.items():
-            if kind_and_name[0] != "schemas" or not is_temporary(kind_and_name[1]):
+            if kind_and_name[0] != "schemas" or not is_temporary_schema(kind_and_name[1]):
                 write.objects[kind_and_name] = value
         pointers: dict[int, Pointer | None] = {}
         for change in merged.changes:
@@ -238,7 +238,7 @@ class Store:
             elif change.oid in self._pointers:
                 pointers[change.oid] = None
             temporary = any(isinstance(r, Table | Sequence) and r.temporary for r in (change.old, new))
-            if not temporary and not is_temporary((new or change.old).schema):  # type: ignore[union-attr]
+            if not temporary and not is_temporary_schema((new or change.old).schema):  # type: ignore[union-attr]
                 write.relations[change.oid] = new
         write.pointers = [(self._pointers.get(oid), pointer) for oid, pointer in pointers.items()]
         if self._database is not None and (write.relations or write.objects or write.pointers):
@@ -287,7 +287,7 @@ class Store:
                 if isinstance(change.old, Table) and isinstance(change.new, Table):
                     after = {file.path for file in change.new.files}
                     inputs = tuple(file for file in change.old.files if file.path not in after)
-                    self._compactions.append(Compacted(self._commits, change.oid, inputs, change.added))
+                    self._compactions.append(Compaction(self._commits, change.oid, inputs, change.added))
 
     # ---- opening
 
@@ -295,7 +295,7 @@ class Store:
         shutil.rmtree(self.spill, ignore_errors=True)
         if not self.durable:
             return initial()
-        database = Database(self.directory / "catalog.db")
+        database = CatalogDatabase(self.directory / "catalog.db")
         try:
             catalog = self._read(database)
         except BaseException:
@@ -304,7 +304,7 @@ class Store:
         self._database = database
         return catalog
 
-    def _read(self, database: Database) -> Catalog:
+    def _read(self, database: CatalogDatabase) -> Catalog:
         sync(self.directory)
         catalog, pointers = database.read()
         self._pointers = dict(pointers)
@@ -332,6 +332,6 @@ class Store:
         return replace(table, files=files, metadata_location=str(state.location))
 
 
-def is_temporary(schema: str) -> bool:
+def is_temporary_schema(schema: str) -> bool:
     """Returns whether a schema holds a session's temporary tables, which are never persisted."""
     return schema.startswith("pg_temp")

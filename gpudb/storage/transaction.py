@@ -16,7 +16,7 @@ from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_references
 from gpudb.storage.iceberg.append import write_files
 from gpudb.storage.iceberg.column_layout import id_span
-from gpudb.storage.load.adoption import adopt
+from gpudb.storage.load.adoption import adopt_files
 from gpudb.storage.locks import TableLocks
 from gpudb.types import SqlType
 
@@ -105,9 +105,9 @@ class Transaction:
     def set_catalog(self, catalog: Catalog) -> None:
         """Installs changed definitions, made from `catalog` with `Catalog.with_…()`, under a new version.
 
-        Columns with `field_id` 0 get a fresh one. A column's type may change under its id only as `widens` allows; for
-        any other change give the new column id 0 and `replace` all files in the same transaction. Raises 23502 or 23505
-        if the existing rows violate a new NOT NULL or key.
+        Columns with `field_id` 0 get a fresh one. A column's type may change under its id only as `is_widening` allows;
+        for any other change give the new column id 0 and `replace` all files in the same transaction. Raises 23502 or
+        23505 if the existing rows violate a new NOT NULL or key.
         """
         self._check_open()
         relations = dict(catalog.relations)
@@ -119,13 +119,13 @@ class Transaction:
         self._catalog = replace(catalog, relations=MappingProxyType(relations), version=version)
 
     def _settled(self, table: Table, old: Relation | None) -> Table:
-        table = with_field_ids(table)
+        table = assign_field_ids(table)
         if not isinstance(old, Table) or not table.files:
             return table
         before = {column.field_id: column for column in old.columns}
         for column in table.columns:
             was = before.get(column.field_id)
-            if was is not None and not widens(was.type, column.type):
+            if was is not None and not is_widening(was.type, column.type):
                 raise InternalError(f"{was.type} cannot become {column.type} under field id {column.field_id}")
         # Columns that are new are filled by `replace` next, or have their `initial`.
         here = [c.name for c in table.columns if c.field_id in before or c.initial is not None]
@@ -134,10 +134,10 @@ class Transaction:
             if column.not_null and (was is None or not was.not_null) and column.name in here:
                 self._store.keys.check_no_nulls(table, column.name)
         ids = {column.name: column.field_id for column in old.columns}
-        known = {_identity(key, ids) for key in old.keys}
+        known = {_key_identity(key, ids) for key in old.keys}
         ids = {column.name: column.field_id for column in table.columns}
         for key in table.keys:
-            if _identity(key, ids) not in known and set(key.columns) <= set(here):
+            if _key_identity(key, ids) not in known and set(key.columns) <= set(here):
                 self._store.keys.check_new_key(table, key)
         return table
 
@@ -180,7 +180,7 @@ class Transaction:
         """
         self._check_open()
         table = self.table(oid)
-        files = adopt(pattern, table, self._store.data_folder(table), durable=self._store.keeps(table))
+        files = adopt_files(pattern, table, self._store.data_folder(table), durable=self._store.keeps(table))
         self._put(table, table.files, files)
         return sum(file.rows for file in files)
 
@@ -309,12 +309,12 @@ class Transaction:
         self.rollback()
 
 
-def _identity(key: Key, ids: Mapping[str, int]) -> tuple[frozenset[int], bool]:
+def _key_identity(key: Key, ids: Mapping[str, int]) -> tuple[frozenset[int], bool]:
     """Returns what a key requires, independent of its name and its columns' names."""
     return frozenset(ids[name] for name in key.columns), key.nulls_distinct
 
 
-def with_field_ids(table: Table) -> Table:
+def assign_field_ids(table: Table) -> Table:
     """Returns the table with a fresh Iceberg field id for each column that has none."""
     last = max([table.last_field_id, *(c.field_id + id_span(c.type) - 1 for c in table.columns if c.field_id)])
     columns: list[Column] = []
@@ -326,20 +326,20 @@ def with_field_ids(table: Table) -> Table:
     return replace(table, columns=tuple(columns), last_field_id=last)
 
 
-def widens(old: SqlType, new: SqlType) -> bool:
+def is_widening(old: SqlType, new: SqlType) -> bool:
     """Returns whether files with `old` values need no rewrite for a column that becomes `new`."""
     if old == new:
         return True
     if old.dims != new.dims:
         return False
     if old.element is not None or new.element is not None:
-        return old.element is not None and new.element is not None and widens(old.element, new.element)
+        return old.element is not None and new.element is not None and is_widening(old.element, new.element)
     if old.user is not None or new.user is not None:
         pairs = list(zip(old.fields, new.fields, strict=False))
-        kept = len(old.fields) == len(new.fields) and all(a[0] == b[0] and widens(a[1], b[1]) for a, b in pairs)
+        kept = len(old.fields) == len(new.fields) and all(a[0] == b[0] and is_widening(a[1], b[1]) for a, b in pairs)
         return old.name == new.name and kept
     if old.domain is not None or new.domain is not None:
-        return widens(replace(old, domain=None), replace(new, domain=None))
+        return is_widening(replace(old, domain=None), replace(new, domain=None))
     if old.name == new.name == "numeric":
         one, other = old.numeric_digits, new.numeric_digits
         return old.carried == new.carried and one[1] == other[1] and one[0] <= other[0]

@@ -22,7 +22,7 @@ from pyiceberg.types import (
 )
 
 from gpudb.catalog.distribution import BUCKETS, NULLS
-from gpudb.storage.iceberg.buckets import buckets_of, parted
+from gpudb.storage.iceberg.buckets import compute_buckets, split_by_bucket
 from gpudb.types import INT4, SqlType
 
 _random = random.Random(7)
@@ -48,8 +48,8 @@ def test_values(case: tuple[str, IcebergType, pa.DataType, list[Any]]) -> None:
     stored = pa.array(values, pa.int64() if name == "timestamp" else pa.int32() if name == "date" else arrow).view(
         arrow
     )
-    assert buckets_of(stored, SqlType(name)).tolist() == wanted
-    assert buckets_of(stored.slice(5), SqlType(name)).tolist() == wanted[5:]
+    assert compute_buckets(stored, SqlType(name)).tolist() == wanted
+    assert compute_buckets(stored.slice(5), SqlType(name)).tolist() == wanted[5:]
 
 
 def test_decimals_and_uuids() -> None:
@@ -57,18 +57,18 @@ def test_decimals_and_uuids() -> None:
     bucket: Any = BucketTransform(BUCKETS).transform(DecimalType(38, 2))
     wanted = [NULLS if value is None else bucket(value) for value in numbers]
     kind = SqlType("numeric", ((38 << 16) | 2) + 4)
-    assert buckets_of(pa.array(numbers, pa.decimal128(38, 2)), kind).tolist() == wanted
+    assert compute_buckets(pa.array(numbers, pa.decimal128(38, 2)), kind).tolist() == wanted
     ids = [uuid.UUID(int=_random.getrandbits(128)) for _ in range(50)]
     bucket = BucketTransform(BUCKETS).transform(UUIDType())
     stored = pa.array([each.bytes for each in ids], pa.uuid())
-    assert buckets_of(stored, SqlType("uuid")).tolist() == [bucket(each) for each in ids]
+    assert compute_buckets(stored, SqlType("uuid")).tolist() == [bucket(each) for each in ids]
 
 
 def test_a_batch_is_parted_by_bucket() -> None:
     batch = pa.RecordBatch.from_pydict(
         {"a": [5, None, 7, 5], "b": [0, 1, 2, 3]}, schema=pa.schema({"a": "i4", "b": "i4"})
     )
-    parts = parted(batch, 0, INT4)
+    parts = split_by_bucket(batch, 0, INT4)
     assert sorted(row for _, part in parts for row in part["b"].to_pylist()) == [0, 1, 2, 3]
     assert next(part["b"].to_pylist() for number, part in parts if number == NULLS) == [1]
     assert [0, 3] in [part["b"].to_pylist() for _, part in parts]

@@ -12,7 +12,7 @@ import pytest
 
 from gpudb.catalog.model import Column
 from gpudb.errors import GpudbError
-from gpudb.storage.compaction import SMALL_FILES, compact, wanted
+from gpudb.storage.compaction import SMALL_FILES, compact, select_files
 from gpudb.storage.store import Store
 from gpudb.types import INTERVAL
 from tests.support.store_tables import AB, ab, arrow, created, files_under, insert, rows, table_of
@@ -39,7 +39,7 @@ def test_many_small_files_become_one(store: Store) -> None:
 
 def test_few_files_are_left_alone(store: Store) -> None:
     oid = _fragmented(store, SMALL_FILES)
-    assert not wanted(table_of(store, oid))
+    assert not select_files(table_of(store, oid))
     assert compact(store, oid) == 0
 
 

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from gpudb.catalog.model import Table
-from gpudb.storage.iceberg.append import verify
+from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.iceberg.scan import scan_sql
 from gpudb.storage.store import Store
 
@@ -73,7 +73,7 @@ def _check(store: Store, said: list[str], acknowledged: set[int], pairs: set[int
         named |= {Path(file.path) for file in table.files}
     assert set((store.directory / "tables").rglob("*.parquet")) == named
     for path in random.Random(0).sample(sorted(named), min(5, len(named))):
-        verify(path)
+        verify_checksums(path)
 
 
 @pytest.mark.timeout(1800)

@@ -14,7 +14,7 @@ import pytest
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.storage.iceberg import samples
 from gpudb.storage.iceberg.column_layout import FIELD_ID
-from gpudb.storage.iceberg.samples import FILES, VALUES, sample
+from gpudb.storage.iceberg.samples import MAX_FILES, SAMPLED_VALUES, sample_column
 from gpudb.types import INT8, TEXT
 
 
@@ -39,7 +39,7 @@ def _texts(values: Any) -> pa.Array:
 
 def test_a_small_column_is_read_whole(tmp_path: Path) -> None:
     table = _table([_file(tmp_path / "a", {"t": pa.array(["a", "b", None, "b", "c"]), "n": pa.array(range(5))})])
-    found = sample(table, table.columns[0])
+    found = sample_column(table, table.columns[0])
     assert found == samples.Sample(values=4, distinct=3, singletons=2, clustered=1, places=1, distinct_sum=3)
 
 
@@ -49,9 +49,9 @@ def test_a_large_one_is_read_at_places_of_its_row_groups(tmp_path: Path) -> None
     for group in (rows, 5_000):
         table = _table([_file(tmp_path / f"of {group}", columns, group)])
         for column, wanted in zip(table.columns, (2_000, rows), strict=True):
-            found = sample(table, column)
+            found = sample_column(table, column)
             assert found is not None
-            assert VALUES * 0.9 <= found.values <= VALUES
+            assert SAMPLED_VALUES * 0.9 <= found.values <= SAMPLED_VALUES
             assert wanted / 1.3 < found.estimate_distinct(rows) < wanted * 1.3
 
 
@@ -68,30 +68,30 @@ def test_of_many_files_a_few_are_opened_and_their_sample_is_kept(
     files = [_file(tmp_path / str(each), {"t": _texts(range(1000)), "n": pa.array(range(1000))}) for each in range(20)]
     monkeypatch.setattr(pq, "ParquetFile", Opened)
     table = _table(files)
-    found = sample(table, table.columns[0])
+    found = sample_column(table, table.columns[0])
     assert found is not None
     assert found.estimate_distinct(table.rows) == 1000
-    assert len(set(opened)) == len(opened) == FILES
+    assert len(set(opened)) == len(opened) == MAX_FILES
     # A few rows more are no reason to look again.
-    assert sample(_table([*files, replace(files[0], path="elsewhere", rows=3)]), table.columns[0]) is found
-    assert len(opened) == FILES
-    assert sample(table, table.columns[1]) is not found
+    assert sample_column(_table([*files, replace(files[0], path="elsewhere", rows=3)]), table.columns[0]) is found
+    assert len(opened) == MAX_FILES
+    assert sample_column(table, table.columns[1]) is not found
 
 
 def test_of_a_large_chunk_only_the_first_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = _table([_file(tmp_path / "a", {"t": _texts(range(100_000)), "n": pa.array(range(100_000))})])
-    monkeypatch.setattr(samples, "WHOLE_BYTES", 1000)
-    found = sample(table, table.columns[0])
+    monkeypatch.setattr(samples, "MAX_WHOLE_BYTES", 1000)
+    found = sample_column(table, table.columns[0])
     assert found is not None
-    assert found == samples.Sample(VALUES, VALUES, VALUES, 0, 1, VALUES)
+    assert found == samples.Sample(SAMPLED_VALUES, SAMPLED_VALUES, SAMPLED_VALUES, 0, 1, SAMPLED_VALUES)
     assert found.estimate_distinct(100_000) == 100_000
 
 
 def test_a_column_that_came_after_a_file_is_sampled_by_the_others(tmp_path: Path) -> None:
     old = _file(tmp_path / "old", {"t": pa.array(["a"] * 10)})
     new = _file(tmp_path / "new", {"t": pa.array(["a"] * 10), "n": pa.array(range(10))})
-    assert sample(_table([old]), _table([]).columns[1]) is None
-    found = sample(_table([old, new]), _table([]).columns[1])
+    assert sample_column(_table([old]), _table([]).columns[1]) is None
+    found = sample_column(_table([old, new]), _table([]).columns[1])
     assert found is not None
     assert found.values == 10
 
@@ -100,14 +100,14 @@ def test_files_that_cannot_be_read_and_nested_columns_have_none(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     nested = _table([_file(tmp_path / "a", {"t": pa.array([{"v": 1}])})])
-    assert sample(nested, nested.columns[0]) is None
-    assert sample(_table([]), nested.columns[0]) is None
+    assert sample_column(nested, nested.columns[0]) is None
+    assert sample_column(_table([]), nested.columns[0]) is None
     (tmp_path / "b").write_bytes(b"no Parquet at all")
     with caplog.at_level(logging.WARNING):
         for path in ("b", "gone"):
             broken = _table([DataFile(str(tmp_path / path), 1000, 17)])
             for _ in range(2):
-                assert sample(broken, broken.columns[0]) is None
+                assert sample_column(broken, broken.columns[0]) is None
     assert len(caplog.records) == 4
 
 
@@ -116,8 +116,8 @@ def test_long_texts_that_are_few_are_not_laid_out(tmp_path: Path) -> None:
     table = _table([file])
     read = list(samples._read(file, table.columns[0], 1))
     assert all(pa.types.is_dictionary(each.type) for each in read)
-    assert sum(each.nbytes for each in read) < 10 * VALUES
-    found = sample(table, table.columns[0])
+    assert sum(each.nbytes for each in read) < 10 * SAMPLED_VALUES
+    found = sample_column(table, table.columns[0])
     assert found is not None
     assert found.distinct == 5
 
@@ -127,6 +127,6 @@ def test_dictionaries_of_different_files_are_of_the_same_values(tmp_path: Path) 
         _file(tmp_path / str(number), {"t": pa.array(values).dictionary_encode()})
         for number, values in enumerate((["a", "b"], ["b", "c", None]))
     ]
-    found = sample(_table(files), _table([]).columns[0])
+    found = sample_column(_table(files), _table([]).columns[0])
     assert found is not None
     assert (found.values, found.distinct, found.places, found.distinct_sum) == (4, 3, 2, 4)

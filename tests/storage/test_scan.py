@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from gpudb import types
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.iceberg.pruning import ColumnRange, prune
+from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
 from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
 from gpudb.storage.store import Store
-from gpudb.storage.transaction import Transaction, widens
+from gpudb.storage.transaction import Transaction, is_widening
 from gpudb.types import FLOAT8, INT2, INT4, INT8, INTERVAL, NUMERIC, TEXT, SqlType, numeric
 from tests.support.store_tables import ab, arrow, batch, created, insert, rows, table_of
 
@@ -115,8 +115,8 @@ def test_types_widen(store: Store, old: SqlType, new: SqlType, value: object) ->
 def test_other_type_changes_need_a_new_id(store: Store) -> None:
     oid = created(store, "t")
     insert(store, oid, (1, "7"))
-    assert not widens(INT8, INT4)
-    assert not widens(numeric(5, 2), numeric(9, 3))
+    assert not is_widening(INT8, INT4)
+    assert not is_widening(numeric(5, 2), numeric(9, 3))
     with store.begin() as transaction:
         a, b = transaction.table(oid).columns
         with pytest.raises(GpudbError):
@@ -179,7 +179,7 @@ def test_pruning_loses_no_row(
     bounds = st.one_of(st.none(), st.floats(allow_nan=False))
     low, high = data.draw(bounds), data.draw(bounds)
     low_open, high_open = data.draw(st.booleans()), data.draw(st.booleans())
-    kept = prune(files, [ColumnRange(1, low, high, low_open, high_open)])
+    kept = prune_files(files, [ColumnRange(1, low, high, low_open, high_open)])
     for file, group in zip(files, groups):
         wanted = any(
             v is not None
@@ -203,7 +203,7 @@ def test_pruning_of_strings_nulls_and_days(store: Store) -> None:
     files = table_of(store, oid).files
 
     def kept(**wanted: object) -> list[int]:
-        chosen = prune(files, [ColumnRange(**wanted)])  # type: ignore[arg-type]
+        chosen = prune_files(files, [ColumnRange(**wanted)])  # type: ignore[arg-type]
         return [files.index(file) for file in chosen]
 
     assert kept(field_id=1, low="apple", high="apple") == [0]
@@ -235,4 +235,4 @@ def test_big_appends_become_several_files_and_groups(store: Store, monkeypatch: 
 
     assert all(pq.read_metadata(Path(file.path)).row_group(0).num_rows <= 1000 for file in table.files)
     assert sorted(row[0] for row in rows(store, oid)) == list(range(10_000))
-    assert prune(table.files, [ColumnRange(1, 9_999, 9_999)]) == table.files[-1:]
+    assert prune_files(table.files, [ColumnRange(1, 9_999, 9_999)]) == table.files[-1:]

@@ -8,7 +8,7 @@ import pytest
 
 from gpudb.catalog.model import Sequence
 from gpudb.errors import SqlError
-from gpudb.storage.catalog.sequences import AHEAD, Sequences, State
+from gpudb.storage.catalog.sequences import AHEAD, Sequences, SequenceState
 
 
 def _flat(blocks: list[range]) -> list[int]:
@@ -21,9 +21,9 @@ def _sequence(**options: object) -> Sequence:
 
 def test_values_in_order_and_reserved_ahead() -> None:
     states, sequence = Sequences(None), _sequence()
-    assert states.state(sequence) == State(1, False)
+    assert states.state(sequence) == SequenceState(1, False)
     assert _flat(states.take(sequence)) == [1]
-    assert states.state(sequence) == State(1, True, AHEAD)
+    assert states.state(sequence) == SequenceState(1, True, AHEAD)
     assert _flat(states.take(sequence, 3)) == [2, 3, 4]
     assert states.state(sequence).reserved == AHEAD - 3
 
@@ -76,12 +76,12 @@ def test_files_that_no_sequence_has_are_forgotten(tmp_path: Path) -> None:
     states = Sequences(path)
     states.put(sequence, 9, True)
     states.keep(set())
-    assert states.state(sequence) == State(1, False)
-    assert Sequences(path).state(sequence) == State(1, False)
+    assert states.state(sequence) == SequenceState(1, False)
+    assert Sequences(path).state(sequence) == SequenceState(1, False)
 
 
 def test_temporary_sequences_stay_in_memory(tmp_path: Path) -> None:
     path, sequence = tmp_path / "catalog.db", _sequence(temporary=True)
     states = Sequences(path)
     states.take(sequence, 3)
-    assert Sequences(path).state(sequence) == State(1, False)
+    assert Sequences(path).state(sequence) == SequenceState(1, False)

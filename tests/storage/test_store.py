@@ -17,7 +17,7 @@ import pytest
 from gpudb.catalog.model import Distribution, Role, Schema, View
 from gpudb.duckdb.errors import data_file_error
 from gpudb.errors import GpudbError
-from gpudb.storage.iceberg.append import verify
+from gpudb.storage.iceberg.append import verify_checksums
 from gpudb.storage.store import Store
 from tests.support.store_tables import ab, arrow, create, created, files_under, insert, rows, table_of
 
@@ -168,7 +168,7 @@ def test_damaged_data_files(durable: Store, damage: Callable[[Path], object], sq
     assert found is not None
     assert found.sqlstate == sqlstate
     with pytest.raises(GpudbError) as checked:
-        verify(Path(table_of(durable, oid).files[0].path))
+        verify_checksums(Path(table_of(durable, oid).files[0].path))
     assert checked.value.sqlstate == sqlstate
     with pytest.raises(GpudbError) as failed:
         insert(durable, oid, (7, "again"))
@@ -180,14 +180,14 @@ def test_flipped_bits_do_not_pass_verification(durable: Store) -> None:
     oid = created(durable, "t")
     insert(durable, oid, *[(i, str(i)) for i in range(1000)])
     path = Path(table_of(durable, oid).files[0].path)
-    verify(path)
+    verify_checksums(path)
     whole = path.read_bytes()
     chunk = pq.read_metadata(path).row_group(0).column(0)
     pages = chunk.data_page_offset + chunk.total_compressed_size
     for place in range(pages - 200, pages, 10):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
         with pytest.raises(GpudbError) as caught:
-            verify(path)
+            verify_checksums(path)
         assert caught.value.sqlstate == "XX001"
 
 

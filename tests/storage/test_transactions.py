@@ -50,7 +50,7 @@ def test_the_last_rows_are_encoded_beside_the_row_group_before_them(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet, "GROUP_ROWS", 4)
-    monkeypatch.setattr(parquet, "APART_BYTES", 1)
+    monkeypatch.setattr(parquet, "MIN_EXTRA_FILE_BYTES", 1)
     oid = created(store, "t")
     last_begun, write = threading.Event(), parquet.FileWriter.write
 

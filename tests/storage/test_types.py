@@ -11,7 +11,7 @@ import pytest
 from gpudb import types
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
-from gpudb.storage.iceberg.column_layout import initial_text, stored_type, to_stored
+from gpudb.storage.iceberg.column_layout import encode_initial, stored_type, to_stored
 from gpudb.storage.store import Store
 from gpudb.types import SqlType
 from gpudb.values import parse_text
@@ -217,7 +217,7 @@ def test_an_added_column_has_its_default_in_old_rows(name: str, durable: Store) 
     for i, value in enumerate(values[j : j + 1] for j in range(len(values))):
         with durable.begin() as transaction:
             table = transaction.table(oid)
-            column = Column(f"v{i}", type, initial=initial_text(type, value))
+            column = Column(f"v{i}", type, initial=encode_initial(type, value))
             transaction.set_catalog(transaction.catalog.with_relation(replace(table, columns=(*table.columns, column))))
             transaction.commit()
     found = arrow(table_of(durable, oid))

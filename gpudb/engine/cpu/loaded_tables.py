@@ -17,7 +17,7 @@ import duckdb
 from gpudb.catalog.model import DataFile, Table
 from gpudb.duckdb.errors import is_fatal, translate_error
 from gpudb.engine.protocol import Cancel
-from gpudb.storage.iceberg.pruning import ColumnRange, prune
+from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
 from gpudb.storage.iceberg.scan import scan_sql
 
 SMALL_TABLE_BYTES = 32 << 20
@@ -203,7 +203,7 @@ class TableReader:
         parts = [f"SELECT * FROM {segment.name}" for segment in segments]
         if rest:
             paths = set(rest)
-            parts.append(scan_sql(table, prune([file for file in table.files if file.path in paths], ranges)))
+            parts.append(scan_sql(table, prune_files([file for file in table.files if file.path in paths], ranges)))
         if len(parts) == 1 and segments:
             return segments[0].name
         return f"({' UNION ALL '.join(parts)})"

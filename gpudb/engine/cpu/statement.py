@@ -19,7 +19,7 @@ from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
 from gpudb.storage.iceberg.column_ranges import column_ranges
-from gpudb.storage.iceberg.pruning import ColumnRange, prune
+from gpudb.storage.iceberg.pruning import ColumnRange, prune_files
 from gpudb.storage.iceberg.scan import scan_sql
 
 
@@ -96,7 +96,7 @@ def statement_sql(
         ranges = column_ranges(where, scan.rel, current, request.parameters)
         if scan.row_ids:
             repeatable = False
-            return f"({scan_sql(current, prune(current.files, ranges), with_row_ids=True)})"
+            return f"({scan_sql(current, prune_files(current.files, ranges), with_row_ids=True)})"
         relation = reader.relation(current, ranges)
         scans.append(_Scan(scan.table, current, ranges, relation))
         return relation

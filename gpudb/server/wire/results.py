@@ -12,7 +12,7 @@ from gpudb.errors import GpudbError
 from gpudb.server.wire import messages, replies
 from gpudb.server.wire.encode import copy_data, encoders, framed, is_short
 from gpudb.session.results import CopyOut, Result
-from gpudb.storage.copy.pipeline import in_order
+from gpudb.storage.copy.pipeline import map_in_order
 from gpudb.values.text_columns import Resolve
 
 Send = Callable[[bytes | memoryview], None]
@@ -54,7 +54,7 @@ class Rows:
 
     def _send_many(self, send: Send, batches: Iterable[pa.RecordBatch], zone: str, resolve: Resolve | None) -> None:
         """Sends pieces while the following ones are computed and encoded."""
-        made = in_order(
+        made = map_in_order(
             task for batch in batches for task in encoders(batch, self._types, self._formats, zone, resolve)
         )
         with closing(made):

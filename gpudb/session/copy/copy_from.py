@@ -26,9 +26,9 @@ from gpudb.sql.bound import Column as BoundColumn
 from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select
 from gpudb.sql.parse.parser import present, strings
 from gpudb.storage.copy.binary_reader import BinaryReader
-from gpudb.storage.copy.binary_split import BinaryCutter
+from gpudb.storage.copy.binary_split import BinarySplitter
 from gpudb.storage.copy.conversion import Clock
-from gpudb.storage.copy.ingest import Completion, Copied, CopyFlow, Cutter, Inflow, Origin, Reader, repeated
+from gpudb.storage.copy.ingest import RowCompletion, CopyResult, CopyStream, BlockSplitter, CopyIngest, BlockSource, BlockReader, repeat_value
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
@@ -114,7 +114,7 @@ def from_file(
         flow.abort()
 
 
-def _report(context: Context, copied: Copied, options: CopyOptions) -> str:
+def _report(context: Context, copied: CopyResult, options: CopyOptions) -> str:
     if options.verbose:
         for line, column, text in copied.notes:
             shown = "null input" if text is None else f'"{text}"'
@@ -129,26 +129,26 @@ def _report(context: Context, copied: Copied, options: CopyOptions) -> str:
 
 def _open_flow(
     context: Context, node: Any, table: Table, columns: tuple[Column, ...], options: CopyOptions
-) -> CopyFlow:
+) -> CopyStream:
     where = _where_filter(context, node, table) if present(node.where_clause) else None
     where = with_generated_columns(context, table, where)
     with_marker = options.default is not None
     defaults = column_defaults(context, table, () if with_marker else columns)
     clock = Clock(context.session.settings["TimeZone"], context.started)
-    cutter: Cutter
-    reader: Reader
+    cutter: BlockSplitter
+    reader: BlockReader
     if options.format == "binary":
-        cutter, reader = BinaryCutter(columns), BinaryReader(columns)
+        cutter, reader = BinarySplitter(columns), BinaryReader(columns)
     else:
         named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
         cutter, reader = Splitter(options), RowReader(columns, options, clock, named_defaults)
-    flow = Inflow(
+    flow = CopyIngest(
         lambda batches: append_checked(context, table, batches),
         reject_limit=options.reject_limit,
         check=context.cancel.check,
     )
-    origin = Origin(f"COPY {table.name}", reader, Completion(table, columns, defaults, where))
-    return CopyFlow(cutter, origin, flow)
+    origin = BlockSource(f"COPY {table.name}", reader, RowCompletion(table, columns, defaults, where))
+    return CopyStream(cutter, origin, flow)
 
 
 # ---- computed by the engine: defaults other than constants, generated columns, and WHERE
@@ -163,7 +163,7 @@ def column_defaults(context: Context, table: Table, listed: Sequence[Column]) ->
             continue
         expr = bind_column_default(binder, column)
         if isinstance(expr, Constant) and expr.type == column.type:
-            functions[column.name] = repeated(held_scalar(column.type, expr.value))
+            functions[column.name] = repeat_value(held_scalar(column.type, expr.value))
         else:
             functions[column.name] = _default_function(context, column, expr)
     return functions

@@ -13,10 +13,10 @@ from gpudb.session.results import Result
 from gpudb.sql.parse.parser import inner, kind, position, present, strings
 from gpudb.storage.copy.options import (
     CopyOptions,
-    GivenOption,
+    RawOption,
     OptionError,
     OptionValue,
-    copy_options,
+    validate_options,
 )
 
 
@@ -48,11 +48,11 @@ def copy(context: Context) -> Result:
 
 def _options(context: Context, node: Any, reading: bool) -> CopyOptions:
     options = [
-        GivenOption(option.defname, _option_value(option), option.location) for option in map(inner, node.options)
+        RawOption(option.defname, _option_value(option), option.location) for option in map(inner, node.options)
     ]
     encoding = context.session.settings["client_encoding"]
     try:
-        return copy_options(options, reading=reading, encoding=encoding)
+        return validate_options(options, reading=reading, encoding=encoding)
     except OptionError as error:
         raise error.error.at(position(context.statement.text, error.location)) from None
 

@@ -23,7 +23,7 @@ from gpudb.sql.parse.distribute_by import fold_identifier
 from gpudb.sql.parse.parser import RawStatement, inner, kind, present, strings
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.options import CopyOptions
-from gpudb.storage.load.loader import BATCH_ROWS, Loading, load_files
+from gpudb.storage.load.loader import BATCH_ROWS, LoadParameters, load_files
 from gpudb.types import INT8
 
 _FUNCTIONS = frozenset({"load_data", "add_files", *cache_functions.FUNCTIONS})
@@ -106,7 +106,7 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
         lock_table(context, table)
         context.transaction.truncate(table.oid)
     table = context.transaction.table(table.oid)
-    loading = Loading(
+    loading = LoadParameters(
         table,
         copy_from.column_defaults(context, table, ()),
         Clock(context.session.settings["TimeZone"], context.started),

@@ -70,7 +70,7 @@ from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Expr, Scan
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.storage.iceberg.buckets import check_hashable
-from gpudb.storage.transaction import widens
+from gpudb.storage.transaction import is_widening
 from gpudb.types import SqlType
 
 
@@ -276,7 +276,7 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     if altered.checks:
         build_violation_query(context.binder(), altered)  # raises if a check no longer binds
     if not present(definition.raw_default) and (
-        not table.files or (target.domain is None and widens(column.type, target))
+        not table.files or (target.domain is None and is_widening(column.type, target))
     ):
         put_relation(context, altered)
         return

@@ -25,7 +25,7 @@ from gpudb.session.dml.references import (
 )
 from gpudb.session.dml.row_checks import check_batches
 from gpudb.session.state.deferral import Change, ReferencedChange, ReferencingChange
-from gpudb.storage.constraints.references import still_referenced
+from gpudb.storage.constraints.references import still_referenced_error
 
 
 def apply_changes(context: Context, changes: Sequence[tuple[Table, TableChange]]) -> None:
@@ -135,7 +135,7 @@ def _run_action(context: Context, change: ReferencedChange) -> None:
     if action in "ar":
         width = 2 + len(owner.columns)
         row = found.select(range(width, found.num_columns)).combine_chunks().to_batches()[0]
-        raise still_referenced(owner, change.foreign, referenced, row)
+        raise still_referenced_error(owner, change.foreign, referenced, row)
     positions = pa.table({"file": found.column(0), "row": found.column(1)})
     if action == "c" and change.deleted:
         apply_changes(context, [(owner, TableChange(found.num_rows, [], positions, deleted=positions))])

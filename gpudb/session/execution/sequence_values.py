@@ -7,7 +7,7 @@ import re
 from gpudb.catalog.model import Relation, Sequence
 from gpudb.errors import SqlError, UndefinedTable
 from gpudb.session.context import Context
-from gpudb.storage.catalog.sequences import State
+from gpudb.storage.catalog.sequences import SequenceState
 
 
 def named_sequence(context: Context, reference: object) -> Sequence:
@@ -47,7 +47,7 @@ def _current_definition(context: Context, sequence: Sequence) -> Sequence:
     return sequence
 
 
-def sequence_state(context: Context, sequence: Sequence) -> State:
+def sequence_state(context: Context, sequence: Sequence) -> SequenceState:
     """The state of a sequence."""
     return context.session.database.store.sequences.state(_current_definition(context, sequence))
 

@@ -48,7 +48,7 @@ class Pointer:
 
 
 @dataclass(slots=True)
-class Write:
+class CatalogChanges:
     """One transaction's changes. Pointers are pairs (old, new), None for no table."""
 
     version: int
@@ -59,7 +59,7 @@ class Write:
     pointers: list[tuple[Pointer | None, Pointer | None]] = field(default_factory=list)
 
 
-class Database:
+class CatalogDatabase:
     """The open SQLite file. The caller ensures that one thread at a time writes."""
 
     def __init__(self, path: Path) -> None:
@@ -83,8 +83,8 @@ class Database:
             self._create(initial())
 
     def _create(self, catalog: Catalog) -> None:
-        write = Write(catalog.version, catalog.next_oid, 0)
-        for kind, name, value in objects(catalog):
+        write = CatalogChanges(catalog.version, catalog.next_oid, 0)
+        for kind, name, value in iter_objects(catalog):
             write.objects[kind, name] = value
         self._connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES ('format', ?)", (str(FORMAT),))
         self.commit(write)
@@ -124,7 +124,7 @@ class Database:
         row = self._connection.execute("SELECT value FROM gpudb_state WHERE key = 'commit'").fetchone()
         return int(row[0])
 
-    def commit(self, write: Write) -> None:
+    def commit(self, write: CatalogChanges) -> None:
         """Writes all changes atomically and durably; raises 40001 if a pointer differs from its old value."""
         connection = self._connection
         try:
@@ -144,7 +144,7 @@ class Database:
             condition = "disk_full" if "full" in str(error) else "io_error"
             raise GpudbError(f"could not write the catalog: {error}", condition=condition) from error
 
-    def _rows(self, connection: sqlite3.Connection, write: Write) -> None:
+    def _rows(self, connection: sqlite3.Connection, write: CatalogChanges) -> None:
         state = (("version", write.version), ("next_oid", write.next_oid), ("commit", write.commit))
         for key, value in state:
             connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES (?, ?)", (key, str(value)))
@@ -198,7 +198,7 @@ class Database:
         self._connection.close()
 
 
-def object_kinds() -> tuple[str, ...]:
+def list_object_kinds() -> tuple[str, ...]:
     """Returns the catalog's mappings by name, except relations: schemas, roles and all others of the model."""
     catalog = initial()
     return tuple(
@@ -206,8 +206,8 @@ def object_kinds() -> tuple[str, ...]:
     )
 
 
-def objects(catalog: Catalog) -> Iterable[tuple[str, str, object]]:
+def iter_objects(catalog: Catalog) -> Iterable[tuple[str, str, object]]:
     """Yields every object of the catalog that is no relation, as (kind, name, value)."""
-    for kind in object_kinds():
+    for kind in list_object_kinds():
         for name, value in getattr(catalog, kind).items():
             yield kind, name, value

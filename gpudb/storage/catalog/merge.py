@@ -15,7 +15,7 @@ from typing import Any
 
 from gpudb.catalog.model import Catalog, ColumnStatistics, DataFile, Relation, Table
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
-from gpudb.storage.catalog.database import object_kinds
+from gpudb.storage.catalog.database import list_object_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Merged:
     def definitions(self) -> bool:
         """Whether more than tables' files changed, so that plans with other statistics are invalid."""
         return bool(self.objects) or any(
-            not same_definition(c.old, c.new) or _statistics(c.old) != _statistics(c.new) for c in self.changes
+            not has_same_definition(c.old, c.new) or _statistics(c.old) != _statistics(c.new) for c in self.changes
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class Compaction:
     """A compaction that open transactions may not have seen: `outputs` hold exactly the rows of `inputs`."""
 
     commit: int
@@ -60,16 +60,16 @@ class Compacted:
     outputs: tuple[DataFile, ...]
 
 
-def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Compacted] = ()) -> Merged:
+def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Compaction] = ()) -> Merged:
     """Merges `own`, which is derived from `base`, into `current`, the committed catalog; raises on a conflict."""
-    objects = {kind: dict(getattr(current, kind)) for kind in object_kinds()}
+    objects = {kind: dict(getattr(current, kind)) for kind in list_object_kinds()}
     changed = dict(_object_changes(base, own, current))
     for (kind, name), value in changed.items():
         if value is None:
             del objects[kind][name]
         else:
             objects[kind][name] = value
-    merger = _Relations(current, tuple(compacted))
+    merger = _RelationMerge(current, tuple(compacted))
     relations, changes = merger.run(base, own)
     for relation in (change.new for change in changes):
         if relation is not None and relation.schema not in objects["schemas"]:
@@ -84,19 +84,19 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
         current,
         next_oid=max(current.next_oid, own.next_oid),
         relations=MappingProxyType(relations) if changes else current.relations,
-        **{**made, **_scalars(base, own)},
+        **{**made, **_scalar_changes(base, own)},
     )
     return Merged(catalog, tuple(changes), changed, frozenset(merger.reverted))
 
 
-def _scalars(base: Catalog, own: Catalog) -> dict[str, object]:
-    apart = {"version", "next_oid", "relations", "oids", *object_kinds()}
+def _scalar_changes(base: Catalog, own: Catalog) -> dict[str, object]:
+    apart = {"version", "next_oid", "relations", "oids", *list_object_kinds()}
     names = [f.name for f in fields(Catalog) if f.name not in apart]
     return {name: getattr(own, name) for name in names if getattr(own, name) != getattr(base, name)}
 
 
 def _object_changes(base: Catalog, own: Catalog, current: Catalog) -> Iterable[tuple[tuple[str, str], object]]:
-    for kind in object_kinds():
+    for kind in list_object_kinds():
         before, after, now = (getattr(catalog, kind) for catalog in (base, own, current))
         if before is after:
             continue
@@ -106,18 +106,18 @@ def _object_changes(base: Catalog, own: Catalog, current: Catalog) -> Iterable[t
                 continue
             if now.get(name) != old:
                 if old is None:
-                    raise _duplicate(kind, name)
-                raise _conflict(f"{kind[:-1]} {name}")
+                    raise _duplicate_error(kind, name)
+                raise _conflict_error(f"{kind[:-1]} {name}")
             yield (kind, name), new
 
 
-def _duplicate(kind: str, name: str) -> SqlError:
+def _duplicate_error(kind: str, name: str) -> SqlError:
     conditions = {"schemas": "duplicate_schema", "roles": "duplicate_object"}
     condition = conditions.get(kind, "duplicate_object")
     return SqlError.of(condition, f'{kind[:-1]} "{name}" already exists')
 
 
-def _conflict(what: str) -> SerializationFailure:
+def _conflict_error(what: str) -> SerializationFailure:
     return SerializationFailure(
         "could not serialize access due to concurrent update",
         detail=f"Another transaction changed {what} since this one began.",
@@ -125,28 +125,28 @@ def _conflict(what: str) -> SerializationFailure:
     )
 
 
-def definition(relation: Relation) -> Relation:
+def strip_data(relation: Relation) -> Relation:
     """Returns a relation without its data: files, metadata and statistics."""
     if isinstance(relation, Table):
         return replace(relation, files=(), metadata_location=None, statistics=())
     return relation
 
 
-def same_definition(one: Relation | None, other: Relation | None) -> bool:
+def has_same_definition(one: Relation | None, other: Relation | None) -> bool:
     """Returns whether two relations differ in their files at most."""
     if one is other:
         return True
-    return one is not None and other is not None and definition(one) == definition(other)
+    return one is not None and other is not None and strip_data(one) == strip_data(other)
 
 
 def _statistics(relation: Relation | None) -> tuple[ColumnStatistics, ...]:
     return relation.statistics if isinstance(relation, Table) else ()
 
 
-class _Relations:
+class _RelationMerge:
     """Merge of relations by OID; a rename is a change like any other."""
 
-    def __init__(self, current: Catalog, compacted: tuple[Compacted, ...]) -> None:
+    def __init__(self, current: Catalog, compacted: tuple[Compaction, ...]) -> None:
         self._current = current
         self._compacted = compacted
         self.reverted: set[str] = set()
@@ -182,20 +182,20 @@ class _Relations:
             assert new is not None
             return Change(oid, None, new, new.files if isinstance(new, Table) else ())
         if now is None:
-            raise _conflict(f"{old.schema}.{old.name}")
+            raise _conflict_error(f"{old.schema}.{old.name}")
         if new is None:
             # A drop removes the rows that others added meanwhile, as if it had run after them.
-            if not same_definition(old, now):
-                raise _conflict(f"{old.schema}.{old.name}")
+            if not has_same_definition(old, now):
+                raise _conflict_error(f"{old.schema}.{old.name}")
             return Change(oid, now, None)
-        if not same_definition(old, now):
-            raise _conflict(f"{old.schema}.{old.name}")
+        if not has_same_definition(old, now):
+            raise _conflict_error(f"{old.schema}.{old.name}")
         if not isinstance(old, Table) or not isinstance(new, Table) or not isinstance(now, Table):
             return Change(oid, now, new)
         files, added, joined = self._files(old, new, now)
-        if joined and _rules(new) != _rules(old):
+        if joined and _row_requirements(new) != _row_requirements(old):
             # Rows written meanwhile may violate new columns and constraints, or be in other buckets.
-            raise _conflict(f"{old.schema}.{old.name}")
+            raise _conflict_error(f"{old.schema}.{old.name}")
         statistics = new.statistics if new.statistics != old.statistics else now.statistics
         merged = replace(new, files=files, metadata_location=now.metadata_location, statistics=statistics)
         return Change(oid, now, merged, added, joined)
@@ -208,7 +208,7 @@ class _Relations:
         removed = before - after
         files = self._undone(now.files, removed)
         if not removed <= {file.path for file in files}:
-            raise _conflict(f"{old.schema}.{old.name}")
+            raise _conflict_error(f"{old.schema}.{old.name}")
         joined = tuple(file for file in self._undone(now.files, None) if file.path not in before)
         self.reverted |= {file.path for file in files} - _paths(now) - removed
         kept = tuple(file for file in files if file.path not in removed)
@@ -231,7 +231,7 @@ class _Relations:
         return files
 
 
-def _rules(table: Table) -> tuple[object, ...]:
+def _row_requirements(table: Table) -> tuple[object, ...]:
     """Returns what a table requires of its rows."""
     return table.columns, table.primary_key, table.constraints, table.distribution
 

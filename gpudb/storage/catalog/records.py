@@ -16,33 +16,33 @@ from gpudb.catalog import model
 from gpudb.types import Label, SqlType, UserType
 
 # Stored in other rows, or computed anew at every commit.
-_LEFT_OUT = {("Table", "files"), ("Table", "metadata_location")}
+_OMITTED = {("Table", "files"), ("Table", "metadata_location")}
 
 
 def encode(value: object) -> str:
     """Encodes a dataclass of the catalog's model as JSON, with its class name."""
-    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_to_json(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def decode(text: str) -> Any:
     """Decodes the result of `encode`. Fields that the model no longer has are dropped."""
-    return _value(json.loads(text), object)
+    return _from_json(json.loads(text), object)
 
 
-def _plain(value: object) -> object:
+def _to_json(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         name = type(value).__name__
         found: dict[str, object] = {"": name}
         for field in fields(value):
             held = getattr(value, field.name)
-            if (name, field.name) in _LEFT_OUT or _is_default(field.default, held):
+            if (name, field.name) in _OMITTED or _is_default(field.default, held):
                 continue
-            found[field.name] = _plain(held)
+            found[field.name] = _to_json(held)
         return found
     if isinstance(value, Mapping):
-        return {str(key): _plain(held) for key, held in value.items()}
+        return {str(key): _to_json(held) for key, held in value.items()}
     if isinstance(value, tuple | list | frozenset | set):
-        return [_plain(held) for held in value]
+        return [_to_json(held) for held in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise TypeError(f"a catalog value may not hold {type(value).__name__}")
@@ -52,25 +52,25 @@ def _is_default(default: object, held: object) -> bool:
     return default is not MISSING and type(default) is type(held) and default == held
 
 
-def _value(data: object, hint: Any) -> object:
+def _from_json(data: object, hint: Any) -> object:
     if isinstance(data, dict) and "" in data:
         cls = _classes()[data[""]]
         hints = _hints(cls)
-        return cls(**{key: _value(held, hints[key]) for key, held in data.items() if key in hints})
+        return cls(**{key: _from_json(held, hints[key]) for key, held in data.items() if key in hints})
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         options = [option for option in typing.get_args(hint) if option is not type(None)]
-        return None if data is None else _value(data, options[0])
+        return None if data is None else _from_json(data, options[0])
     if isinstance(data, list):
         arguments = typing.get_args(hint)
         if origin is tuple and len(arguments) > 1 and arguments[1] is not Ellipsis:
-            return tuple(_value(held, argument) for held, argument in zip(data, arguments))
-        made = (_value(held, arguments[0] if arguments else object) for held in data)
+            return tuple(_from_json(held, argument) for held, argument in zip(data, arguments))
+        made = (_from_json(held, arguments[0] if arguments else object) for held in data)
         return frozenset(made) if origin is frozenset else tuple(made)
     if isinstance(data, dict):
         arguments = typing.get_args(hint)
         inner = arguments[1] if len(arguments) == 2 else object
-        return types.MappingProxyType({key: _value(held, inner) for key, held in data.items()})
+        return types.MappingProxyType({key: _from_json(held, inner) for key, held in data.items()})
     return data
 
 

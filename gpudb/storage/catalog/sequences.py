@@ -24,7 +24,7 @@ _TABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class SequenceState:
     """`value` was drawn last, or is next if not `called`; `reserved` more are reserved on disk."""
 
     value: int
@@ -38,7 +38,7 @@ class Sequences:
     def __init__(self, path: Path | None, busy_seconds: float = 10.0) -> None:
         """Opens a separate connection to the catalog's database; None keeps states in memory alone."""
         self._lock = threading.Lock()
-        self._states: dict[int, State] = {}
+        self._states: dict[int, SequenceState] = {}
         self._connection: sqlite3.Connection | None = None
         if path is not None:
             self._connection = sqlite3.connect(
@@ -47,11 +47,11 @@ class Sequences:
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.execute(_TABLE)
             rows = self._connection.execute("SELECT file, value, called FROM gpudb_sequences")
-            self._states = {file: State(value, bool(called)) for file, value, called in rows}
+            self._states = {file: SequenceState(value, bool(called)) for file, value, called in rows}
 
-    def state(self, sequence: Sequence) -> State:
+    def state(self, sequence: Sequence) -> SequenceState:
         """Returns the state of a sequence."""
-        return self._states.get(sequence.file) or State(sequence.first, sequence.called)
+        return self._states.get(sequence.file) or SequenceState(sequence.first, sequence.called)
 
     def take(self, sequence: Sequence, count: int = 1, least: int | None = None) -> list[range]:
         """Draws the next `count` values in order; fewer up to the limit, but at least `least` (default: all).
@@ -60,23 +60,23 @@ class Sequences:
         """
         with self._lock:
             state = self.state(sequence)
-            made, left = _advanced(sequence, state, count)
+            made, left = _advance(sequence, state, count)
             if not made:
-                raise _exhausted(sequence)
-            last = State(made[-1][-1], True, state.reserved - (count - left))
+                raise _exhausted_error(sequence)
+            last = SequenceState(made[-1][-1], True, state.reserved - (count - left))
             if last.reserved < 0 or not state.called:
-                ahead, missing = _advanced(sequence, last, AHEAD)
-                self._write(sequence, State(ahead[-1][-1] if ahead else last.value, True))
-                last = State(last.value, True, AHEAD - missing)
+                ahead, missing = _advance(sequence, last, AHEAD)
+                self._write(sequence, SequenceState(ahead[-1][-1] if ahead else last.value, True))
+                last = SequenceState(last.value, True, AHEAD - missing)
             self._states[sequence.file] = last
         if count - left < (count if least is None else least):
-            raise _exhausted(sequence)
+            raise _exhausted_error(sequence)
         return made
 
     def put(self, sequence: Sequence, value: int, called: bool) -> None:
         """setval: continues from `value`, which counts as drawn if `called`."""
         with self._lock:
-            state = State(value, called)
+            state = SequenceState(value, called)
             self._write(sequence, state)
             self._states[sequence.file] = state
 
@@ -103,7 +103,7 @@ class Sequences:
             connection.execute("COMMIT")
             connection.close()
 
-    def _write(self, sequence: Sequence, state: State) -> None:
+    def _write(self, sequence: Sequence, state: SequenceState) -> None:
         if self._connection is None or sequence.temporary:
             return
         try:
@@ -115,7 +115,7 @@ class Sequences:
             raise GpudbError(message, condition=condition) from error
 
 
-def _advanced(sequence: Sequence, state: State, count: int) -> tuple[list[range], int]:
+def _advance(sequence: Sequence, state: SequenceState, count: int) -> tuple[list[range], int]:
     """Returns up to `count` values after a state, and how many are missing."""
     step = sequence.increment
     limit, again = (sequence.maximum, sequence.minimum) if step > 0 else (sequence.minimum, sequence.maximum)
@@ -135,7 +135,7 @@ def _advanced(sequence: Sequence, state: State, count: int) -> tuple[list[range]
     return made, count
 
 
-def _exhausted(sequence: Sequence) -> SqlError:
+def _exhausted_error(sequence: Sequence) -> SqlError:
     which, value = ("maximum", sequence.maximum) if sequence.increment > 0 else ("minimum", sequence.minimum)
     message = f'nextval: reached {which} value of sequence "{sequence.name}" ({value})'
     return SqlError.of("sequence_generator_limit_exceeded", message)

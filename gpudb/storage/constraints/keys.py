@@ -47,21 +47,21 @@ class KeyChecker:
             return
         message = 'duplicate key value violates unique constraint "{}"'
         for number, key in enumerate(table.keys):
-            names = ", ".join(key_names(key))
-            fresh = keys_sql(table, key, new)
+            names = ", ".join(comparable_names(key))
+            fresh = render_keys(table, key, new)
             alone = distinct and number == 0 and bool(table.primary_key)
             if not alone and sum(file.rows for file in new) > 1:
-                self._raise_for(table, key, _twice(table, key, fresh), message, "already exists")
-            near = [file for file in existing if _may_share(table, key, file, new)]
+                self._raise_for(table, key, _render_duplicates(table, key, fresh), message, "already exists")
+            near = [file for file in existing if _may_clash(table, key, file, new)]
             if near:
-                same = " AND ".join(f"o.{name} IS NOT DISTINCT FROM f.{name}" for name in key_names(key))
+                same = " AND ".join(f"o.{name} IS NOT DISTINCT FROM f.{name}" for name in comparable_names(key))
                 how = f"USING ({names})" if key.nulls_distinct else f"ON {same}"
-                both = f"SELECT o.* FROM ({keys_sql(table, key, near)}) AS o SEMI JOIN ({fresh}) AS f {how} LIMIT 1"
+                both = f"SELECT o.* FROM ({render_keys(table, key, near)}) AS o SEMI JOIN ({fresh}) AS f {how} LIMIT 1"
                 self._raise_for(table, key, both, message, "already exists")
 
     def check_new_key(self, table: Table, key: Key) -> None:
         """Raises 23505 if a table's rows violate a new key."""
-        twice = _twice(table, key, keys_sql(table, key, table.files))
+        twice = _render_duplicates(table, key, render_keys(table, key, table.files))
         self._raise_for(table, key, twice, 'could not create unique index "{}"', "is duplicated")
 
     def check_no_nulls(self, table: Table, column: str) -> None:
@@ -81,11 +81,11 @@ class KeyChecker:
 
     def found(self, table: Table, key: Key, sql: str) -> str | None:
         """Returns the first row of a query over a key's columns, formatted for messages; None if there is none."""
-        names = zip(_key_types(table, key), key_names(key), _spelt_names(key))
+        names = zip(_key_types(table, key), comparable_names(key), _written_names(key))
         # Arrow represents uuid as an extension type.
         outputs = [s if several_forms(kind) else f"{k}::VARCHAR" if kind.name == "uuid" else k for kind, k, s in names]
         row = self._first(f"SELECT {', '.join(outputs)} FROM ({sql})")
-        return None if row is None else shown_key(table, key, row)
+        return None if row is None else format_key(table, key, row)
 
     def _first(self, sql: str) -> pa.RecordBatch | None:
         """Returns the first row of a query; None if there is none."""
@@ -106,13 +106,13 @@ class KeyChecker:
             self._connection = None
 
 
-def key_names(key: Key) -> list[str]:
-    """Returns the names in `keys_sql` of a key's columns in their comparable form, which equal values share."""
+def comparable_names(key: Key) -> list[str]:
+    """Returns the names in `render_keys` of a key's columns in their comparable form, which equal values share."""
     return [f"k{number}" for number in range(len(key.columns))]
 
 
-def _spelt_names(key: Key) -> list[str]:
-    """Returns the names in `keys_sql` of the columns as written; they exist only for types with several spellings of
+def _written_names(key: Key) -> list[str]:
+    """Returns the names in `render_keys` of the columns as written; they exist only for types with several spellings of
     a value.
     """
     return [f"s{number}" for number in range(len(key.columns))]
@@ -123,35 +123,36 @@ def _key_types(table: Table, key: Key) -> list[SqlType]:
     return [types[name] for name in key.columns]
 
 
-def shown_key(table: Table, key: Key, row: pa.RecordBatch) -> str:
+def format_key(table: Table, key: Key, row: pa.RecordBatch) -> str:
     """Formats a key's values for messages; `row` is the first of a batch of its columns."""
     held = (TEXT if kind.name == "uuid" else kind for kind in _key_types(table, key))
     texts = (text_column(kind, array.slice(0, 1)) for kind, array in zip(held, row.columns))
     return ", ".join("null" if (value := text[0].as_py()) is None else value for text in texts)
 
 
-def keys_sql(table: Table, key: Key, files: Sequence[DataFile]) -> str:
-    """Returns SQL for the keys of files that may clash, under the names of `key_names` and as written."""
+def render_keys(table: Table, key: Key, files: Sequence[DataFile]) -> str:
+    """Returns SQL for the keys of files that may clash, under the names of `comparable_names` and as written."""
     outputs = []
-    named = zip(key.columns, _key_types(table, key), key_names(key), _spelt_names(key))
+    named = zip(key.columns, _key_types(table, key), comparable_names(key), _written_names(key))
     for column, kind, name, spelt in named:
         value = _quoted(column)
         outputs.append(f"{comparable(f'{value}.v' if kind.carried else value, kind)} AS {name}")
         if several_forms(kind):
             outputs.append(f"{value} AS {spelt}")
-    there = " AND ".join(f"{name} IS NOT NULL" for name in key_names(key)) if key.nulls_distinct else "true"
+    there = " AND ".join(f"{name} IS NOT NULL" for name in comparable_names(key)) if key.nulls_distinct else "true"
     columns = tuple(dict.fromkeys(key.columns))
     return f"SELECT * FROM (SELECT {', '.join(outputs)} FROM ({scan_sql(table, files, columns=columns)})) WHERE {there}"
 
 
-def _twice(table: Table, key: Key, keys: str) -> str:
-    """Returns SQL for a duplicate among the keys of `keys_sql`, as one of its rows is written."""
-    spelt = [name for kind, name in zip(_key_types(table, key), _spelt_names(key)) if several_forms(kind)]
-    outputs = [*key_names(key), *(f"any_value({name}) AS {name}" for name in spelt)]
-    return f"SELECT {', '.join(outputs)} FROM ({keys}) GROUP BY {', '.join(key_names(key))} HAVING count(*) > 1 LIMIT 1"
+def _render_duplicates(table: Table, key: Key, keys: str) -> str:
+    """Returns SQL for a duplicate among the keys of `render_keys`, as one of its rows is written."""
+    spelt = [name for kind, name in zip(_key_types(table, key), _written_names(key)) if several_forms(kind)]
+    names = comparable_names(key)
+    outputs = [*names, *(f"any_value({name}) AS {name}" for name in spelt)]
+    return f"SELECT {', '.join(outputs)} FROM ({keys}) GROUP BY {', '.join(names)} HAVING count(*) > 1 LIMIT 1"
 
 
-def _may_share(table: Table, key: Key, file: DataFile, others: Sequence[DataFile]) -> bool:
+def _may_clash(table: Table, key: Key, file: DataFile, others: Sequence[DataFile]) -> bool:
     # Ranges exclude no NULLs.
     return not key.nulls_distinct or any(_overlap(table, key, file, other) for other in others)
 

@@ -10,7 +10,7 @@ from gpudb.catalog.model import Catalog, DataFile, ForeignKey, Key, Table
 from gpudb.catalog.postgres.deparse import quoted_name
 from gpudb.errors import SerializationFailure, SqlError
 from gpudb.storage.catalog.merge import Change
-from gpudb.storage.constraints.keys import KeyChecker, key_names, keys_sql, shown_key
+from gpudb.storage.constraints.keys import KeyChecker, comparable_names, format_key, render_keys
 
 
 def check_references(
@@ -21,45 +21,45 @@ def check_references(
         return
     key = Key(foreign.name, foreign.columns)
     if foreign.match_full and len(foreign.columns) > 1:
-        _check_full(keys, table, files, foreign)
-    here = keys_sql(table, key, files)
-    there = keys_sql(referenced, Key("", foreign.referenced), referenced.files)
-    same = " AND ".join(f"o.{name} = p.{name}" for name in key_names(key))
+        _check_match_full(keys, table, files, foreign)
+    here = render_keys(table, key, files)
+    there = render_keys(referenced, Key("", foreign.referenced), referenced.files)
+    same = " AND ".join(f"o.{name} = p.{name}" for name in comparable_names(key))
     found = keys.found(table, key, f"SELECT o.* FROM ({here}) AS o ANTI JOIN ({there}) AS p ON {same} LIMIT 1")
     if found is not None:
-        detail = f'Key ({_listed(foreign.columns)})=({found}) is not present in table "{referenced.name}".'
-        raise _violation(table, foreign, detail)
+        detail = f'Key ({_join_names(foreign.columns)})=({found}) is not present in table "{referenced.name}".'
+        raise _violation_error(table, foreign, detail)
 
 
-def _check_full(keys: KeyChecker, table: Table, files: Sequence[DataFile], foreign: ForeignKey) -> None:
+def _check_match_full(keys: KeyChecker, table: Table, files: Sequence[DataFile], foreign: ForeignKey) -> None:
     key = Key(foreign.name, foreign.columns, nulls_distinct=False)
-    nulls = [f"{name} IS NULL" for name in key_names(key)]
+    nulls = [f"{name} IS NULL" for name in comparable_names(key)]
     mixed = f"({' OR '.join(nulls)}) AND NOT ({' AND '.join(nulls)})"
-    if keys.found(table, key, f"SELECT * FROM ({keys_sql(table, key, files)}) WHERE {mixed} LIMIT 1") is not None:
-        raise _violation(table, foreign, "MATCH FULL does not allow mixing of null and nonnull key values.")
+    if keys.found(table, key, f"SELECT * FROM ({render_keys(table, key, files)}) WHERE {mixed} LIMIT 1") is not None:
+        raise _violation_error(table, foreign, "MATCH FULL does not allow mixing of null and nonnull key values.")
 
 
-def _violation(table: Table, foreign: ForeignKey, detail: str) -> SqlError:
+def _violation_error(table: Table, foreign: ForeignKey, detail: str) -> SqlError:
     message = f'insert or update on table "{table.name}" violates foreign key constraint "{foreign.name}"'
-    return SqlError.of("foreign_key_violation", message, detail=detail, objects=_objects(table, foreign))
+    return SqlError.of("foreign_key_violation", message, detail=detail, objects=_error_objects(table, foreign))
 
 
-def still_referenced(table: Table, foreign: ForeignKey, referenced: Table, row: pa.RecordBatch) -> SqlError:
+def still_referenced_error(table: Table, foreign: ForeignKey, referenced: Table, row: pa.RecordBatch) -> SqlError:
     """Returns 23503 for a key (`row`: the first of a batch of the referenced columns) that `table` references."""
     message = (
         f'update or delete on table "{referenced.name}" violates foreign key constraint "{foreign.name}"'
         f' on table "{table.name}"'
     )
-    shown = shown_key(referenced, Key("", foreign.referenced), row)
-    detail = f'Key ({_listed(foreign.referenced)})=({shown}) is still referenced from table "{table.name}".'
-    return SqlError.of("foreign_key_violation", message, detail=detail, objects=_objects(table, foreign))
+    shown = format_key(referenced, Key("", foreign.referenced), row)
+    detail = f'Key ({_join_names(foreign.referenced)})=({shown}) is still referenced from table "{table.name}".'
+    return SqlError.of("foreign_key_violation", message, detail=detail, objects=_error_objects(table, foreign))
 
 
-def _objects(table: Table, foreign: ForeignKey) -> dict[str, str]:
+def _error_objects(table: Table, foreign: ForeignKey) -> dict[str, str]:
     return {"schema": table.schema, "table": table.name, "constraint": foreign.name}
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(quoted_name(name) for name in names)
 
 

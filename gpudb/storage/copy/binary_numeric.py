@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gpudb.storage.copy.binary_split import Places, pieces_of
-from gpudb.storage.copy.conversion import decimals
+from gpudb.storage.copy.binary_split import Offsets, sliding_windows
+from gpudb.storage.copy.conversion import build_decimals
 from gpudb.types import SqlType
 from gpudb.values.binary import NUMERIC_NEGATIVE
 
@@ -16,8 +16,8 @@ _MOST_GROUPS = 9
 _HEAD = 8
 
 
-def numeric_column(
-    type_: SqlType, view: npt.NDArray[np.uint8], starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
+def parse_numerics(
+    type_: SqlType, view: npt.NDArray[np.uint8], starts: Offsets, lengths: Offsets, null: npt.NDArray[np.bool_]
 ) -> pa.Array | None:
     """Returns the values of a numeric(p,s) of at most 18 digits; None if one is malformed, too long or must be
     rounded.
@@ -28,11 +28,11 @@ def numeric_column(
     values = np.zeros(len(starts), np.int64)
     there = np.flatnonzero(~null)
     if len(there) == 0:
-        return decimals(type_, values, _valid(null))
+        return build_decimals(type_, values, _validity(null))
     begin = starts[there]
     if (lengths[there] < _HEAD).any():
         return None
-    head = _words(view, begin, 4)
+    head = _read_words(view, begin, 4)
     groups, weight, sign = head[:, 0], head[:, 1].astype(np.int16).astype(np.int64), head[:, 2]
     most = int(groups.max())
     if (lengths[there] != _HEAD + 2 * groups).any() or most > _MOST_GROUPS or np.abs(weight).max() > 2 * _MOST_GROUPS:
@@ -43,7 +43,7 @@ def numeric_column(
     size = np.zeros(len(there), np.float64)
     for number in range(most):
         inside = number < groups
-        digit = np.where(inside, _words(view, np.where(inside, begin + _HEAD + 2 * number, begin), 1)[:, 0], 0)
+        digit = np.where(inside, _read_words(view, np.where(inside, begin + _HEAD + 2 * number, begin), 1)[:, 0], 0)
         exponent = 4 * (weight - number) + scale
         size += digit * 10.0 ** np.minimum(exponent, 300)
         if (digit > 9999).any() or (size >= 10.0**precision * 1.001).any():
@@ -56,16 +56,16 @@ def numeric_column(
     if (total >= 10**precision).any():
         return None
     values[there] = np.where(sign == 0, total, -total)
-    return decimals(type_, values, _valid(null))
+    return build_decimals(type_, values, _validity(null))
 
 
-def _valid(null: npt.NDArray[np.bool_]) -> pa.Buffer | None:
+def _validity(null: npt.NDArray[np.bool_]) -> pa.Buffer | None:
     return pa.array(~null).buffers()[1] if null.any() else None
 
 
 _POWERS = 10 ** np.arange(INT64_DIGITS + 1, dtype=np.int64)
 
 
-def _words(view: npt.NDArray[np.uint8], starts: Places, count: int) -> Places:
+def _read_words(view: npt.NDArray[np.uint8], starts: Offsets, count: int) -> Offsets:
     """Reads `count` big-endian 16-bit numbers at each position."""
-    return pieces_of(view, 2 * count)[starts].view(">u2").astype(np.int64)
+    return sliding_windows(view, 2 * count)[starts].view(">u2").astype(np.int64)

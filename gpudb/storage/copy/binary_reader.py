@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Column
 from gpudb.errors import GpudbError, SqlError
-from gpudb.storage.copy.binary_numeric import numeric_column
-from gpudb.storage.copy.binary_split import BinaryBlock, Places, pieces_of
-from gpudb.storage.copy.conversion import text_of
+from gpudb.storage.copy.binary_numeric import parse_numerics
+from gpudb.storage.copy.binary_split import BinaryBlock, Offsets, sliding_windows
+from gpudb.storage.copy.conversion import check_length
 from gpudb.storage.copy.errors import RowError
-from gpudb.storage.copy.reader import Block, Rows
+from gpudb.storage.copy.reader import Block, ParsedRows
 from gpudb.types import SqlType
 from gpudb.values.arrow_columns import check_held, held_array
 from gpudb.values.binary import EPOCH, parse_binary
@@ -29,7 +29,7 @@ class BinaryReader:
     def __init__(self, columns: Sequence[Column]) -> None:
         self._columns = tuple(columns)
 
-    def read(self, block: Block) -> Rows:
+    def read(self, block: Block) -> ParsedRows:
         """Returns the block's rows; raises RowError (22P03 and others) with row and column."""
         assert isinstance(block, BinaryBlock)
         starts, lengths, count = block.starts, block.lengths, len(block.starts)
@@ -37,22 +37,22 @@ class BinaryReader:
         wrong: RowError | None = None
         for number, column in enumerate(self._columns):
             try:
-                array = _column(column.type, block.data, starts[:, number], lengths[:, number])
-            except _Wrong as error:
+                array = _convert_column(column.type, block.data, starts[:, number], lengths[:, number])
+            except _ValueError as error:
                 if wrong is None or error.row + 1 < wrong.line:
                     wrong = RowError(error.error, error.row + 1, column=column.name, binary=True)
                 continue
             arrays.append(array)
         if wrong is not None:
             raise wrong
-        return Rows(arrays, count, count)
+        return ParsedRows(arrays, count, count)
 
     def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
         """Returns the row's number; binary rows have no text."""
         return row + 1, None
 
 
-class _Wrong(Exception):
+class _ValueError(Exception):
     def __init__(self, row: int, error: GpudbError) -> None:
         super().__init__(error.message)
         self.row = row
@@ -70,20 +70,20 @@ _FIXED: dict[str, tuple[str, str]] = {
 _PLAIN_TEXT = frozenset({"text", "varchar", "bytea"})
 
 
-def _column(type_: SqlType, data: bytes, starts: Places, lengths: Places) -> pa.Array:
+def _convert_column(type_: SqlType, data: bytes, starts: Offsets, lengths: Offsets) -> pa.Array:
     if len(starts) == 0:
         return pa.nulls(0, type_.arrow)
     null = lengths < 0
     if type_.name in _FIXED or type_.name in {"date", "timestamp", "timestamptz"}:
-        found = _fixed(type_, data, starts, lengths, null)
+        found = _convert_fixed(type_, data, starts, lengths, null)
         if found is not None:
             return found
     if type_.name == "numeric":
-        found = numeric_column(type_, np.frombuffer(data, np.uint8), starts, lengths, null)
+        found = parse_numerics(type_, np.frombuffer(data, np.uint8), starts, lengths, null)
         if found is not None:
             return found
     if type_.name in _PLAIN_TEXT:
-        found = _gathered(type_, data, starts, lengths, null)
+        found = _gather_texts(type_, data, starts, lengths, null)
         if found is not None:
             return found
     values: list[object] = []
@@ -98,7 +98,7 @@ def _column(type_: SqlType, data: bytes, starts: Places, lengths: Places) -> pa.
                 value = value if type_.name == "varchar" else value.rstrip(" ")
             check_held(type_, value)
         except GpudbError as error:
-            raise _Wrong(row, error) from None
+            raise _ValueError(row, error) from None
         values.append(value)
     return held_array(type_, values)
 
@@ -130,8 +130,8 @@ def _check_width(type_: SqlType, length: int) -> None:
         raise SqlError.of("invalid_binary_representation", "incorrect binary data format")
 
 
-def _fixed(
-    type_: SqlType, data: bytes, starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
+def _convert_fixed(
+    type_: SqlType, data: bytes, starts: Offsets, lengths: Offsets, null: npt.NDArray[np.bool_]
 ) -> pa.Array | None:
     """Converts numbers and moments of one width, vectorised; None where a value needs individual treatment."""
     form, held = _FIXED.get(type_.name, (">i4", "<i4") if type_.name == "date" else (">i8", "<i8"))
@@ -141,7 +141,7 @@ def _fixed(
     places = np.where(null, 0, starts)
     if len(data) < width:
         return pa.nulls(len(starts), type_.arrow)
-    pieces = pieces_of(np.frombuffer(data, np.uint8), width)[places]
+    pieces = sliding_windows(np.frombuffer(data, np.uint8), width)[places]
     values = pieces.view(form).ravel().astype(held)
     if type_.name in {"date", "timestamp", "timestamptz"}:
         if type_.modifier != -1:
@@ -156,8 +156,8 @@ def _fixed(
     return pa.array(values, type_.arrow, mask=null, from_pandas=False)
 
 
-def _gathered(
-    type_: SqlType, data: bytes, starts: Places, lengths: Places, null: npt.NDArray[np.bool_]
+def _gather_texts(
+    type_: SqlType, data: bytes, starts: Offsets, lengths: Offsets, null: npt.NDArray[np.bool_]
 ) -> pa.Array | None:
     """Gathers texts and byteas from their pieces of `data`."""
     # One array spans all bytes of the block, with fields and the gaps between them in alternation.
@@ -176,4 +176,4 @@ def _gathered(
         text = array.cast(pa.string())
     except pa.ArrowInvalid:
         return None
-    return text_of(type_, text)
+    return check_length(type_, text)

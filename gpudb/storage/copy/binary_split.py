@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from gpudb.catalog.model import Column
 from gpudb.errors import SqlError
-from gpudb.storage.copy.errors import RowError, bad_file
+from gpudb.storage.copy.errors import RowError, bad_format_error
 from gpudb.storage.copy.reader import Block
 from gpudb.storage.copy.split import BLOCK_BYTES, ROW_LIMIT
 from gpudb.storage.copy.writer import SIGNATURE
 
-Places = npt.NDArray[np.int64]
+Offsets = npt.NDArray[np.int64]
 
 _HEAD = len(SIGNATURE) + 8
 _CRITICAL, _OIDS = 0xFFFF0000, 1 << 16
@@ -30,7 +30,7 @@ _LENGTH = struct.Struct("!i").unpack_from
 _COUNT = struct.Struct("!h").unpack_from
 
 
-class BinaryCutter:
+class BinarySplitter:
     """Splits input of any chunk size into blocks of whole rows; checks and removes the header."""
 
     def __init__(self, columns: Sequence[Column], block_bytes: int = BLOCK_BYTES) -> None:
@@ -47,7 +47,7 @@ class BinaryCutter:
         """Yields the blocks that `data` completes; raises RowError for a bad header or row."""
         if self._ended:
             if data:
-                raise RowError(bad_file("received copy data after EOF marker"), self._rows + 1)
+                raise RowError(bad_format_error("received copy data after EOF marker"), self._rows + 1)
             return
         self._pending.append(data)
         self._size += len(data)
@@ -68,12 +68,12 @@ class BinaryCutter:
                 return
             data, self._headed = data[start:], True
         try:
-            starts, lengths, end = _shape(data, self._names, self._rows)
-        except _Cut as cut:
+            starts, lengths, end = _locate_fields(data, self._names, self._rows)
+        except _IncompleteRow as cut:
             starts, lengths, end = cut.starts, cut.lengths, cut.end
             if final and end + 1 < len(data):
                 raise RowError(
-                    bad_file("unexpected EOF in COPY data"),
+                    bad_format_error("unexpected EOF in COPY data"),
                     self._rows + len(starts) + 1,
                     column=self._names[cut.column],
                     binary=True,
@@ -82,7 +82,7 @@ class BinaryCutter:
         if data[end : end + 2] == b"\xff\xff":
             self._ended = True
             if len(data) > end + 2:
-                raise RowError(bad_file("received copy data after EOF marker"), self._rows + rows + 1)
+                raise RowError(bad_format_error("received copy data after EOF marker"), self._rows + rows + 1)
         self._rows += rows
         if len(data) - end > ROW_LIMIT:
             message = f"a row of COPY data is longer than {ROW_LIMIT} bytes"
@@ -98,22 +98,22 @@ class BinaryCutter:
     def _header(self, data: bytes, final: bool) -> int | None:
         """Returns the position of the first row; None if more data is needed."""
         if not SIGNATURE.startswith(data[: len(SIGNATURE)]) or (final and len(data) < len(SIGNATURE)):
-            raise bad_file("COPY file signature not recognized")
+            raise bad_format_error("COPY file signature not recognized")
         if len(data) < _HEAD:
             if final:
                 what = "flags" if len(data) < _HEAD - 4 else "length"
-                raise bad_file(f"invalid COPY file header (missing {what})")
+                raise bad_format_error(f"invalid COPY file header (missing {what})")
             return None
         flags, extension = struct.unpack_from("!Ii", data, len(SIGNATURE))
         if flags & _OIDS:
-            raise bad_file("invalid COPY file header (WITH OIDS)")
+            raise bad_format_error("invalid COPY file header (WITH OIDS)")
         if flags & _CRITICAL:
-            raise bad_file("unrecognized critical flags in COPY file header")
+            raise bad_format_error("unrecognized critical flags in COPY file header")
         if extension < 0:
-            raise bad_file("invalid COPY file header (missing length)")
+            raise bad_format_error("invalid COPY file header (missing length)")
         if len(data) < _HEAD + extension:
             if final:
-                raise bad_file("invalid COPY file header (wrong length)")
+                raise bad_format_error("invalid COPY file header (wrong length)")
             return None
         return _HEAD + int(extension)
 
@@ -122,14 +122,14 @@ class BinaryCutter:
 class BinaryBlock(Block):
     """Whole rows, with start and length of every field: the matrices have one row per row."""
 
-    starts: Places = field(default_factory=lambda: np.empty((0, 0), np.int64))
-    lengths: Places = field(default_factory=lambda: np.empty((0, 0), np.int64))
+    starts: Offsets = field(default_factory=lambda: np.empty((0, 0), np.int64))
+    lengths: Offsets = field(default_factory=lambda: np.empty((0, 0), np.int64))
 
 
-class _Cut(Exception):
+class _IncompleteRow(Exception):
     """Raised where the data end within a row: the fields found before, and the number of the incomplete column."""
 
-    def __init__(self, starts: Places, lengths: Places, end: int, column: int) -> None:
+    def __init__(self, starts: Offsets, lengths: Offsets, end: int, column: int) -> None:
         super().__init__()
         self.starts = starts
         self.lengths = lengths
@@ -137,14 +137,14 @@ class _Cut(Exception):
         self.column = column
 
 
-def _shape(data: bytes, names: Sequence[str], before: int) -> tuple[Places, Places, int]:
+def _locate_fields(data: bytes, names: Sequence[str], before: int) -> tuple[Offsets, Offsets, int]:
     """Returns start and length of every field, and the end of the last row; raises RowError for a row of another
     width.
     """
     width = len(names)
-    guessed = _Guesses(data, width)
-    starts: list[Places] = [np.empty((0, width), np.int64)]
-    lengths: list[Places] = [np.empty((0, width), np.int64)]
+    guessed = _RowCandidates(data, width)
+    starts: list[Offsets] = [np.empty((0, width), np.int64)]
+    lengths: list[Offsets] = [np.empty((0, width), np.int64)]
     at, rows = 0, 0
     while True:
         chain = guessed.chain(at)
@@ -155,21 +155,21 @@ def _shape(data: bytes, names: Sequence[str], before: int) -> tuple[Places, Plac
             at = int(guessed.ends[chain[-1]])
         if at + 2 > len(data) or data[at : at + 2] == b"\xff\xff":
             return np.concatenate(starts), np.concatenate(lengths), at
-        row = _row(data, at, names, before + rows + 1)
+        row = _parse_row(data, at, names, before + rows + 1)
         if isinstance(row, int):
-            raise _Cut(np.concatenate(starts), np.concatenate(lengths), at, row)
+            raise _IncompleteRow(np.concatenate(starts), np.concatenate(lengths), at, row)
         starts.append(np.array([row[0]], np.int64))
         lengths.append(np.array([row[1]], np.int64))
         at = row[2]
         rows += 1
 
 
-def pieces_of(view: npt.NDArray[np.uint8], width: int) -> npt.NDArray[np.uint8]:
+def sliding_windows(view: npt.NDArray[np.uint8], width: int) -> npt.NDArray[np.uint8]:
     """Returns the `width` bytes from each position on as a matrix, without copying."""
     return np.lib.stride_tricks.as_strided(view, (max(len(view) - width + 1, 0), width), (1, 1))
 
 
-class _Guesses:
+class _RowCandidates:
     """All positions that may be a row's start, each followed to the row's end."""
 
     def __init__(self, data: bytes, width: int) -> None:
@@ -181,7 +181,7 @@ class _Guesses:
             first = view[2:-3]
             here = (view[1:-4] == width & 0xFF) & ((first == 0) | (first == 0xFF)) & (view[:-5] == width >> 8)
             begins = np.flatnonzero(here)
-        words = pieces_of(view, 4)
+        words = sliding_windows(view, 4)
         alive = np.ones(len(begins), bool)
         at = begins + 2
         self.begins = begins
@@ -202,7 +202,7 @@ class _Guesses:
         self._linked = self._whole & (begins[following] == at) if len(begins) else self._whole
         self._following = following
 
-    def chain(self, at: int) -> Places:
+    def chain(self, at: int) -> Offsets:
         """Returns the rows that follow each other from the one at `at`, by their numbers among the candidates."""
         number = int(np.searchsorted(self.begins, at))
         if number >= len(self.begins) or self.begins[number] != at or not self._whole[number]:
@@ -224,12 +224,12 @@ class _Guesses:
             number = onward[index]
 
 
-def _row(data: bytes, at: int, names: Sequence[str], line: int) -> tuple[list[int], list[int], int] | int:
+def _parse_row(data: bytes, at: int, names: Sequence[str], line: int) -> tuple[list[int], list[int], int] | int:
     """Returns (starts, lengths, end) of the row at `at`, or the number of the incomplete column."""
     (count,) = _COUNT(data, at)
     if count != len(names):
         message = f"row field count is {count}, expected {len(names)}"
-        raise RowError(bad_file(message), line)
+        raise RowError(bad_format_error(message), line)
     starts, lengths = [], []
     at += 2
     size = len(data)
@@ -239,7 +239,7 @@ def _row(data: bytes, at: int, names: Sequence[str], line: int) -> tuple[list[in
         (length,) = _LENGTH(data, at)
         at += 4
         if length < -1:
-            raise RowError(bad_file("invalid field size"), line, column=name, binary=True)
+            raise RowError(bad_format_error("invalid field size"), line, column=name, binary=True)
         starts.append(at)
         lengths.append(length)
         at += max(length, 0)

@@ -13,7 +13,7 @@ Bits = npt.NDArray[np.uint64]
 _WORD = 64
 
 
-class Marks:
+class CharacterIndex:
     """A block's bytes, searchable for characters."""
 
     def __init__(self, data: bytes) -> None:
@@ -27,7 +27,7 @@ class Marks:
         return words
 
 
-def between(quotes: Bits) -> Bits | None:
+def mark_quoted(quotes: Bits) -> Bits | None:
     """Returns the positions from each opening quote up to its closing quote; None if the last one is not closed."""
     inside = quotes.copy()
     for shift in (1, 2, 4, 8, 16, 32):
@@ -40,7 +40,7 @@ def between(quotes: Bits) -> Bits | None:
     return inside
 
 
-def following(places: Bits, *, first: bool) -> Bits:
+def mark_following(places: Bits, *, first: bool) -> Bits:
     """Returns the positions directly after the given ones; `first` includes position 0."""
     moved = places << np.uint64(1)
     moved[1:] |= places[:-1] >> np.uint64(_WORD - 1)

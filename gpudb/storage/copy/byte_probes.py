@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-Rows = npt.NDArray[np.bool_]
+RowMask = npt.NDArray[np.bool_]
 
 _NEWLINE, _RETURN = b"\n\r"
 _LOWER = np.uint8(0x20)
@@ -25,7 +25,7 @@ _FEW = 4
 _BARE_HOUR = re.compile(rb"\d-\d\d[ T]\d\d(?![\d:])")
 
 
-def occurrences(data: bytes, char: bytes) -> int:
+def count_byte(data: bytes, char: bytes) -> int:
     """Counts a byte as `bytes.count` does, but twice as fast where it is frequent."""
     view = np.frombuffer(data, np.uint8)
     if len(view) <= _WINDOW:
@@ -34,7 +34,7 @@ def occurrences(data: bytes, char: bytes) -> int:
     return sum(int(np.count_nonzero(view[start : start + _WINDOW] == char[0])) for start in starts)
 
 
-class Signs:
+class ByteProbes:
     """A block's bytes, searched only on demand."""
 
     def __init__(self, data: bytes) -> None:
@@ -54,12 +54,12 @@ class Signs:
             return True
         return any(self._data[at - 1] == _RETURN for at in self.newlines[gaps == 2].tolist())
 
-    def hexadecimal(self, rows: Rows) -> bool:
+    def hexadecimal(self, rows: RowMask) -> bool:
         """Returns whether these rows may contain a number such as 0xFF."""
         data = self._of(rows)
-        return any(_behind_zero(data, letter) for letter in (b"x", b"X"))
+        return any(_occurs_after_zero(data, letter) for letter in (b"x", b"X"))
 
-    def small(self, rows: Rows) -> bool:
+    def small(self, rows: RowMask) -> bool:
         """Returns whether these rows may contain a number such as 1e-40, or as many zeros written out."""
         data = self._of(rows)
         if _ZEROS in data:
@@ -74,14 +74,14 @@ class Signs:
                 return True
         return False
 
-    def bare_hours(self, rows: Rows) -> bool:
+    def bare_hours(self, rows: RowMask) -> bool:
         """Returns whether these rows may contain a moment such as `2020-02-29 04`; True without a search for many
         rows.
         """
         data = self._of(rows)
         return data is self._data or _BARE_HOUR.search(data) is not None
 
-    def _of(self, rows: Rows) -> bytes:
+    def _of(self, rows: RowMask) -> bytes:
         """Returns the bytes of these rows; all bytes if the rows are many, or if a row may have several lines."""
         data, ends = self._data, self.newlines
         numbers = np.flatnonzero(rows)
@@ -95,7 +95,7 @@ class Signs:
         return b"".join(map(data.__getitem__, slices))
 
 
-def _behind_zero(data: bytes, letter: bytes) -> bool:
+def _occurs_after_zero(data: bytes, letter: bytes) -> bool:
     at, most = -1, len(data) // _RARE
     for _ in range(most):
         at = data.find(letter, at + 1)

@@ -47,22 +47,22 @@ class Converted:
     errors: list[tuple[int, GpudbError]] = field(default_factory=list)
 
 
-def convert(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
+def convert_text(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
     """Converts a column of text to the type's Arrow column."""
-    quick = _QUICK.get(type_.name)
+    quick = _VECTORISED.get(type_.name)
     if quick is not None:
         found = quick(type_, text, clock)
         if found is not None:
             return Converted(found)
-    return _each(type_, text, clock)
+    return _convert_each(type_, text, clock)
 
 
-def _each(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
+def _convert_each(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
     """Converts value by value; equal texts are converted once if there are many of them."""
     coded = text.dictionary_encode()
     if len(coded.dictionary) * 2 > len(text):
-        return _parsed(type_, text.to_pylist(), clock)
-    made = _parsed(type_, coded.dictionary.to_pylist(), clock)
+        return _parse_each(type_, text.to_pylist(), clock)
+    made = _parse_each(type_, coded.dictionary.to_pylist(), clock)
     values = made.values.take(coded.indices)
     if not made.errors:
         return Converted(values)
@@ -71,7 +71,7 @@ def _each(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converted:
     return Converted(values, [(row, wrong[code]) for row, code in enumerate(indices) if code in wrong])
 
 
-def _parsed(type_: SqlType, texts: list[str | None], clock: Clock) -> Converted:
+def _parse_each(type_: SqlType, texts: list[str | None], clock: Clock) -> Converted:
     values: list[object] = []
     errors: list[tuple[int, GpudbError]] = []
     for row, text in enumerate(texts):
@@ -90,8 +90,8 @@ def _parsed(type_: SqlType, texts: list[str | None], clock: Clock) -> Converted:
 # ---- numbers
 
 
-def _bool(_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
-    if _all(pc.is_in(text, value_set=_BOOLS, skip_nulls=True), text):
+def _parse_bools(_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    if _all_hold(pc.is_in(text, value_set=_BOOLS, skip_nulls=True), text):
         return pc.equal(pc.utf8_slice_codeunits(text, 0, 1), "t")
     return None
 
@@ -99,18 +99,18 @@ def _bool(_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
 _BOOLS = pa.array(["t", "f", "true", "false"])
 
 
-def _integer(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+def _parse_integers(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     try:
         values = pc.cast(text, type_.arrow)
     except pa.ArrowInvalid:
         return None
     # Arrow reads 0xFFFF as the negative number with these bits.
-    if _lowest(values, 0) < 0 and pc.any(pc.match_substring(text, "x", ignore_case=True)).as_py():
+    if _minimum(values, 0) < 0 and pc.any(pc.match_substring(text, "x", ignore_case=True)).as_py():
         return None
     return values
 
 
-def _float(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+def _parse_floats(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     try:
         values = pc.cast(text, type_.arrow)
     except pa.ArrowInvalid:
@@ -119,7 +119,7 @@ def _float(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | Non
     doubtful = np.isinf(numbers) | (numbers == 0)  # overflow and underflow raise errors of their own
     if doubtful.any():
         odd = text.filter(pa.array(doubtful))
-        if not _all(pc.match_substring_regex(odd, _NO_OVERFLOW), odd):
+        if not _all_hold(pc.match_substring_regex(odd, _NO_OVERFLOW), odd):
             return None
     return values
 
@@ -127,7 +127,7 @@ def _float(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | Non
 _NO_OVERFLOW = r"^[+-]?(0+(\.0*)?|\.0+|(?i:inf(inity)?))$"
 
 
-def held_numbers(column: pa.Array) -> npt.NDArray[Any]:
+def raw_numbers(column: pa.Array) -> npt.NDArray[Any]:
     """Returns a column's numbers without a copy, for integer, floating-point and moment types; undefined where it is
     NULL.
     """
@@ -136,20 +136,20 @@ def held_numbers(column: pa.Array) -> npt.NDArray[Any]:
     return np.frombuffer(column.buffers()[1], f"{kind}{width}", len(column), column.offset * width)
 
 
-def decimal_of(type_: SqlType, numbers: pa.Array) -> pa.Array | None:
+def recover_decimals(type_: SqlType, numbers: pa.Array) -> pa.Array | None:
     """Converts doubles, each the nearest to a decimal text, to the exact decimals; None if one may not be exact."""
     if numbers.null_count == len(numbers):
         return pa.nulls(len(numbers), pa.decimal128(*type_.numeric_digits))
-    found = _decimal_of(type_, numbers, None)
+    found = _recover_decimals(type_, numbers, None)
     if found is None and numbers.null_count:  # a NULL may hide any number
-        found = _decimal_of(type_, pc.fill_null(numbers, 0.0), numbers)
+        found = _recover_decimals(type_, pc.fill_null(numbers, 0.0), numbers)
     return found
 
 
-def _decimal_of(type_: SqlType, numbers: pa.Array, nulls: pa.Array | None) -> pa.Array | None:
+def _recover_decimals(type_: SqlType, numbers: pa.Array, nulls: pa.Array | None) -> pa.Array | None:
     precision, scale = type_.numeric_digits
     with np.errstate(over="ignore", invalid="ignore"):
-        values = held_numbers(numbers) * 10.0**scale
+        values = raw_numbers(numbers) * 10.0**scale
     whole = np.rint(values)
     # Too long for the type, or not finite; comparisons with NaN are false.
     if not (whole.max() < 10.0**precision and whole.min() > -(10.0**precision)):
@@ -158,16 +158,16 @@ def _decimal_of(type_: SqlType, numbers: pa.Array, nulls: pa.Array | None) -> pa
     values -= whole
     if not (values.max() < 1e-3 and values.min() > -1e-3):
         return None
-    return decimals(type_, whole, _valid(numbers if nulls is None else nulls))
+    return build_decimals(type_, whole, _validity(numbers if nulls is None else nulls))
 
 
-def _valid(column: pa.Array) -> pa.Buffer | None:
+def _validity(column: pa.Array) -> pa.Buffer | None:
     if not column.null_count:
         return None
     return column.buffers()[0] if column.offset == 0 else pc.is_valid(column).buffers()[1]
 
 
-def decimals(type_: SqlType, unscaled: npt.NDArray[np.generic], valid: pa.Buffer | None) -> pa.Array:
+def build_decimals(type_: SqlType, unscaled: npt.NDArray[np.generic], valid: pa.Buffer | None) -> pa.Array:
     """Returns whole numbers, each 10^scale times its value, as a column of a numeric(p,s); `valid` is its bitmap, if
     any.
     """
@@ -177,23 +177,23 @@ def decimals(type_: SqlType, unscaled: npt.NDArray[np.generic], valid: pa.Buffer
     return pa.Array.from_buffers(pa.decimal128(*type_.numeric_digits), len(unscaled), [valid, pa.py_buffer(words)])
 
 
-def _numeric(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+def _parse_numerics(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     if type_.carried:
-        return _carried(type_, text)
+        return _parse_carried(type_, text)
     if type_.numeric_digits[0] <= EXACT_DIGITS:
         try:
-            found = decimal_of(type_, pc.cast(text, pa.float64()))
+            found = recover_decimals(type_, pc.cast(text, pa.float64()))
         except pa.ArrowInvalid:
             return None
         if found is not None:
             return found
-    return _decimal(text, *type_.numeric_digits)
+    return _parse_decimals(text, *type_.numeric_digits)
 
 
-def _decimal(text: pa.StringArray, precision: int, scale: int) -> pa.Array | None:
+def _parse_decimals(text: pa.StringArray, precision: int, scale: int) -> pa.Array | None:
     """Arrow counts only a text's own digits: this leaves room for those that the scale adds."""
     plain = rf"^[+-]?[0-9]{{1,{precision - scale}}}(\.[0-9]{{0,{scale}}})?$" if precision > scale else None
-    if plain is None or not _all(pc.match_substring_regex(text, plain), text):
+    if plain is None or not _all_hold(pc.match_substring_regex(text, plain), text):
         return None
     try:
         return pc.cast(text, pa.decimal128(precision, scale))
@@ -201,10 +201,10 @@ def _decimal(text: pa.StringArray, precision: int, scale: int) -> pa.Array | Non
         return None
 
 
-def _carried(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
+def _parse_carried(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
     held = type_.arrow
     number = held.field("v").type
-    values = _decimal(text, number.precision, number.scale)
+    values = _parse_decimals(text, number.precision, number.scale)
     if values is None:
         return None
     point = pc.find_substring(text, ".")
@@ -217,18 +217,18 @@ def _carried(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
 # ---- text
 
 
-def text_of(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
+def check_length(type_: SqlType, text: pa.StringArray) -> pa.Array | None:
     """Returns the column as text, varchar(n) or char(n); None if a value is too long."""
     length = type_.length
-    if length is not None and _longest(text) > length:
-        if _highest(pc.utf8_length(text), 0) > length:
+    if length is not None and _max_bytes(text) > length:
+        if _maximum(pc.utf8_length(text), 0) > length:
             return None
     if type_.name == "bpchar":
         return pc.utf8_rtrim(text, characters=" ")
     return text
 
 
-def _longest(text: pa.StringArray) -> int:
+def _max_bytes(text: pa.StringArray) -> int:
     """Returns an upper bound of the bytes of the longest text; NULLs may raise it."""
     if not len(text):
         return 0
@@ -236,16 +236,16 @@ def _longest(text: pa.StringArray) -> int:
     return int((ends[1:] - ends[:-1]).max())
 
 
-def _uuid(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+def _parse_uuids(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     lower = pc.ascii_lower(text)
-    return lower if _all(pc.match_substring_regex(lower, _PLAIN_UUID), text) else None
+    return lower if _all_hold(pc.match_substring_regex(lower, _PLAIN_UUID), text) else None
 
 
 _PLAIN_UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
 
-def _bytea(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
-    if not _all(pc.match_substring_regex(text, r"^\\x(?:[0-9a-fA-F]{2})*$"), text):
+def _parse_byteas(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    if not _all_hold(pc.match_substring_regex(text, r"^\\x(?:[0-9a-fA-F]{2})*$"), text):
         return None
     digits = pc.fill_null(pc.binary_replace_slice(pc.cast(text, pa.binary()), 0, 2, b""), b"")
     offsets = np.frombuffer(digits.buffers()[1], np.int32)[digits.offset :][: len(digits) + 1]
@@ -258,15 +258,15 @@ def _bytea(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | Non
 # ---- moments
 
 
-def _date(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+def _parse_dates(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     try:
         values = pc.cast(text, pa.date32())
     except pa.ArrowInvalid:
         return None
-    return values if _lowest(values.view(pa.int32()), 0) >= FIRST_DAY else None
+    return values if _minimum(values.view(pa.int32()), 0) >= FIRST_DAY else None
 
 
-def _time(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+def _parse_times(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     if type_.modifier != -1:
         return None
     # Arrow cannot cast to times of day, and reads `04` as an hour.
@@ -279,7 +279,7 @@ def _time(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None
     return moments.view(pa.int64()).view(pa.time64("us"))
 
 
-def _timestamp(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+def _parse_timestamps(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     # Arrow reads `2020-02-29 04` as four o'clock.
     if type_.modifier != -1 or pc.any(pc.equal(pc.binary_length(text), 13)).as_py():
         return None
@@ -287,21 +287,21 @@ def _timestamp(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array |
         values = pc.cast(text, pa.timestamp("us"))
     except pa.ArrowInvalid:
         return None
-    return values if _lowest(values.view(pa.int64()), 0) >= FIRST_MOMENT else None
+    return values if _minimum(values.view(pa.int64()), 0) >= FIRST_MOMENT else None
 
 
-def _timestamptz(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+def _parse_timestamptzs(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
     if type_.modifier != -1:
         return None
-    if _all(pc.match_substring_regex(text, _WITH_OFFSET), text):
+    if _all_hold(pc.match_substring_regex(text, _WITH_OFFSET), text):
         try:
             values = pc.cast(text, pa.timestamp("us", "UTC"))
         except pa.ArrowInvalid:
             return None
     else:
-        local = _timestamp(type_, text, clock)
-        values = None if local is None else _from_zone(local, session_zone(clock.zone))
-    if values is None or _lowest(values.view(pa.int64()), 0) < FIRST_MOMENT:
+        local = _parse_timestamps(type_, text, clock)
+        values = None if local is None else _to_moments(local, session_zone(clock.zone))
+    if values is None or _minimum(values.view(pa.int64()), 0) < FIRST_MOMENT:
         return None
     return values
 
@@ -309,7 +309,7 @@ def _timestamptz(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array
 _WITH_OFFSET = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$"
 
 
-def _from_zone(local: pa.Array, zone: Zone) -> pa.Array | None:
+def _to_moments(local: pa.Array, zone: Zone) -> pa.Array | None:
     """Converts local times to moments; None near a change of the clocks, where a local time may be ambiguous."""
     if zone == fixed(0):
         return local.view(pa.timestamp("us", "UTC"))
@@ -326,41 +326,41 @@ def _from_zone(local: pa.Array, zone: Zone) -> pa.Array | None:
 # ---- helpers
 
 
-def _all(flags: pa.Array, text: pa.Array) -> bool:
+def _all_hold(flags: pa.Array, text: pa.Array) -> bool:
     """Returns whether a flag holds for every text that is not NULL."""
     return pc.all(pc.if_else(pc.is_null(text), True, flags) if text.null_count else flags).as_py() is not False
 
 
-def _lowest(values: pa.Array, none: int) -> Any:
+def _minimum(values: pa.Array, none: int) -> Any:
     found = pc.min(values).as_py()
     return none if found is None else found
 
 
-def _highest(values: pa.Array, none: int) -> Any:
+def _maximum(values: pa.Array, none: int) -> Any:
     found = pc.max(values).as_py()
     return none if found is None else found
 
 
-def _as_text(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
-    return text_of(type_, text)
+def _parse_texts(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    return check_length(type_, text)
 
 
-Quick = Callable[[SqlType, pa.StringArray, Clock], pa.Array | None]
-_QUICK: dict[str, Quick] = {
-    "bool": _bool,
-    "int2": _integer,
-    "int4": _integer,
-    "int8": _integer,
-    "float4": _float,
-    "float8": _float,
-    "numeric": _numeric,
-    "text": _as_text,
-    "varchar": _as_text,
-    "bpchar": _as_text,
-    "bytea": _bytea,
-    "uuid": _uuid,
-    "date": _date,
-    "time": _time,
-    "timestamp": _timestamp,
-    "timestamptz": _timestamptz,
+VectorisedConversion = Callable[[SqlType, pa.StringArray, Clock], pa.Array | None]
+_VECTORISED: dict[str, VectorisedConversion] = {
+    "bool": _parse_bools,
+    "int2": _parse_integers,
+    "int4": _parse_integers,
+    "int8": _parse_integers,
+    "float4": _parse_floats,
+    "float8": _parse_floats,
+    "numeric": _parse_numerics,
+    "text": _parse_texts,
+    "varchar": _parse_texts,
+    "bpchar": _parse_texts,
+    "bytea": _parse_byteas,
+    "uuid": _parse_uuids,
+    "date": _parse_dates,
+    "time": _parse_times,
+    "timestamp": _parse_timestamps,
+    "timestamptz": _parse_timestamptzs,
 }

@@ -36,26 +36,26 @@ class RowError(Exception):
         if self.column is not None:
             where += f", column {self.column}"
             if not self.binary:
-                where += ": null input" if self.value is None else f': "{_clipped(self.value)}"'
+                where += ": null input" if self.value is None else f': "{_truncate(self.value)}"'
         elif self.raw is not None:
-            where += f': "{_clipped(self.raw)}"'
+            where += f': "{_truncate(self.raw)}"'
         self.error.where = where
         return self.error
 
 
-def bad_file(message: str, hint: str | None = None) -> SqlError:
+def bad_format_error(message: str, hint: str | None = None) -> SqlError:
     """Returns 22P04: the data do not match the format."""
     return SqlError.of("bad_copy_file_format", message, hint=hint)
 
 
-def _clipped(text: str) -> str:
+def _truncate(text: str) -> str:
     data = text.encode(errors="replace")
     if len(data) <= _SHOWN_BYTES:
         return text
     return data[:_SHOWN_BYTES].decode(errors="ignore") + "..."
 
 
-def decoded(data: bytes, line: int, following: bytes = b"") -> str:
+def decode_row(data: bytes, line: int, following: bytes = b"") -> str:
     """Decodes a row's text from UTF-8; raises 22021 with PostgreSQL's wording. `following` are the bytes after
     `data`.
     """
@@ -63,13 +63,13 @@ def decoded(data: bytes, line: int, following: bytes = b"") -> str:
         text = data.decode()
     except UnicodeDecodeError as error:
         whole = data[error.start :] + following
-        raise RowError(_not_utf8(whole[: _length(whole[0])]), line) from None
+        raise RowError(_not_utf8_error(whole[: _character_length(whole[0])]), line) from None
     if "\0" in text:
-        raise RowError(_not_utf8(b"\0"), line)
+        raise RowError(_not_utf8_error(b"\0"), line)
     return text
 
 
-def _length(first: int) -> int:
+def _character_length(first: int) -> int:
     """Returns the length of a character by its first byte."""
     if first & 0xE0 == 0xC0:
         return 2
@@ -78,6 +78,6 @@ def _length(first: int) -> int:
     return 4 if first & 0xF8 == 0xF0 else 1
 
 
-def _not_utf8(wrong: bytes) -> SqlError:
+def _not_utf8_error(wrong: bytes) -> SqlError:
     shown = " ".join(f"0x{byte:02x}" for byte in wrong)
     return SqlError.of("character_not_in_repertoire", f'invalid byte sequence for encoding "UTF8": {shown}')

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from gpudb.errors import GpudbError
-from gpudb.storage.copy.errors import RowError, bad_file, decoded
+from gpudb.storage.copy.errors import RowError, bad_format_error, decode_row
 from gpudb.storage.copy.options import CopyOptions
 
 
-class Marker:
+class DefaultMarker:
     """Placeholder of a field that requests its column's default."""
 
 
-DEFAULT: Final = Marker()
-Field = str | None | Marker
+DEFAULT: Final = DefaultMarker()
+Field = str | None | DefaultMarker
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ class Scanner:
 
     def _stray(self, name: str, letter: str) -> GpudbError:
         if self._csv:
-            return bad_file(f"unquoted {name} found in data", f"Use quoted CSV field to represent {name}.")
-        return bad_file(f"literal {name} found in data", f'Use "\\{letter}" to represent {name}.')
+            return bad_format_error(f"unquoted {name} found in data", f"Use quoted CSV field to represent {name}.")
+        return bad_format_error(f"literal {name} found in data", f'Use "\\{letter}" to represent {name}.')
 
     def _marker(self, data: bytes, at: int, number: int) -> int:
         r"""Returns the end of the line of a `\.`; 0 if it is no end-of-data marker (csv alone)."""
@@ -141,16 +141,16 @@ class Scanner:
         if not char or char not in b"\r\n":
             if self._csv:
                 return 0
-            raise RowError(bad_file("end-of-copy marker corrupt"), number)
+            raise RowError(bad_format_error("end-of-copy marker corrupt"), number)
         if self.eol is not None and char != self.eol[-1:]:
             raise RowError(self._other_style(), number)
         return place + 1
 
     def _other_style(self) -> GpudbError:
-        return bad_file("end-of-copy marker does not match previous newline style")
+        return bad_format_error("end-of-copy marker does not match previous newline style")
 
 
-class Fields:
+class FieldSplitter:
     """Splits a row into its fields."""
 
     def __init__(self, options: CopyOptions) -> None:
@@ -166,7 +166,7 @@ class Fields:
 
     def split(self, line: Line, following: bytes = b"") -> list[Field]:
         """Returns the fields of a row, None for NULL; raises RowError for invalid UTF-8 and an unterminated quote."""
-        text = decoded(line.raw, line.number, following)
+        text = decode_row(line.raw, line.number, following)
         if self._csv:
             return self._csv_fields(text, line.number) if self._quote in text else self._simple(text)
         return self._text_fields(text, line) if "\\" in text else self._simple(text)
@@ -208,7 +208,7 @@ class Fields:
             parts.append(inside.group())
             at = inside.end()
             if at >= len(text):
-                raise RowError(bad_file("unterminated CSV quoted field"), number, raw=text)
+                raise RowError(bad_format_error("unterminated CSV quoted field"), number, raw=text)
             char, following = text[at], text[at + 1 : at + 2]
             at += 1
             if char == self._escape and following and following in (self._escape, self._quote):
@@ -229,7 +229,7 @@ class Fields:
             plain = self._plain(raw)
             if isinstance(plain, str) and "\\" in raw:
                 try:
-                    plain = unescaped(raw)
+                    plain = unescape(raw)
                 except RowError as error:
                     raise RowError(error.error, line.number, raw=text) from None
             fields.append(plain)
@@ -242,12 +242,12 @@ _ESCAPED = re.compile(rb"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.)|$)", re.DOTAL
 _LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
-def unescaped(raw: str) -> str:
+def unescape(raw: str) -> str:
     r"""Decodes backslash escapes: `\t`, `\101`, `\x41`, `\\`. Raises RowError 22021 for bytes that are not UTF-8."""
-    return decoded(_ESCAPED.sub(_letter, raw.encode()), 1)
+    return decode_row(_ESCAPED.sub(_decode_escape, raw.encode()), 1)
 
 
-def _letter(found: re.Match[bytes]) -> bytes:
+def _decode_escape(found: re.Match[bytes]) -> bytes:
     octal, hexadecimal, letter = found.groups()
     if octal is not None:
         return bytes([int(octal, 8) & 0xFF])

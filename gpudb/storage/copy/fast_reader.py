@@ -1,7 +1,7 @@
 r"""The fast path: splits a block with pyarrow's CSV reader where that is certain to split as PostgreSQL does.
 
 Differences are detected with as few passes over the bytes as possible: stray carriage returns, `\.`, backslashes and
-NUL in advance, quotes within a field afterwards. If one is found, `QuickReader` returns None.
+NUL in advance, quotes within a field afterwards. If one is found, `FastReader` returns None.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from gpudb.storage.copy import bitmaps
-from gpudb.storage.copy.byte_probes import Signs
-from gpudb.storage.copy.conversion import text_of
+from gpudb.storage.copy.byte_probes import ByteProbes
+from gpudb.storage.copy.conversion import check_length
 from gpudb.storage.copy.errors import RowError
-from gpudb.storage.copy.exact_reader import unescaped
-from gpudb.storage.copy.native_parsing import parsed_type, settle
+from gpudb.storage.copy.exact_reader import unescape
+from gpudb.storage.copy.native_parsing import finish_columns, native_type
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.types import SqlType
 
@@ -33,7 +33,7 @@ _QUOTED_LINE = 1 << 16
 _WRONG_COLUMN = re.compile(r"CSV column #(\d+)")
 
 
-class QuickReader:
+class FastReader:
     """Splits blocks of one COPY; thread-safe. Columns are those of the data, in its order.
 
     `as_text` has the numbers of columns that must be read as text, whatever their type.
@@ -60,12 +60,12 @@ class QuickReader:
         self._parsed = {
             number: held
             for number, type_ in enumerate(types)
-            if number not in as_text and (held := parsed_type(type_)) is not None
+            if number not in as_text and (held := native_type(type_)) is not None
         }
 
     # ---- splitting
 
-    def columns(self, data: bytes, eol: bytes, undo: bool, signs: Signs) -> list[pa.Array] | None:
+    def columns(self, data: bytes, eol: bytes, undo: bool, signs: ByteProbes) -> list[pa.Array] | None:
         """Returns the columns of a block that `check` approved; None if its rows differ in length or are malformed.
 
         `signs` are the block's. Columns for which `is_final` is true have their type's Arrow form, others are text.
@@ -87,10 +87,10 @@ class QuickReader:
             return None
         if undo:
             try:
-                return [_undone(column) for column in columns]
+                return [_unescape_column(column) for column in columns]
             except RowError:
                 return None
-        doubtful = settle(self._types, columns, parsed, signs)
+        doubtful = finish_columns(self._types, columns, parsed, signs)
         if doubtful:
             self._parsed = {n: held for n, held in self._parsed.items() if n not in doubtful}
             texts = self._read(data, {}, doubtful)
@@ -146,7 +146,7 @@ class QuickReader:
             return False, False
         if self._quote in data:
             return self._escape == self._quote or self._escape not in data, False
-        return _all_pairs(data) if eol == b"\r\n" else b"\r" not in data, False
+        return _has_only_crlf(data) if eol == b"\r\n" else b"\r" not in data, False
 
     def _quotes_agree(self, data: bytes, eol: bytes, columns: list[pa.Array]) -> bool:
         """Returns whether PostgreSQL splits a block with quotes as pyarrow did.
@@ -157,7 +157,7 @@ class QuickReader:
         """
         if eol == b"\n" and b"\r" not in data and self._ends_outside(data, columns[-1]):
             texts = (column for column in columns if column.type == pa.string())
-            if not any(_holds(column, self._quote) for column in texts):
+            if not any(_contains(column, self._quote) for column in texts):
                 return True
         return self._quotes_frame_fields(data, eol)
 
@@ -170,26 +170,26 @@ class QuickReader:
 
     def _quotes_frame_fields(self, data: bytes, eol: bytes) -> bool:
         """Returns whether quotes open only at the start of a field, and carriage returns occur only at line ends."""
-        marks = bitmaps.Marks(data)
+        marks = bitmaps.CharacterIndex(data)
         quotes = marks.of(self._quote)
-        inside = bitmaps.between(quotes)
+        inside = bitmaps.mark_quoted(quotes)
         if inside is None:
             return False
         # An opening quote follows a delimiter, a line end, or the quote that it doubles.
         before = marks.of(self._options.delimiter.encode()) | marks.of(b"\n")
         if self._escape == self._quote:
             before |= quotes
-        if (quotes & inside & ~bitmaps.following(before, first=True)).any():
+        if (quotes & inside & ~bitmaps.mark_following(before, first=True)).any():
             return False
         if eol == b"\n" and b"\r" not in data:
             return True
         returns, newlines = marks.of(b"\r") & ~inside, marks.of(b"\n") & ~inside
         if eol == b"\n":
             return not returns.any()
-        return bool((bitmaps.following(returns, first=False) == newlines).all())
+        return bool((bitmaps.mark_following(returns, first=False) == newlines).all())
 
     def _check_text(self, data: bytes, eol: bytes) -> tuple[bool, bool]:
-        if not (_all_pairs(data) if eol == b"\r\n" else b"\r" not in data):
+        if not (_has_only_crlf(data) if eol == b"\r\n" else b"\r" not in data):
             return False, False
         if b"\\" not in data:
             return True, False
@@ -200,24 +200,24 @@ class QuickReader:
             return False, False
         after = view[places + 1]
         hidden = places[(after == delimiter) | (after == _NEWLINE) | (after == _RETURN) | (after == _DOT)]
-        if any(_escapes(data, place) for place in hidden.tolist()):
+        if any(_is_escape(data, place) for place in hidden.tolist()):
             return False, False
-        return True, not (self._options.null == "\\N" and _only_nulls(view, places, delimiter))
+        return True, not (self._options.null == "\\N" and _has_only_nulls(view, places, delimiter))
 
 
-def _holds(column: pa.StringArray, char: bytes) -> bool:
+def _contains(column: pa.StringArray, char: bytes) -> bool:
     """Returns whether a character occurs in any of the values."""
     values = column.buffers()[2]
     return values is not None and char in values.to_pybytes()
 
 
-def _all_pairs(data: bytes) -> bool:
+def _has_only_crlf(data: bytes) -> bool:
     """Returns whether carriage returns and newlines occur only in pairs."""
     pairs = data.count(b"\r\n")
     return data.count(b"\r") == pairs == data.count(b"\n")
 
 
-def _escapes(data: bytes, place: int) -> bool:
+def _is_escape(data: bytes, place: int) -> bool:
     """Returns whether the backslash at a position is not escaped itself: it is the last of an odd number."""
     first = place
     while first and data[first - 1] == _BACKSLASH:
@@ -225,7 +225,7 @@ def _escapes(data: bytes, place: int) -> bool:
     return (place - first) % 2 == 0
 
 
-def _only_nulls(view: npt.NDArray[np.uint8], places: npt.NDArray[np.int64], delimiter: int) -> bool:
+def _has_only_nulls(view: npt.NDArray[np.uint8], places: npt.NDArray[np.int64], delimiter: int) -> bool:
     r"""Returns whether every backslash belongs to a field `\N`."""
     if (view[places + 1] != ord("N")).any():
         return False
@@ -238,14 +238,14 @@ def _only_nulls(view: npt.NDArray[np.uint8], places: npt.NDArray[np.int64], deli
     return bool(starts.all() and ends.all())
 
 
-def _undone(column: pa.StringArray) -> pa.StringArray:
+def _unescape_column(column: pa.StringArray) -> pa.StringArray:
     behind = pc.fill_null(pc.match_substring(column, "\\"), False)
     if not pc.any(behind).as_py():
         return column
-    texts = [unescaped(text) for text in column.filter(behind).to_pylist()]
+    texts = [unescape(text) for text in column.filter(behind).to_pylist()]
     return pc.replace_with_mask(column, behind, pa.array(texts, pa.string()))
 
 
-def text_final(type_: SqlType, column: pa.StringArray) -> pa.Array | None:
+def finish_text(type_: SqlType, column: pa.StringArray) -> pa.Array | None:
     """Returns a column of text in its final form; None if its type is not text, or a value is too long."""
-    return text_of(type_, column) if type_.name in _TEXT else None
+    return check_length(type_, column) if type_.name in _TEXT else None

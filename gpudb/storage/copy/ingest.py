@@ -19,16 +19,16 @@ from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError, InvalidText, QueryCanceled, SqlError
 from gpudb.storage.copy.errors import RowError
 from gpudb.storage.copy.pipeline import Pipeline, Stopped
-from gpudb.storage.copy.reader import Block, Rows
+from gpudb.storage.copy.reader import Block, ParsedRows
 from gpudb.storage.row_errors import null_violation
 
 Write = Callable[[Iterable[pa.RecordBatch]], int]
 """Stores batches of the table's columns and returns the number of rows; leaves nothing after an error."""
 
-_MOST_NOTES = 1000
+_MAX_NOTES = 1000
 
 
-class Cutter(Protocol):
+class BlockSplitter(Protocol):
     """Splits bytes into blocks of whole rows."""
 
     def feed(self, data: bytes) -> Iterator[Block]:
@@ -38,10 +38,10 @@ class Cutter(Protocol):
         """Yields the rest."""
 
 
-class Reader(Protocol):
+class BlockReader(Protocol):
     """Converts blocks to columns."""
 
-    def read(self, block: Block) -> Rows:
+    def read(self, block: Block) -> ParsedRows:
         """Returns the block's rows; raises RowError."""
 
     def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
@@ -49,7 +49,7 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class RowCompletion:
     """Completes rows of the data to rows of the table.
 
     `columns` are the data's, in its order. `defaults` maps a column's name to a function that returns its default for a
@@ -61,7 +61,7 @@ class Completion:
     defaults: Mapping[str, Callable[[int], pa.Array]] = field(default_factory=dict)
     where: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
 
-    def batch(self, rows: Rows) -> pa.RecordBatch:
+    def batch(self, rows: ParsedRows) -> pa.RecordBatch:
         """Returns a batch of the table's columns, not yet filtered."""
         given = {column.name: number for number, column in enumerate(self.columns)}
         arrays = []
@@ -70,7 +70,7 @@ class Completion:
             if number is None:
                 arrays.append(self._default(column, rows.rows))
             elif (mask := rows.defaulted.get(number)) is not None:
-                arrays.append(_merged(mask, self._default(column, rows.rows), rows.columns[number]))
+                arrays.append(_select_by_mask(mask, self._default(column, rows.rows), rows.columns[number]))
             else:
                 arrays.append(rows.columns[number])
         return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.table.columns])
@@ -80,12 +80,12 @@ class Completion:
         return pa.nulls(count, column.type.arrow) if make is None else make(count)
 
 
-def repeated(value: pa.Array) -> Callable[[int], pa.Array]:
+def repeat_value(value: pa.Array) -> Callable[[int], pa.Array]:
     """Returns an array of length 1 as a default."""
     return lambda count: value.take(pa.array(np.zeros(count, np.int32)))
 
 
-def _merged(mask: pa.BooleanArray, chosen: pa.Array, other: pa.Array) -> pa.Array:
+def _select_by_mask(mask: pa.BooleanArray, chosen: pa.Array, other: pa.Array) -> pa.Array:
     """Returns `chosen` where the mask is set, else `other`; for any type."""
     flags = mask.to_numpy(zero_copy_only=False)
     places = np.arange(len(flags)) + np.where(flags, len(flags), 0)
@@ -93,7 +93,7 @@ def _merged(mask: pa.BooleanArray, chosen: pa.Array, other: pa.Array) -> pa.Arra
 
 
 @dataclass(slots=True)
-class Copied:
+class CopyResult:
     """Result of a COPY; `notes` (line, column, text) are the rows that were skipped."""
 
     rows: int = 0
@@ -102,12 +102,12 @@ class Copied:
 
 
 @dataclass(slots=True)
-class Origin:
+class BlockSource:
     """Source of blocks: `name` is `COPY t` or a file's name, for errors; `lines` counts the lines already read."""
 
     name: str
-    reader: Reader
-    completion: Completion
+    reader: BlockReader
+    completion: RowCompletion
     unit: str = "line"
     lines: int = 0
 
@@ -117,14 +117,14 @@ class Origin:
 
 
 @dataclass(slots=True)
-class _Outcome:
-    origin: Origin
+class _ReadBlock:
+    origin: BlockSource
     block: Block
-    rows: Rows | None = None
+    rows: ParsedRows | None = None
     error: RowError | None = None
 
 
-class Inflow:
+class CopyIngest:
     """Reads blocks and stores their rows. `put`, `finish` and `abort` are called by one thread.
 
     `check` is called regularly and may raise (a cancel).
@@ -140,29 +140,29 @@ class Inflow:
         self._write = write
         self._reject_limit = reject_limit
         self._check = check
-        self._pipeline: Pipeline[_Outcome] | None = None
+        self._pipeline: Pipeline[_ReadBlock] | None = None
         self._thread: threading.Thread | None = None
-        self._first: _Outcome | None = None
+        self._first: _ReadBlock | None = None
         self._error: BaseException | None = None
         self._closed = False
-        self.copied = Copied()
+        self.copied = CopyResult()
 
-    def put(self, origin: Origin, block: Block) -> None:
+    def put(self, origin: BlockSource, block: Block) -> None:
         """Adds a block; raises the error of an earlier one. A single block is read and written by `finish`."""
         try:
             self._raise_earlier()
             self._check()
             if self._pipeline is None and self._first is None:
-                self._first = _Outcome(origin, block)
+                self._first = _ReadBlock(origin, block)
                 return
             pipeline = self._started()
-            pipeline.put(lambda: self._read(_Outcome(origin, block)))
+            pipeline.put(lambda: self._read(_ReadBlock(origin, block)))
         except Stopped:
             self.fail(self._joined())
         except BaseException as error:
             self.fail(error)
 
-    def finish(self) -> Copied:
+    def finish(self) -> CopyResult:
         """Waits until everything is written."""
         try:
             self._raise_earlier()
@@ -197,7 +197,7 @@ class Inflow:
 
     # ---- the feeding thread
 
-    def _started(self) -> Pipeline[_Outcome]:
+    def _started(self) -> Pipeline[_ReadBlock]:
         if self._pipeline is None:
             self._pipeline = Pipeline()
             self._thread = threading.Thread(
@@ -223,7 +223,7 @@ class Inflow:
 
     # ---- the writing thread
 
-    def _write_all(self, outcomes: Iterator[_Outcome]) -> None:
+    def _write_all(self, outcomes: Iterator[_ReadBlock]) -> None:
         try:
             self._run(outcomes)
         except Stopped:
@@ -233,18 +233,18 @@ class Inflow:
             if self._pipeline is not None:
                 self._pipeline.stop()
 
-    def _run(self, outcomes: Iterable[_Outcome]) -> None:
+    def _run(self, outcomes: Iterable[_ReadBlock]) -> None:
         self.copied.rows = self._write(self._batches(outcomes))
 
-    def _read(self, outcome: _Outcome) -> _Outcome:
+    def _read(self, outcome: _ReadBlock) -> _ReadBlock:
         try:
             outcome.rows = outcome.origin.reader.read(outcome.block)
         except RowError as error:
             outcome.error = error
         return outcome
 
-    def _batches(self, outcomes: Iterable[_Outcome]) -> Iterator[pa.RecordBatch]:
-        ended: Origin | None = None
+    def _batches(self, outcomes: Iterable[_ReadBlock]) -> Iterator[pa.RecordBatch]:
+        ended: BlockSource | None = None
         for outcome in outcomes:
             origin = outcome.origin
             if origin is ended:
@@ -266,16 +266,16 @@ class Inflow:
                 self.copied.rows += batch.num_rows
                 yield batch
 
-    def _note(self, rows: Rows, before: int) -> None:
+    def _note(self, rows: ParsedRows, before: int) -> None:
         self.copied.skipped += rows.skipped
-        if len(self.copied.notes) < _MOST_NOTES:
+        if len(self.copied.notes) < _MAX_NOTES:
             self.copied.notes += [(before + line, column, text) for line, column, text in rows.notes]
         limit = self._reject_limit
         if limit is not None and self.copied.skipped > limit:
             message = f"skipped more than REJECT_LIMIT ({limit}) rows due to data type incompatibility"
             raise InvalidText(message)
 
-    def _check_nulls(self, batch: pa.RecordBatch, outcome: _Outcome) -> None:
+    def _check_nulls(self, batch: pa.RecordBatch, outcome: _ReadBlock) -> None:
         """Raises 23502 with its line, which storage's own check does not know."""
         found: tuple[int, int] | None = None
         table = outcome.origin.completion.table
@@ -294,10 +294,10 @@ class Inflow:
         raise outcome.origin.placed(RowError(error, line, raw=text))
 
 
-class CopyFlow:
+class CopyStream:
     """One COPY FROM: bytes in. `feed`, `finish` and `abort` are called by one thread."""
 
-    def __init__(self, cutter: Cutter, origin: Origin, flow: Inflow) -> None:
+    def __init__(self, cutter: BlockSplitter, origin: BlockSource, flow: CopyIngest) -> None:
         self._cutter = cutter
         self._flow = flow
         self._origin = origin
@@ -306,7 +306,7 @@ class CopyFlow:
         """Adds a piece of the data; raises the error of an earlier piece."""
         self._put(self._cutter.feed(data))
 
-    def finish(self) -> Copied:
+    def finish(self) -> CopyResult:
         """Waits until everything is written."""
         self.end()
         return self._flow.finish()

@@ -17,7 +17,7 @@ Header = Literal["none", "skip", "match"]
 
 
 @dataclass(frozen=True, slots=True)
-class GivenOption:
+class RawOption:
     """An option as written; `location` is its byte offset in the statement."""
 
     name: str
@@ -65,22 +65,24 @@ class OptionError(Exception):
         self.location = location
 
 
-def copy_options(given: Sequence[GivenOption], *, reading: bool, encoding: str = "UTF8") -> CopyOptions:
+def validate_options(given: Sequence[RawOption], *, reading: bool, encoding: str = "UTF8") -> CopyOptions:
     """Validates the options of COPY FROM (`reading`) or COPY TO; `encoding` is the session's.
 
     Raises OptionError with 42601, 22023 or 0A000 for one option, and these errors themselves for a combination.
     """
-    known = {name: option for option in given for name in [_known(option)]}
+    known = {name: option for option in given for name in [_check_known(option)]}
     if len(known) < len(given):
         seen: set[str] = set()
         for option in given:
             if option.name in seen:
-                raise OptionError(_syntax("conflicting or redundant options"), option.location)
+                raise OptionError(_syntax_error("conflicting or redundant options"), option.location)
             seen.add(option.name)
     form = _format(known)
-    if "freeze" in known and _boolean(known["freeze"]) and reading:
+    if "freeze" in known and _boolean_value(known["freeze"]) and reading:
         raise FeatureNotSupported("COPY FREEZE is not supported", hint="gpudb writes every row frozen.")
-    texts = {name: _text(known[name]) for name in ("delimiter", "null", "quote", "escape", "default") if name in known}
+    texts = {
+        name: _text_value(known[name]) for name in ("delimiter", "null", "quote", "escape", "default") if name in known
+    }
     ignore, verbose, limit = _on_error(known, form, reading)
     _check_binary(form, known)
     codec, name = _encoding(known.get("encoding"), encoding)
@@ -102,7 +104,7 @@ def copy_options(given: Sequence[GivenOption], *, reading: bool, encoding: str =
         verbose=verbose,
         reject_limit=limit,
     )
-    _check(options, known, reading)
+    _check_combinations(options, known, reading)
     return options
 
 
@@ -112,71 +114,71 @@ _NAMES = frozenset(
 )
 
 
-def _known(option: GivenOption) -> str:
+def _check_known(option: RawOption) -> str:
     if option.name not in _NAMES or option.name == "convert_selectively":
-        raise OptionError(_syntax(f'option "{option.name}" not recognized'), option.location)
+        raise OptionError(_syntax_error(f'option "{option.name}" not recognized'), option.location)
     return option.name
 
 
-def _syntax(message: str) -> SqlError:
+def _syntax_error(message: str) -> SqlError:
     return SqlError.of("syntax_error", message)
 
 
-def _invalid(message: str) -> SqlError:
+def _invalid_error(message: str) -> SqlError:
     return SqlError.of("invalid_parameter_value", message)
 
 
-def _text(option: GivenOption) -> str:
+def _text_value(option: RawOption) -> str:
     value = option.value
     if value is None:
-        raise _syntax(f"{option.name} requires a parameter")
+        raise _syntax_error(f"{option.name} requires a parameter")
     if isinstance(value, bool):
         return "true" if value else "false"
     return ".".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _boolean(option: GivenOption) -> bool:
-    found = _switch(option)
+def _boolean_value(option: RawOption) -> bool:
+    found = _parse_switch(option)
     if found is None:
-        raise _syntax(f"{option.name} requires a Boolean value")
+        raise _syntax_error(f"{option.name} requires a Boolean value")
     return found
 
 
-def _switch(option: GivenOption) -> bool | None:
+def _parse_switch(option: RawOption) -> bool | None:
     value = option.value
     if value is None or isinstance(value, bool):
         return value is None or value
     if isinstance(value, int):
         return {0: False, 1: True}.get(value)
-    word = _text(option).lower()
+    word = _text_value(option).lower()
     return {"true": True, "on": True, "false": False, "off": False}.get(word)
 
 
-def _format(known: Mapping[str, GivenOption]) -> Literal["text", "csv", "binary"]:
+def _format(known: Mapping[str, RawOption]) -> Literal["text", "csv", "binary"]:
     if "format" not in known:
         return "text"
-    word = _text(known["format"])
+    word = _text_value(known["format"])
     match word:
         case "text" | "csv" | "binary":
             return word
-    raise OptionError(_invalid(f'COPY format "{word}" not recognized'), known["format"].location)
+    raise OptionError(_invalid_error(f'COPY format "{word}" not recognized'), known["format"].location)
 
 
-def _header(known: Mapping[str, GivenOption], reading: bool) -> Header:
+def _header(known: Mapping[str, RawOption], reading: bool) -> Header:
     option = known.get("header")
     if option is None:
         return "none"
-    found = _switch(option)
+    found = _parse_switch(option)
     if found is not None:
         return "skip" if found else "none"
     if isinstance(option.value, str) and option.value.lower() == "match":
         if not reading:
             raise FeatureNotSupported('cannot use "match" with HEADER in COPY TO')
         return "match"
-    raise _syntax(f'{option.name} requires a Boolean value or "match"')
+    raise _syntax_error(f'{option.name} requires a Boolean value or "match"')
 
 
-def _columns(known: Mapping[str, GivenOption], name: str) -> Columns:
+def _columns(known: Mapping[str, RawOption], name: str) -> Columns:
     option = known.get(name)
     if option is None:
         return ()
@@ -186,22 +188,22 @@ def _columns(known: Mapping[str, GivenOption], name: str) -> Columns:
     if value == "*":
         return "*"
     message = f'argument to option "{name}" must be a list of column names'
-    raise OptionError(_invalid(message), option.location)
+    raise OptionError(_invalid_error(message), option.location)
 
 
-def _encoding(option: GivenOption | None, default: str) -> tuple[str, str]:
+def _encoding(option: RawOption | None, default: str) -> tuple[str, str]:
     """Returns Python's codec and PostgreSQL's name of the encoding."""
     if option is None:
-        return python_encoding(default) or "utf-8", default
-    text = "" if option.value is None else _text(option)
-    codec = python_encoding(text)
+        return find_codec(default) or "utf-8", default
+    text = "" if option.value is None else _text_value(option)
+    codec = find_codec(text)
     if codec is None:
         message = f'argument to option "{option.name}" must be a valid encoding name'
-        raise OptionError(_invalid(message), option.location)
-    return codec, _SPOKEN.get(codec, text.upper())
+        raise OptionError(_invalid_error(message), option.location)
+    return codec, _ENCODING_NAMES.get(codec, text.upper())
 
 
-_SPOKEN = {
+_ENCODING_NAMES = {
     "utf-8": "UTF8",
     "iso8859-1": "LATIN1",
     "iso8859-2": "LATIN2",
@@ -211,7 +213,7 @@ _SPOKEN = {
     "iso8859-15": "LATIN9",
 }
 # PostgreSQL's names that Python spells differently.
-_PYTHON = {
+_CODECS = {
     "unicode": "utf-8",
     "sqlascii": "utf-8",
     "alt": "cp866",
@@ -230,10 +232,10 @@ _PYTHON = {
 _NOT_ASCII = ("utf_16", "utf_32", "utf_7", "cp037", "cp500", "cp1026", "cp1140", "cp273", "cp424", "cp875")
 
 
-def python_encoding(name: str) -> str | None:
+def find_codec(name: str) -> str | None:
     """Returns Python's codec for PostgreSQL's name of an encoding (LATIN1, WIN1252, UTF8 …); None if there is none."""
     plain = "".join(char for char in name.lower() if char.isalnum())
-    candidates = [_PYTHON.get(plain, plain)]
+    candidates = [_CODECS.get(plain, plain)]
     if plain.startswith("windows") or plain.startswith("win"):
         candidates.append("cp" + plain.removeprefix("windows").removeprefix("win"))
     for candidate in candidates:
@@ -247,51 +249,53 @@ def python_encoding(name: str) -> str | None:
     return None
 
 
-def _on_error(known: Mapping[str, GivenOption], form: str, reading: bool) -> tuple[bool, bool, int | None]:
+def _on_error(known: Mapping[str, RawOption], form: str, reading: bool) -> tuple[bool, bool, int | None]:
     ignore = verbose = False
     limit = None
     if (option := known.get("on_error")) is not None:
-        word = _text(option).lower()
+        word = _text_value(option).lower()
         if not reading:
-            raise OptionError(_invalid("COPY ON_ERROR cannot be used with COPY TO"), option.location)
+            raise OptionError(_invalid_error("COPY ON_ERROR cannot be used with COPY TO"), option.location)
         if word not in {"stop", "ignore"}:
-            raise OptionError(_invalid(f'COPY ON_ERROR "{_text(option)}" not recognized'), option.location)
+            raise OptionError(_invalid_error(f'COPY ON_ERROR "{_text_value(option)}" not recognized'), option.location)
         ignore = word == "ignore"
         if ignore and form == "binary":
-            raise _syntax("only ON_ERROR STOP is allowed in BINARY mode")
+            raise _syntax_error("only ON_ERROR STOP is allowed in BINARY mode")
     if (option := known.get("log_verbosity")) is not None:
-        word = _text(option).lower()
+        word = _text_value(option).lower()
         if word not in {"silent", "default", "verbose"}:
-            raise OptionError(_invalid(f'COPY LOG_VERBOSITY "{_text(option)}" not recognized'), option.location)
+            raise OptionError(
+                _invalid_error(f'COPY LOG_VERBOSITY "{_text_value(option)}" not recognized'), option.location
+            )
         verbose = word == "verbose"
     if (option := known.get("reject_limit")) is not None:
-        text = _text(option)
+        text = _text_value(option)
         if not text.lstrip("-").isdecimal():
-            raise _syntax("reject_limit requires a numeric value")
+            raise _syntax_error("reject_limit requires a numeric value")
         limit = int(text)
         if limit <= 0:
-            raise _invalid(f"REJECT_LIMIT ({limit}) must be greater than zero")
+            raise _invalid_error(f"REJECT_LIMIT ({limit}) must be greater than zero")
         if not ignore:
-            raise _invalid("COPY REJECT_LIMIT requires ON_ERROR to be set to IGNORE")
+            raise _invalid_error("COPY REJECT_LIMIT requires ON_ERROR to be set to IGNORE")
     return ignore, verbose, limit
 
 
-def _check_binary(form: str, known: Mapping[str, GivenOption]) -> None:
+def _check_binary(form: str, known: Mapping[str, RawOption]) -> None:
     if form != "binary":
         return
     for name in ("delimiter", "null", "default"):
         if name in known:
-            raise _syntax(f"cannot specify {name.upper()} in BINARY mode")
+            raise _syntax_error(f"cannot specify {name.upper()} in BINARY mode")
 
 
-def _check(options: CopyOptions, known: Mapping[str, GivenOption], reading: bool) -> None:
+def _check_combinations(options: CopyOptions, known: Mapping[str, RawOption], reading: bool) -> None:
     """Checks combinations of options, in PostgreSQL's order."""
     csv = options.format == "csv"
     _check_delimiter(options)
-    if _broken(options.null):
-        raise _invalid("COPY null representation cannot use newline or carriage return")
-    if options.default is not None and _broken(options.default):
-        raise _invalid("COPY default representation cannot use newline or carriage return")
+    if _has_line_break(options.null):
+        raise _invalid_error("COPY null representation cannot use newline or carriage return")
+    if options.default is not None and _has_line_break(options.default):
+        raise _invalid_error("COPY default representation cannot use newline or carriage return")
     if options.format == "binary" and options.header != "none":
         raise FeatureNotSupported("cannot specify HEADER in BINARY mode")
     for name in ("quote", "escape"):
@@ -300,7 +304,7 @@ def _check(options: CopyOptions, known: Mapping[str, GivenOption], reading: bool
         if csv and len(getattr(options, name).encode()) != 1:
             raise FeatureNotSupported(f"COPY {name} must be a single one-byte character")
         if csv and name == "quote" and options.delimiter == options.quote:
-            raise _invalid("COPY delimiter and quote must be different")
+            raise _invalid_error("COPY delimiter and quote must be different")
     for name, only, allowed in (
         ("force_quote", "COPY TO", not reading),
         ("force_not_null", "COPY FROM", reading),
@@ -324,9 +328,9 @@ def _check_delimiter(options: CopyOptions) -> None:
     if len(delimiter.encode()) != 1:
         raise FeatureNotSupported("COPY delimiter must be a single one-byte character")
     if delimiter in "\r\n":
-        raise _invalid("COPY delimiter cannot be newline or carriage return")
+        raise _invalid_error("COPY delimiter cannot be newline or carriage return")
     if options.format != "csv" and delimiter in "\\.abcdefghijklmnopqrstuvwxyz0123456789":
-        raise _invalid(f'COPY delimiter cannot be "{delimiter}"')
+        raise _invalid_error(f'COPY delimiter cannot be "{delimiter}"')
 
 
 def _check_default(options: CopyOptions, marker: str, reading: bool) -> None:
@@ -340,5 +344,5 @@ def _check_default(options: CopyOptions, marker: str, reading: bool) -> None:
         raise FeatureNotSupported("NULL specification and DEFAULT specification cannot be the same")
 
 
-def _broken(text: str) -> bool:
+def _has_line_break(text: str) -> bool:
     return "\n" in text or "\r" in text

@@ -68,7 +68,7 @@ class Pipeline(Generic[T]):
         self._pool.shutdown(wait=False)
 
 
-def in_order(tasks: Iterable[Callable[[], T]], ahead: int = WORKERS) -> Generator[T]:
+def map_in_order(tasks: Iterable[Callable[[], T]], ahead: int = WORKERS) -> Generator[T]:
     """Yields the tasks' results in order; up to `ahead` of them are computed while an earlier one is consumed.
 
     The first runs immediately in the caller's thread, so that a single task has no overhead. A task's exception is
@@ -82,7 +82,7 @@ def in_order(tasks: Iterable[Callable[[], T]], ahead: int = WORKERS) -> Generato
     waiting: deque[Future[T]] = deque()
     try:
         for task in remaining:
-            waiting.append(_shared().submit(task))
+            waiting.append(_shared_pool().submit(task))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
@@ -93,5 +93,5 @@ def in_order(tasks: Iterable[Callable[[], T]], ahead: int = WORKERS) -> Generato
 
 
 @cache
-def _shared() -> ThreadPoolExecutor:
+def _shared_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(WORKERS, thread_name_prefix="gpudb-ahead")

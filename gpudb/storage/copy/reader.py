@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from gpudb.catalog.model import Column
 from gpudb.errors import GpudbError, SqlError
-from gpudb.storage.copy.byte_probes import Signs, occurrences
-from gpudb.storage.copy.conversion import Clock, convert
-from gpudb.storage.copy.errors import RowError, bad_file
-from gpudb.storage.copy.exact_reader import DEFAULT, Field, Fields, Line, Scanner
-from gpudb.storage.copy.fast_reader import QuickReader, text_final
+from gpudb.storage.copy.byte_probes import ByteProbes, count_byte
+from gpudb.storage.copy.conversion import Clock, convert_text
+from gpudb.storage.copy.errors import RowError, bad_format_error
+from gpudb.storage.copy.exact_reader import DEFAULT, Field, FieldSplitter, Line, Scanner
+from gpudb.storage.copy.fast_reader import FastReader, finish_text
 from gpudb.storage.copy.options import Columns, CopyOptions
 
 
@@ -35,7 +35,7 @@ class Block:
 
 
 @dataclass(slots=True)
-class Rows:
+class ParsedRows:
     """Result of a block: `columns` of the data's columns, in its order.
 
     `lines` is the number of physical lines of the block, `skipped` the number of rows left out for their errors,
@@ -68,16 +68,16 @@ class RowReader:
         self._options = options
         self._clock = clock
         self._with_default = with_default
-        self._fields = Fields(options)
+        self._fields = FieldSplitter(options)
         self._force_null = self._chosen(options.force_null)
         self._force_not_null = self._chosen(options.force_not_null)
         self._as_text = self._force_null | self._force_not_null
-        self._quick = QuickReader(self._types, options, self._as_text)
+        self._quick = FastReader(self._types, options, self._as_text)
 
     def _chosen(self, names: Columns) -> frozenset[int]:
         return frozenset(n for n, c in enumerate(self._columns) if names == "*" or c.name in names)
 
-    def read(self, block: Block) -> Rows:
+    def read(self, block: Block) -> ParsedRows:
         """Returns the block's rows; raises RowError with a line counted from the block's first."""
         data, header = block.data, 0
         first = block.first
@@ -87,18 +87,18 @@ class RowReader:
         eol = block.eol
         sure, undo = (False, False) if eol is None else self._quick.check(data, eol)
         if eol is not None and sure:
-            signs = Signs(data)
+            signs = ByteProbes(data)
             found = self._fast(data, eol, undo, signs)
             if found is not None:
                 found.lines = header + self._lines(data, eol, first, signs)
                 return found
         return self._exact(data, block.eol, header, first)
 
-    def _lines(self, data: bytes, eol: bytes, first: bool, signs: Signs) -> int:
+    def _lines(self, data: bytes, eol: bytes, first: bool, signs: ByteProbes) -> int:
         """Returns how many lines PostgreSQL counts in rows that are read the fast way."""
         if not data:
             return 0
-        lines = len(signs.newlines) if eol == b"\n" else occurrences(data, eol[:1])
+        lines = len(signs.newlines) if eol == b"\n" else count_byte(data, eol[:1])
         lines += not data.endswith(eol)
         if first and (line := next(Scanner(self._options, eol, first).lines(data), None)) is not None:
             lines += line.number - 1 - line.raw.count(eol[:1])
@@ -124,35 +124,35 @@ class RowReader:
         raw = line.raw.decode(errors="replace")
         if len(fields) != len(self._columns):
             message = f"wrong number of fields in header line: got {len(fields)}, expected {len(self._columns)}"
-            raise RowError(bad_file(message), line.number, raw=raw)
+            raise RowError(bad_format_error(message), line.number, raw=raw)
         for number, (name, column) in enumerate(zip(fields, self._columns), 1):
             start = f"column name mismatch in header line field {number}: "
             if not isinstance(name, str):
                 given = f'got null value ("{self._options.null}")'
-                raise RowError(bad_file(f'{start}{given}, expected "{column.name}"'), line.number, raw=raw)
+                raise RowError(bad_format_error(f'{start}{given}, expected "{column.name}"'), line.number, raw=raw)
             if name != column.name:
-                raise RowError(bad_file(f'{start}got "{name}", expected "{column.name}"'), line.number, raw=raw)
+                raise RowError(bad_format_error(f'{start}got "{name}", expected "{column.name}"'), line.number, raw=raw)
 
     # ---- fast
 
-    def _fast(self, data: bytes, eol: bytes, undo: bool, signs: Signs) -> Rows | None:
+    def _fast(self, data: bytes, eol: bytes, undo: bool, signs: ByteProbes) -> ParsedRows | None:
         if not data:
-            return Rows([pa.nulls(0, type_.arrow) for type_ in self._types], 0, 0)
+            return ParsedRows([pa.nulls(0, type_.arrow) for type_ in self._types], 0, 0)
         found = self._quick.columns(data, eol, undo, signs)
         if found is None:
             return None
         columns = []
         for number, (type_, column) in enumerate(zip(self._types, found)):
             if not self._quick.is_final(number, column):
-                made = text_final(type_, column) if number not in self._as_text else None
+                made = finish_text(type_, column) if number not in self._as_text else None
                 if made is None:
-                    converted = convert(type_, self._forced(number, column), self._clock)
+                    converted = convert_text(type_, self._forced(number, column), self._clock)
                     if converted.errors:
                         return None
                     made = converted.values
                 column = made
             columns.append(column)
-        return Rows(columns, len(columns[0]), 0)
+        return ParsedRows(columns, len(columns[0]), 0)
 
     def _forced(self, number: int, column: pa.StringArray) -> pa.StringArray:
         null = self._options.null
@@ -173,9 +173,9 @@ class RowReader:
             if len(fields) != width:
                 raw = line.raw.decode()
                 if len(fields) > width:
-                    raise RowError(bad_file("extra data after last expected column"), line.number, raw=raw)
+                    raise RowError(bad_format_error("extra data after last expected column"), line.number, raw=raw)
                 missing = self._columns[len(fields)].name
-                raise RowError(bad_file(f'missing data for column "{missing}"'), line.number, raw=raw)
+                raise RowError(bad_format_error(f'missing data for column "{missing}"'), line.number, raw=raw)
             if self._force_null or self._force_not_null:
                 self._force(fields)
             yield line, fields
@@ -187,7 +187,7 @@ class RowReader:
             elif number in self._force_null and value == self._options.null:
                 fields[number] = None
 
-    def _exact(self, data: bytes, eol: bytes | None, header: int, first: bool) -> Rows:
+    def _exact(self, data: bytes, eol: bytes | None, header: int, first: bool) -> ParsedRows:
         scanner = Scanner(self._options, eol, first)
         lines: list[Line] = []
         rows: list[list[Field]] = []
@@ -219,7 +219,7 @@ class RowReader:
                 )
                 raise RowError(error, line.number, raw=line.raw.decode())
 
-    def _converted(self, lines: list[Line], rows: list[list[Field]], header: int) -> Rows:
+    def _converted(self, lines: list[Line], rows: list[list[Field]], header: int) -> ParsedRows:
         columns: list[pa.Array] = []
         wrong: dict[int, tuple[int, GpudbError]] = {}
         defaulted: dict[int, pa.BooleanArray] = {}
@@ -230,18 +230,18 @@ class RowReader:
                 if marked.any():
                     defaulted[number] = pa.array(marked)
                     values = [None if value is DEFAULT else value for value in values]
-            converted = convert(type_, pa.array(values, pa.string()), self._clock)
+            converted = convert_text(type_, pa.array(values, pa.string()), self._clock)
             columns.append(converted.values)
             for row, error in converted.errors:
                 wrong.setdefault(row, (number, error))
-        found = Rows(columns, len(rows), 0, defaulted=defaulted)
+        found = ParsedRows(columns, len(rows), 0, defaulted=defaulted)
         if wrong:
             self._take_errors(found, wrong, lines, rows, header)
         return found
 
     def _take_errors(
         self,
-        found: Rows,
+        found: ParsedRows,
         wrong: dict[int, tuple[int, GpudbError]],
         lines: list[Line],
         rows: list[list[Field]],

@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterator
 
 from gpudb.errors import SqlError
-from gpudb.storage.copy.byte_probes import occurrences
+from gpudb.storage.copy.byte_probes import count_byte
 from gpudb.storage.copy.errors import RowError
 from gpudb.storage.copy.exact_reader import Scanner
 from gpudb.storage.copy.options import CopyOptions
@@ -49,7 +49,7 @@ class Splitter:
         self._pending.append(data)
         self._size += len(data)
         if self._csv:
-            self._quotes += occurrences(data, self._quote)
+            self._quotes += count_byte(data, self._quote)
 
     def finish(self) -> Iterator[Block]:
         """Yields the last block; there is always at least one block."""
@@ -88,7 +88,7 @@ class Splitter:
 
     def _block(self, data: bytes) -> Block:
         if self._eol is None:
-            self._eol = first_eol(self._options, data, final=True)
+            self._eol = detect_eol(self._options, data, final=True)
         first, self._first = self._first, False
         return Block(data, self._eol, first)
 
@@ -120,7 +120,7 @@ class Splitter:
 
     def _last_row_end(self, data: bytes) -> int:
         if self._eol is None:
-            self._eol = first_eol(self._options, data, final=False)
+            self._eol = detect_eol(self._options, data, final=False)
         if self._eol is None:
             return 0
         last = self._eol[-1:]
@@ -142,7 +142,7 @@ class Splitter:
         return 0
 
     def _unquoted(self, data: bytes, last: bytes) -> int:
-        quotes, end = occurrences(data, self._quote), len(data)
+        quotes, end = count_byte(data, self._quote), len(data)
         while (at := data.rfind(last, 0, end)) >= 0:
             quotes -= data.count(self._quote, at, end)
             if quotes % 2 == 0:
@@ -165,7 +165,7 @@ class Splitter:
         return end
 
 
-def first_eol(options: CopyOptions, data: bytes, final: bool) -> bytes | None:
+def detect_eol(options: CopyOptions, data: bytes, final: bool) -> bytes | None:
     """Returns the first line's ending; None if it is not known yet."""
     scanner = Scanner(options, None)
     try:

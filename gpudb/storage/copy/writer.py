@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from gpudb.errors import SqlError
 from gpudb.storage.copy.options import CopyOptions
-from gpudb.storage.copy.pipeline import in_order
+from gpudb.storage.copy.pipeline import map_in_order
 from gpudb.types import SqlType
 from gpudb.values.binary_columns import RowPieces
 from gpudb.values.text_columns import text_column
@@ -22,7 +22,7 @@ SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 HEADER = SIGNATURE + struct.pack("!ii", 0, 0)
 TRAILER = struct.pack("!h", -1)
 
-STEP = 16_384
+JOINED_ROWS = 16_384
 """Rows that are joined at a time."""
 
 _BARE = frozenset("bool int2 int4 int8 oid float4 float8 numeric date time timestamp timestamptz uuid".split())
@@ -78,7 +78,7 @@ class RowWriter:
 
     def _row_arrays(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.BinaryArray]:
         """Yields the rows of all batches in order; later parts are joined while earlier ones are sent."""
-        for arrays in in_order(partial(self._joined, part) for part in self._parts(batches)):
+        for arrays in map_in_order(partial(self._joined, part) for part in self._parts(batches)):
             yield from self._counted(arrays)
 
     def _counted(self, arrays: list[pa.BinaryArray]) -> list[pa.BinaryArray]:
@@ -87,8 +87,8 @@ class RowWriter:
 
     def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for start in range(0, batch.num_rows, STEP):
-                yield batch.slice(start, STEP)
+            for start in range(0, batch.num_rows, JOINED_ROWS):
+                yield batch.slice(start, JOINED_ROWS)
 
     def _joined(self, batch: pa.RecordBatch) -> list[pa.BinaryArray]:
         """Returns the rows as bytes; in halves if they exceed the limit of one array."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.model import DataFile, Table
 from gpudb.errors import GpudbError, InternalError
-from gpudb.storage.iceberg.buckets import parted
+from gpudb.storage.iceberg.buckets import split_by_bucket
 from gpudb.storage.iceberg.column_layout import stored_schema, to_stored
 from gpudb.storage.iceberg.file_writer import FileWriter, disk_errors
 from gpudb.storage.row_errors import null_violation
@@ -24,13 +24,13 @@ FILE_BYTES = 128 << 20
 GROUP_ROWS = 1 << 20
 GROUP_BYTES = 64 << 20
 """A row group ends at GROUP_ROWS rows or GROUP_BYTES of Arrow memory, whichever comes first."""
-APART_BYTES = 16 << 20
+MIN_EXTRA_FILE_BYTES = 16 << 20
 """The last rows, if at least this large, are encoded into a separate file while the previous row group is encoded."""
-HELD_BYTES = 256 << 20
+MAX_WAITING_BYTES = 256 << 20
 """Limit of all rows waiting by bucket; above it the rows of the fullest bucket are written."""
 
 
-class _Lane:
+class _BucketRows:
     """Rows of one bucket, or of a table without buckets, that wait for their row group."""
 
     def __init__(self, bucket: int | None, files: FileWriter) -> None:
@@ -89,10 +89,10 @@ class DataWriter:
         hashed = table.hashed_by
         self._hashed = None if hashed is None else (table.columns.index(hashed), hashed.type)
         self._directory, self._durable = directory, durable
-        self._lanes: dict[int | None, _Lane] = {}
+        self._lanes: dict[int | None, _BucketRows] = {}
         self._encoder: ThreadPoolExecutor | None = None
         self._encoding: Future[None] | None = None
-        self._encoded: _Lane | None = None
+        self._encoded: _BucketRows | None = None
         self.rows = 0
         self.ascending = len(self._keys) == 1
         self._last_key: pa.Scalar | None = None
@@ -120,11 +120,11 @@ class DataWriter:
             for bucket, part in self._parts(stored_batch.slice(start, step)):
                 lane = self._lanes.get(bucket)
                 if lane is None:
-                    lane = self._lanes[bucket] = _Lane(bucket, self._files(bucket))
+                    lane = self._lanes[bucket] = _BucketRows(bucket, self._files(bucket))
                 lane.add(part, size * part.num_rows // batch.num_rows)
                 if lane.full:
                     self._hand_over(lane)
-            if self._hashed is not None and sum(lane.bytes for lane in self._lanes.values()) > HELD_BYTES:
+            if self._hashed is not None and sum(lane.bytes for lane in self._lanes.values()) > MAX_WAITING_BYTES:
                 self._hand_over(max(self._lanes.values(), key=lambda lane: lane.bytes))
         self.rows += batch.num_rows
 
@@ -133,7 +133,7 @@ class DataWriter:
         return FileWriter(self._directory, self._table, self._schema, FILE_BYTES, durable=durable, bucket=bucket)
 
     def _parts(self, batch: pa.RecordBatch) -> Iterable[tuple[int | None, pa.RecordBatch]]:
-        return [(None, batch)] if self._hashed is None else parted(batch, *self._hashed)
+        return [(None, batch)] if self._hashed is None else split_by_bucket(batch, *self._hashed)
 
     def finish(self) -> list[DataFile]:
         """Closes the last files and returns all files."""
@@ -146,7 +146,7 @@ class DataWriter:
     def _write_apart(self) -> None:
         """Encodes the last rows while the encoder is still writing the row group before them."""
         lane = self._encoded
-        if lane is None or self._encoding is None or self._encoding.done() or lane.bytes < APART_BYTES:
+        if lane is None or self._encoding is None or self._encoding.done() or lane.bytes < MIN_EXTRA_FILE_BYTES:
             return
         lane.apart = self._files(lane.bucket)
         lane.apart.write(lane.group())
@@ -158,7 +158,7 @@ class DataWriter:
         for lane in self._lanes.values():
             lane.abort()
 
-    def _hand_over(self, lane: _Lane) -> None:
+    def _hand_over(self, lane: _BucketRows) -> None:
         """Submits a full row group to the encoder once the previous one is done, so that at most two are in memory."""
         if self._encoding is not None:
             with disk_errors():
@@ -212,7 +212,7 @@ def write_files(directory: Path, table: Table, batches: Iterable[pa.RecordBatch]
         raise
 
 
-def verify(path: Path) -> None:
+def verify_checksums(path: Path) -> None:
     """Reads a whole data file and verifies its pages' checksums; raises XX001 if they differ, 58P01 if it is missing.
 
     Scans do not verify checksums: they detect a truncated file or one that is not Parquet, but not every flipped bit.

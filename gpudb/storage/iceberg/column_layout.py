@@ -97,21 +97,29 @@ def member_ids(type: SqlType, field_id: int) -> list[int]:
 def stored_type(type: SqlType, field_id: int) -> pa.DataType:
     """Returns the Arrow type in the file of a column with this field id."""
     if type.item is not None:
-        return pa.list_(_field("element", stored_type(type.item, field_id + 1), field_id + 1))
+        return pa.list_(_build_field("element", stored_type(type.item, field_id + 1), field_id + 1))
     if type.fields:
         ids = zip(type.arrow, type.fields, member_ids(type, field_id), strict=True)
-        return pa.struct([_field(field.name, stored_type(item, id), id) for field, (_, item), id in ids])
+        return pa.struct([_build_field(field.name, stored_type(item, id), id) for field, (_, item), id in ids])
     if type.name == "interval":
-        return pa.struct([_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)])
+        return pa.struct(
+            [_build_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)]
+        )
     if type.name in {"inet", "cidr"}:
-        return pa.struct([_field("text", pa.string(), field_id + 1), _field("key", pa.binary(), field_id + 2)])
+        return pa.struct(
+            [_build_field("text", pa.string(), field_id + 1), _build_field("key", pa.binary(), field_id + 2)]
+        )
     if type.name == "timetz":
-        return pa.struct([_field("time", pa.time64("us"), field_id + 1), _field("east", pa.int32(), field_id + 2)])
+        return pa.struct(
+            [_build_field("time", pa.time64("us"), field_id + 1), _build_field("east", pa.int32(), field_id + 2)]
+        )
     if type.subtype is not None:
-        return pa.struct([_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(_range_members(type), 1)])
+        return pa.struct(
+            [_build_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(_range_members(type), 1)]
+        )
     if type.carried:
         value, scale = type.arrow.field("v").type, pa.int32()
-        return pa.struct([_field("v", value, field_id + 1), _field("s", scale, field_id + 2)])
+        return pa.struct([_build_field("v", value, field_id + 1), _build_field("s", scale, field_id + 2)])
     if type.name == "money":
         return pa.decimal128(19, 2)
     if type.name == "int2":
@@ -129,17 +137,19 @@ def _range_members(type: SqlType) -> list[tuple[str, pa.DataType]]:
     return [*members, ("scales", pa.int32())] if type.carried else members
 
 
-def is_struct(type: SqlType) -> bool:
+def is_stored_as_struct(type: SqlType) -> bool:
     """Returns whether a column of this type is stored as a struct."""
     return type.carried or bool(type.fields) or type.subtype is not None or type.name in _PAIRS | {"interval"}
 
 
 def stored_schema(columns: Sequence[Column]) -> pa.Schema:
     """Returns the Arrow schema of a table's files; its Iceberg field ids also appear in the Parquet schema."""
-    return pa.schema([_field(c.name, stored_type(c.type, c.field_id), c.field_id, not c.not_null) for c in columns])
+    return pa.schema(
+        [_build_field(c.name, stored_type(c.type, c.field_id), c.field_id, not c.not_null) for c in columns]
+    )
 
 
-def _field(name: str, type: pa.DataType, field_id: int, nullable: bool = True) -> pa.Field:
+def _build_field(name: str, type: pa.DataType, field_id: int, nullable: bool = True) -> pa.Field:
     return pa.field(name, type, nullable=nullable, metadata={FIELD_ID: str(field_id).encode()})
 
 
@@ -154,9 +164,9 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
         return _list_to_stored(array, type.item, target)
     if type.fields:
         pairs = zip(type.fields, array.flatten(), target, strict=True)
-        return _struct([to_stored(each, item, field.type) for (_, item), each, field in pairs], array, target)
+        return _build_struct([to_stored(each, item, field.type) for (_, item), each, field in pairs], array, target)
     if type.name in {"inet", "cidr"}:
-        return _struct([network_texts(type, array), array], array, target)
+        return _build_struct([network_texts(type, array), array], array, target)
     if type.subtype is not None:
         return _range_to_stored(nulls_of(type, array), type, target)
     convert = _CONVERTERS.get("carried" if type.carried else type.name)
@@ -184,7 +194,7 @@ def _interval_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
     raw = np.frombuffer(_data_buffer(array, 16), dtype=[("m", "<i4"), ("d", "<i4"), ("n", "<i8")])
     # Floor division is exact: DuckDB's and PostgreSQL's values have whole microseconds.
     members = [np.ascontiguousarray(raw["m"]), np.ascontiguousarray(raw["d"]), raw["n"] // 1000]
-    return _struct([pa.array(member) for member in members], array, target)
+    return _build_struct([pa.array(member) for member in members], array, target)
 
 
 def _carried_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -192,10 +202,10 @@ def _carried_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
     value, scale = pc.struct_field(array, [0]), pc.struct_field(array, [1]).cast(pa.int32())
     if value.type != target.field("v").type:
         value = value.cast(target.field("v").type)
-    return _struct([value, scale], value, target)
+    return _build_struct([value, scale], value, target)
 
 
-def _struct(members: list[pa.Array], like: pa.Array, target: pa.DataType) -> pa.Array:
+def _build_struct(members: list[pa.Array], like: pa.Array, target: pa.DataType) -> pa.Array:
     mask = like.is_null() if like.null_count else None
     return pa.StructArray.from_arrays(members, fields=list(target), mask=mask)
 
@@ -218,7 +228,7 @@ def _range_to_stored(array: pa.StructArray, type: SqlType, target: pa.DataType) 
     kinds, near = ([pc.struct_field(each, [at]) for each in (lower, upper)] for at in (0, 2))
     included = [pc.and_(pc.equal(kind, 1), pc.equal(side, 0)) for kind, side in zip(kinds, near)]
     bounds = [pc.struct_field(each, [1]) for each in (lower, upper)]
-    return _struct([pc.equal(kinds[0], -1), *bounds, *included, *scales], array, target)
+    return _build_struct([pc.equal(kinds[0], -1), *bounds, *included, *scales], array, target)
 
 
 def _uuid_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -257,7 +267,7 @@ def _data_buffer(array: pa.Array, width: int) -> pa.Buffer:
 def _timetz_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
     microseconds, west = unpacked_column(array)
     members = [pa.array(microseconds).view(pa.time64("us")), pa.array((-west).astype(np.int32))]
-    return _struct(members, array, target)
+    return _build_struct(members, array, target)
 
 
 _CONVERTERS: dict[str, Callable[[pa.Array, pa.DataType], pa.Array]] = {
@@ -269,13 +279,13 @@ _CONVERTERS: dict[str, Callable[[pa.Array, pa.DataType], pa.Array]] = {
 }
 
 
-def stored_duckdb(type: SqlType) -> str:
-    """Returns the DuckDB type of a stored column as `read_parquet` returns it, before `restored`."""
+def stored_duckdb_type(type: SqlType) -> str:
+    """Returns the DuckDB type of a stored column as `read_parquet` returns it, before `render_restored`."""
     if type.item is not None:
-        return stored_duckdb(type.item) + "[]"
+        return stored_duckdb_type(type.item) + "[]"
     if type.fields:
         held = zip(type.members, type.fields, strict=True)
-        return f"STRUCT({', '.join(f'{member} {stored_duckdb(item)}' for member, (_, item) in held)})"
+        return f"STRUCT({', '.join(f'{member} {stored_duckdb_type(item)}' for member, (_, item) in held)})"
     if type.name == "interval":
         return "STRUCT(months INTEGER, days INTEGER, microseconds BIGINT)"
     if type.name in {"inet", "cidr"}:
@@ -291,12 +301,12 @@ def stored_duckdb(type: SqlType) -> str:
     return "VARCHAR" if type.labels else type.duckdb
 
 
-def restored(type: SqlType, expression: str) -> str:
-    """Returns DuckDB SQL that converts a column of `stored_duckdb` to `SqlType.duckdb`."""
-    if stored_duckdb(type) == type.duckdb:
+def render_restored(type: SqlType, expression: str) -> str:
+    """Returns DuckDB SQL that converts a column of `stored_duckdb_type` to `SqlType.duckdb`."""
+    if stored_duckdb_type(type) == type.duckdb:
         return expression
     if type.item is not None:
-        return f"list_transform({expression}, lambda e: {restored(type.item, 'e')})"
+        return f"list_transform({expression}, lambda e: {render_restored(type.item, 'e')})"
     if type.name in {"inet", "cidr"}:
         return f"{expression}.key"
     if type.name == "money":
@@ -306,17 +316,17 @@ def restored(type: SqlType, expression: str) -> str:
         return f"(({utc}) * {1 << SHIFT} - {expression}.east + {MIDDLE})"
     if type.fields:
         held = zip(type.members, type.fields, strict=True)
-        made = ", ".join(f"{member} := {restored(item, f'{expression}.{member}')}" for member, (_, item) in held)
+        made = ", ".join(f"{member} := {render_restored(item, f'{expression}.{member}')}" for member, (_, item) in held)
         return f"(CASE WHEN {expression} IS NOT NULL THEN struct_pack({made}) END)"
     if type.subtype is not None:
-        return _restored_range(type, expression)
+        return _render_restored_range(type, expression)
     if type.labels:
-        return _restored_label(type, expression)
+        return _render_restored_label(type, expression)
     members = (("months", "to_months"), ("days", "to_days"), ("microseconds", "to_microseconds"))
     return "(" + " + ".join(f"{function}({expression}.{name})" for name, function in members) + ")"
 
 
-def _restored_range(type: SqlType, held: str) -> str:
+def _render_restored_range(type: SqlType, held: str) -> str:
     sides = []
     for name, infinite, beside in (("lower", 0, 1), ("upper", 2, -1)):
         kind = f"CASE WHEN {held}.empty THEN -1 WHEN {held}.{name} IS NULL THEN {infinite} ELSE 1 END"
@@ -328,7 +338,7 @@ def _restored_range(type: SqlType, held: str) -> str:
     return f"(CASE WHEN {held} IS NOT NULL THEN {made} END)"
 
 
-def _restored_label(type: SqlType, expression: str) -> str:
+def _render_restored_label(type: SqlType, expression: str) -> str:
     pairs = [(each.stored.replace("'", "''"), each.name.replace("'", "''")) for each in type.labels or ()]
     renamed = [f" WHEN '{stored}' THEN '{name}'" for stored, name in pairs if stored != name]
     if renamed:
@@ -336,7 +346,7 @@ def _restored_label(type: SqlType, expression: str) -> str:
     return f"CAST({expression} AS {type.duckdb})"
 
 
-def initial_text(type: SqlType, value: pa.Array) -> str | None:
+def encode_initial(type: SqlType, value: pa.Array) -> str | None:
     """Returns `Column.initial` for a new column of a table with rows; `value` is its default, an array of length 1.
 
     None for NULL. The text is DuckDB's of the stored value, and can be cast back.

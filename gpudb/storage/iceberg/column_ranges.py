@@ -32,24 +32,24 @@ def _ranges(expr: Expr, rel: int, table: Table, parameters: Sequence[object]) ->
             symbol = comparison_of(function)
             if symbol is None or symbol == "<>":
                 return
-            left, right = _plain(left), _plain(right)
+            left, right = _strip_widening(left), _strip_widening(right)
             if isinstance(right, Column):
                 left, right, symbol = right, left, COMMUTATORS[symbol]
-            if isinstance(left, Column) and _comparable(left, right, rel, table):
-                value = _bound(right, parameters)
+            if isinstance(left, Column) and _is_comparable(left, right, rel, table):
+                value = _bound_value(right, parameters)
                 if value is not None:
-                    yield _range(_field(left, table), symbol, value)
-        case InList(arg=arg, items=items, negated=False) if isinstance(column := _plain(arg), Column):
-            if all(_comparable(column, item, rel, table) for item in items):
-                values = [_bound(item, parameters) for item in items]
+                    yield _range(_field_id(left, table), symbol, value)
+        case InList(arg=arg, items=items, negated=False) if isinstance(column := _strip_widening(arg), Column):
+            if all(_is_comparable(column, item, rel, table) for item in items):
+                values = [_bound_value(item, parameters) for item in items]
                 if values and all(value is not None for value in values):
                     ordered = sorted(values)  # type: ignore[type-var]
-                    yield ColumnRange(_field(column, table), ordered[0], ordered[-1], among=tuple(ordered))
-        case Test(arg=Column() as column, what="NULL", negated=negated) if _own(column, rel, table) and negated:
-            yield ColumnRange(_field(column, table), not_null=True)
+                    yield ColumnRange(_field_id(column, table), ordered[0], ordered[-1], among=tuple(ordered))
+        case Test(arg=Column() as column, what="NULL", negated=negated) if _is_own(column, rel, table) and negated:
+            yield ColumnRange(_field_id(column, table), not_null=True)
 
 
-def _plain(expr: Expr) -> Expr:
+def _strip_widening(expr: Expr) -> Expr:
     """Returns the column below casts that preserve value and order; else the expression itself."""
     inner = expr
     while isinstance(inner, Cast) and (inner.is_relabel or (inner.arg.type.name, inner.type.name) in WIDENING_CASTS):
@@ -57,24 +57,24 @@ def _plain(expr: Expr) -> Expr:
     return inner if isinstance(inner, Column) else expr
 
 
-def _own(column: Column, rel: int, table: Table) -> bool:
+def _is_own(column: Column, rel: int, table: Table) -> bool:
     return column.rel == rel and column.index < len(table.columns)
 
 
-def _field(column: Column, table: Table) -> int:
+def _field_id(column: Column, table: Table) -> int:
     return table.columns[column.index].field_id
 
 
-def _comparable(column: Column, other: Expr, rel: int, table: Table) -> bool:
+def _is_comparable(column: Column, other: Expr, rel: int, table: Table) -> bool:
     """Returns whether a column's file statistics compare with the other side as the query compares them."""
-    if not _own(column, rel, table) or not isinstance(other, Constant | Parameter):
+    if not _is_own(column, rel, table) or not isinstance(other, Constant | Parameter):
         return False
     name, wanted = column.type.name, other.type.name
     same = name == wanted or {name, wanted} <= _INTEGERS or {name, wanted} <= _TEXTS
     return same and name in _PRUNED and not column.type.carried
 
 
-def _bound(expr: Expr, parameters: Sequence[object]) -> object:
+def _bound_value(expr: Expr, parameters: Sequence[object]) -> object:
     """Returns a constant in the representation of file statistics; None if it has none."""
     value = expr.value if isinstance(expr, Constant) else None
     if isinstance(expr, Parameter):

@@ -82,7 +82,7 @@ class FileWriter:
     def _open(self, path: Path, group: pa.Table) -> pq.ParquetWriter:
         repeating, blooms = [], {}
         for column, values in zip(self._columns, group.columns):
-            if _repeats(values):
+            if _has_repeats(values):
                 repeating.append(column.name)
             if column.name in self._keys and not _unhashable(values.type):
                 # The key look-up of an INSERT skips row groups that their ranges do not exclude.
@@ -116,7 +116,7 @@ class FileWriter:
         self._with_nan = set()
 
 
-def _repeats(values: pa.ChunkedArray) -> bool:
+def _has_repeats(values: pa.ChunkedArray) -> bool:
     """Returns whether a dictionary pays, by a sample from the group's middle."""
     if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
         return False

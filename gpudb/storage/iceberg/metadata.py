@@ -39,7 +39,7 @@ from gpudb.catalog.distribution import NULLS
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
-from gpudb.storage.iceberg.schema import iceberg_schema, partition_of, partition_spec, type_properties
+from gpudb.storage.iceberg.schema import iceberg_schema, partition_record, partition_spec, type_properties
 from gpudb.storage.iceberg.statistics import IcebergStatistics, from_iceberg, to_iceberg
 
 MANIFESTS = 8
@@ -47,7 +47,7 @@ MANIFESTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Added:
+class _Addition:
     """Snapshot and sequence number at which a live file was added; Iceberg repeats them in every later manifest."""
 
     snapshot_id: int
@@ -67,7 +67,7 @@ class TableState:
     metadata: TableMetadataV2
     location: Path
     manifests: tuple[_Manifest, ...]
-    added: Mapping[str, _Added]
+    added: Mapping[str, _Addition]
     files: frozenset[Path]
 
 
@@ -194,11 +194,11 @@ class _ManifestWriter:
         self._written = written
 
     def next_manifests(
-        self, manifests: Sequence[_Manifest], live: Mapping[str, _Added]
-    ) -> tuple[tuple[_Manifest, ...], dict[str, _Added]]:
+        self, manifests: Sequence[_Manifest], live: Mapping[str, _Addition]
+    ) -> tuple[tuple[_Manifest, ...], dict[str, _Addition]]:
         """Returns manifests that hold exactly the table's files, and where each of those was added."""
         new = [path for path in self._files if path not in live]
-        added = {path: live.get(path) or _Added(self._snapshot_id, self._sequence) for path in self._files}
+        added = {path: live.get(path) or _Addition(self._snapshot_id, self._sequence) for path in self._files}
         listed = {path for manifest in manifests for path in manifest.paths}
         whole = len(manifests) + bool(new) > MANIFESTS
         kept = [m for m in manifests if not whole and m.paths <= self._files.keys()]
@@ -215,7 +215,7 @@ class _ManifestWriter:
     def _spec(self, path: str) -> int:
         return 0 if self._files[path].bucket is None else self._parted.spec_id
 
-    def _write(self, spec: PartitionSpec, new: list[str], moved: list[str], live: Mapping[str, _Added]) -> _Manifest:
+    def _write(self, spec: PartitionSpec, new: list[str], moved: list[str], live: Mapping[str, _Addition]) -> _Manifest:
         path = self._directory / f"{self._version}-m{spec.spec_id}.avro"
         self._written.append(path)
         output = _DiskFile(path)
@@ -246,7 +246,7 @@ class _ManifestWriter:
             content=DataFileContent.DATA,
             file_path=_uri(Path(path)),
             file_format=FileFormat.PARQUET,
-            partition=partition_of(file),
+            partition=partition_record(file),
             record_count=file.rows,
             file_size_in_bytes=file.bytes,
             value_counts=dict(statistics.value_counts),
@@ -309,7 +309,7 @@ def _load(
     parted = {spec.spec_id for spec in metadata.partition_specs if spec.fields}
     manifests: list[_Manifest] = []
     files: list[DataFile] = []
-    added: dict[str, _Added] = {}
+    added: dict[str, _Addition] = {}
     kept = {location}
     snapshot = metadata.current_snapshot()
     if snapshot is not None:
@@ -317,7 +317,7 @@ def _load(
         for manifest in read_manifest_list(_DiskInput(here(snapshot.manifest_list))):
             path = here(manifest.manifest_path)
             kept.add(path)
-            reader: Any = _Moved(path)
+            reader: Any = _RelocatedIO(path)
             entries = manifest.fetch_manifest_entry(reader, discard_deleted=True)
             for entry in entries:
                 file = _data_file(here(entry.data_file.file_path), entry.data_file, columns)
@@ -325,7 +325,7 @@ def _load(
                     value = entry.data_file.partition[0]
                     file = replace(file, bucket=NULLS if value is None else value)
                 files.append(file)
-                added[file.path] = _Added(entry.snapshot_id or 0, entry.sequence_number or 0)
+                added[file.path] = _Addition(entry.snapshot_id or 0, entry.sequence_number or 0)
             inside = frozenset(str(here(entry.data_file.file_path)) for entry in entries)
             manifests.append(_Manifest(manifest, inside))
     moved = old != _uri(folder)
@@ -369,10 +369,10 @@ class _DiskFile(OutputFile):
         return _DiskInput(self._disk_path)
 
     def create(self, overwrite: bool = False) -> OutputStream:
-        return _Synced(self._disk_path)
+        return _SyncedStream(self._disk_path)
 
 
-class _Synced(io.BytesIO):
+class _SyncedStream(io.BytesIO):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._disk_path = path
@@ -399,7 +399,7 @@ class _DiskInput(InputFile):
         return self._disk_path.open("rb")
 
 
-class _Moved:
+class _RelocatedIO:
     """File access for reading a manifest at its current location, whatever its entry says."""
 
     def __init__(self, path: Path) -> None:

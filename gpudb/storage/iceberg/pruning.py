@@ -30,7 +30,7 @@ class ColumnRange:
     among: tuple[Any, ...] = ()
 
 
-def prune(files: Sequence[DataFile], conjuncts: Sequence[ColumnRange]) -> tuple[DataFile, ...]:
+def prune_files(files: Sequence[DataFile], conjuncts: Sequence[ColumnRange]) -> tuple[DataFile, ...]:
     """Returns the files that may hold a row for which all `conjuncts` are true."""
     return tuple(file for file in files if all(_may_hold(file, conjunct) for conjunct in conjuncts))
 

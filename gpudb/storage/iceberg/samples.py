@@ -19,28 +19,28 @@ from gpudb.lru import LruCache
 from gpudb.plan.cost.sampling import Sample
 from gpudb.storage.iceberg.column_layout import names_by_id
 
-VALUES = 30_000
+SAMPLED_VALUES = 30_000
 """Number of sampled values, as in PostgreSQL's ANALYZE by default."""
-FILES, PLACES = 4, 8
+MAX_FILES, MAX_PLACES = 4, 8
 """Maximum files that are opened, and places at which they are read."""
-WHOLE_BYTES = 4 << 20
+MAX_WHOLE_BYTES = 4 << 20
 """Column chunks up to this size are read whole, so that they are sampled at several places."""
 _BUFFER = 1 << 17
 _log = logging.getLogger(__name__)
 _known: LruCache[tuple[int, tuple[str, ...]], tuple[Sample | None]] = LruCache(4096)
 
 
-def sample(table: Table, column: Column) -> Sample | None:
+def sample_column(table: Table, column: Column) -> Sample | None:
     """Returns a sample of a column's values; None for columns stored as structs or lists, or if files cannot be
     read.
     """
-    files = _spread(table.files, [file.rows for file in table.files], FILES)
+    files = _select_spread(table.files, [file.rows for file in table.files], MAX_FILES)
     key = column.field_id, tuple(file.path for file in files)
     known = _known.get(key)
     if known is not None:
         return known[0]
     try:
-        found = _sampled(files, column)
+        found = _summarize(files, column)
     except (OSError, pa.ArrowException) as error:
         _log.warning('no sample of column "%s" of table "%s": %s', column.name, table.name, error)
         return None
@@ -48,7 +48,7 @@ def sample(table: Table, column: Column) -> Sample | None:
     return found
 
 
-def _sampled(files: Sequence[DataFile], column: Column) -> Sample | None:
+def _summarize(files: Sequence[DataFile], column: Column) -> Sample | None:
     stretches = [each for file in files for each in _read(file, column, len(files))]
     counted = []
     for each in stretches:
@@ -74,7 +74,7 @@ def _sampled(files: Sequence[DataFile], column: Column) -> Sample | None:
 def _read(file: DataFile, column: Column, files: int) -> Iterator[pa.Array]:
     """Yields a file's share of the values, in runs of adjacent rows."""
     footer = pq.read_metadata(file.path)
-    at, name = _place(footer, column.field_id)
+    at, name = _find_leaf(footer, column.field_id)
     if name is None:
         return
     # Texts are read as dictionaries: expanded, few long ones take much more memory than in files.
@@ -82,18 +82,18 @@ def _read(file: DataFile, column: Column, files: int) -> Iterator[pa.Array]:
     options = {"metadata": footer, "buffer_size": _BUFFER, "pre_buffer": False, "read_dictionary": coded}
     with pq.ParquetFile(file.path, **options) as opened:
         rows = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
-        groups = _spread(range(len(rows)), rows, max(PLACES // files, 1))
-        wanted = VALUES // files // max(len(groups), 1)
+        groups = _select_spread(range(len(rows)), rows, max(MAX_PLACES // files, 1))
+        wanted = SAMPLED_VALUES // files // max(len(groups), 1)
         for group in groups:
-            if footer.row_group(group).column(at).total_compressed_size <= WHOLE_BYTES:
-                yield from _stretches(opened, group, name, wanted, max(PLACES // files // len(groups), 1))
+            if footer.row_group(group).column(at).total_compressed_size <= MAX_WHOLE_BYTES:
+                yield from _read_runs(opened, group, name, wanted, max(MAX_PLACES // files // len(groups), 1))
             else:
                 batch = next(opened.iter_batches(wanted, row_groups=[group], columns=[name], use_threads=False), None)
                 if batch is not None:
                     yield batch.column(0)
 
 
-def _stretches(opened: pq.ParquetFile, group: int, name: str, wanted: int, places: int) -> Iterator[pa.Array]:
+def _read_runs(opened: pq.ParquetFile, group: int, name: str, wanted: int, places: int) -> Iterator[pa.Array]:
     """Yields the values of a row group: all if they are at most `wanted`, else runs at `places` positions."""
     values = opened.read_row_group(group, columns=[name], use_threads=False).column(0).combine_chunks()
     if len(values) <= wanted:
@@ -104,7 +104,7 @@ def _stretches(opened: pq.ParquetFile, group: int, name: str, wanted: int, place
         yield values.slice((len(values) - length) * place // max(places - 1, 1), length)
 
 
-def _place(footer: pq.FileMetaData, field_id: int) -> tuple[int, str | None]:
+def _find_leaf(footer: pq.FileMetaData, field_id: int) -> tuple[int, str | None]:
     """Returns number and name of a column's leaf; no name if it is nested or newer than the file."""
     schema = footer.schema.to_arrow_schema()
     name = names_by_id(schema).get(field_id)
@@ -114,7 +114,7 @@ def _place(footer: pq.FileMetaData, field_id: int) -> tuple[int, str | None]:
     return leaves.index(name), name
 
 
-def _spread(items: Sequence[Any], rows: Sequence[int], most: int) -> list[Any]:
+def _select_spread(items: Sequence[Any], rows: Sequence[int], most: int) -> list[Any]:
     """Selects at most `most` items: those that contain the middles of equal shares of all their rows."""
     if len(items) <= most:
         return list(items)

@@ -10,7 +10,7 @@ import duckdb
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.duckdb.errors import data_file_error
 from gpudb.duckdb.literals import quote_identifier, quote_literal
-from gpudb.storage.iceberg.column_layout import is_struct, restored, stored_duckdb
+from gpudb.storage.iceberg.column_layout import is_stored_as_struct, render_restored, stored_duckdb_type
 
 FILE_COLUMN = "gpudb$filename"
 ROW_COLUMN = "gpudb$file_row_number"
@@ -30,21 +30,21 @@ def scan_sql(
     matched by Iceberg field id; those that a file lacks are NULL or `Column.initial`. `with_row_ids` appends
     FILE_COLUMN and ROW_COLUMN. Filters and projections on it reach the Parquet reader.
     """
-    chosen = table.columns if columns is None else [_named(table, name) for name in columns]
+    chosen = table.columns if columns is None else [_find_column(table, name) for name in columns]
     files = table.files if files is None else files
     if not files:
-        return _empty(chosen, with_row_ids)
+        return _render_empty(chosen, with_row_ids)
     # DuckDB 2.0 fails to read a struct member that a file lacks: such files get a SELECT of their own.
     groups: dict[frozenset[int], list[DataFile]] = {}
-    structs = [c.field_id for c in chosen if is_struct(c.type)]
+    structs = [c.field_id for c in chosen if is_stored_as_struct(c.type)]
     for file in files:
         groups.setdefault(frozenset(id for id in structs if id > file.last_field_id), []).append(file)
     anchor = table.columns[0]
-    parts = [_group(chosen, anchor, lacking, held, with_row_ids) for lacking, held in groups.items()]
+    parts = [_render_group(chosen, anchor, lacking, held, with_row_ids) for lacking, held in groups.items()]
     return " UNION ALL ".join(parts)
 
 
-def _group(
+def _render_group(
     columns: Sequence[Column],
     anchor: Column,
     lacking: frozenset[int],
@@ -53,14 +53,14 @@ def _group(
 ) -> str:
     """Returns the SELECT over files that lack the same struct columns; `anchor` is read if no other column is."""
     there = [column for column in columns if column.field_id not in lacking]
-    options = ["schema = MAP {" + ", ".join(_field(column) for column in there or [anchor]) + "}"]
+    options = ["schema = MAP {" + ", ".join(_render_field(column) for column in there or [anchor]) + "}"]
     outputs = []
     for column in columns:
         held = f"c{column.field_id}"
         if column.field_id in lacking:
             initial = "NULL" if column.initial is None else quote_literal(column.initial)
-            held = f"CAST({initial} AS {stored_duckdb(column.type)})"
-        outputs.append(f"{restored(column.type, held)} AS {quote_identifier(column.name)}")
+            held = f"CAST({initial} AS {stored_duckdb_type(column.type)})"
+        outputs.append(f"{render_restored(column.type, held)} AS {quote_identifier(column.name)}")
     if with_row_ids:
         options += ["filename = true", "file_row_number = true"]
         outputs += [
@@ -71,17 +71,17 @@ def _group(
     return f"SELECT {', '.join(outputs) or 'NULL'} FROM read_parquet([{paths}], {', '.join(options)})"
 
 
-def _named(table: Table, name: str) -> Column:
+def _find_column(table: Table, name: str) -> Column:
     return next(column for column in table.columns if column.name == name)
 
 
-def _field(column: Column) -> str:
+def _render_field(column: Column) -> str:
     default = "NULL" if column.initial is None else quote_literal(column.initial)
-    type = quote_literal(stored_duckdb(column.type))
+    type = quote_literal(stored_duckdb_type(column.type))
     return f"{column.field_id}: {{name: 'c{column.field_id}', type: {type}, default_value: {default}::VARCHAR}}"
 
 
-def _empty(columns: Sequence[Column], with_row_ids: bool) -> str:
+def _render_empty(columns: Sequence[Column], with_row_ids: bool) -> str:
     outputs = [f"NULL::{column.type.duckdb} AS {quote_identifier(column.name)}" for column in columns]
     if with_row_ids:
         outputs += [

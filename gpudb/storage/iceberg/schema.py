@@ -41,7 +41,7 @@ from gpudb.types import SqlType
 
 TYPE_PROPERTY = "gpudb.type."
 
-_PLAIN: dict[str, IcebergType] = {
+_TYPES: dict[str, IcebergType] = {
     "bool": BooleanType(),
     "int2": IntegerType(),
     "int4": IntegerType(),
@@ -67,7 +67,7 @@ _PLAIN: dict[str, IcebergType] = {
 }
 
 # SQL types that the Iceberg type implies; every other type needs its property.
-_SAID: dict[type[IcebergType], str] = {
+_IMPLIED_TYPES: dict[type[IcebergType], str] = {
     BooleanType: "bool",
     IntegerType: "int4",
     LongType: "int8",
@@ -125,7 +125,7 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 1, "v", decimal, required=False),
             NestedField(field_id + 2, "s", IntegerType(), required=False),
         )
-    return _PLAIN["text" if type.user is not None else type.name]
+    return _TYPES["text" if type.user is not None else type.name]
 
 
 def iceberg_schema(table: Table, schema_id: int) -> Schema:
@@ -158,7 +158,7 @@ def partition_spec(table: Table, known: Sequence[PartitionSpec]) -> PartitionSpe
     return PartitionSpec(field, spec_id=known[-1].spec_id + 1)
 
 
-def partition_of(file: DataFile) -> Record:
+def partition_record(file: DataFile) -> Record:
     """Returns a file's partition values; NULL is a partition of its own."""
     return Record() if file.bucket is None else Record(None if file.bucket == NULLS else file.bucket)
 
@@ -170,17 +170,17 @@ def type_properties(columns: tuple[Column, ...]) -> dict[str, str]:
         type = column.type
         if type.user is not None or type.domain is not None:
             found[f"{TYPE_PROPERTY}{column.field_id}"] = str(type)
-        elif sql_type(iceberg_type(type, column.field_id)) != SqlType(type.name, type.modifier):
+        elif implied_sql_type(iceberg_type(type, column.field_id)) != SqlType(type.name, type.modifier):
             found[f"{TYPE_PROPERTY}{column.field_id}"] = f"{type.name} {type.modifier}".removesuffix(" -1")
     return found
 
 
-def sql_type(type: IcebergType) -> SqlType | None:
+def implied_sql_type(type: IcebergType) -> SqlType | None:
     """Returns the SQL type that an Iceberg type implies; None if there is none."""
     if isinstance(type, DecimalType):
         return SqlType("numeric", ((type.precision << 16) | type.scale) + 4)
     if isinstance(type, ListType):
-        element = sql_type(type.element_type)
+        element = implied_sql_type(type.element_type)
         return None if element is None or element.element is not None else element.array
-    name = _SAID.get(type.__class__, "")
+    name = _IMPLIED_TYPES.get(type.__class__, "")
     return SqlType(name) if name else None

@@ -27,13 +27,13 @@ _BOUNDED = frozenset(
 _EXACT = Context(prec=100)
 
 
-def bounded(type: SqlType) -> bool:
+def has_bounds(type: SqlType) -> bool:
     """Returns whether columns of this type have bounds."""
     return type.name in _BOUNDED
 
 
 @dataclass(slots=True)
-class _Gathered:
+class _ColumnBounds:
     """Statistics of a column over the row groups so far; None where one of them has none."""
 
     minimum: object = None
@@ -52,27 +52,27 @@ def file_statistics(
     leaf = 0
     for column in columns:
         first_leaf, leaf = leaf, leaf + leaf_count(column.type)
-        if not bounded(column.type):
+        if not has_bounds(column.type):
             continue
         gathered = _gather(footer, first_leaf, column.type)
         if gathered.nulls is not None:
             nulls[column.field_id] = gathered.nulls
         if gathered.known and gathered.minimum is not None:
-            minimums[column.field_id] = _cut_low(gathered.minimum)
-            highest = _cut_high(gathered.maximum)
+            minimums[column.field_id] = _truncate_minimum(gathered.minimum)
+            highest = _truncate_maximum(gathered.maximum)
             if highest is not None and column.field_id not in with_nan:
                 maximums[column.field_id] = highest
     last = max((column.field_id for column in columns), default=0)
     return DataFile(path, footer.num_rows, size, minimums, maximums, nulls, last)
 
 
-def _gather(footer: pq.FileMetaData, leaf: int, type: SqlType) -> _Gathered:
-    gathered = _Gathered()
+def _gather(footer: pq.FileMetaData, leaf: int, type: SqlType) -> _ColumnBounds:
+    gathered = _ColumnBounds()
     for group in range(footer.num_row_groups):
         chunk = footer.row_group(group).column(leaf)
         statistics = chunk.statistics
         if statistics is None or not statistics.has_null_count:
-            return _Gathered(nulls=None, known=False)
+            return _ColumnBounds(nulls=None, known=False)
         if gathered.nulls is not None:
             gathered.nulls += statistics.null_count
         if statistics.has_min_max:
@@ -99,11 +99,11 @@ def _value(raw: object, type: SqlType) -> object:
     return raw
 
 
-def _cut_low(value: object) -> object:
+def _truncate_minimum(value: object) -> object:
     return value[:STRING_BOUND] if isinstance(value, str | bytes) else value
 
 
-def _cut_high(value: object) -> object:
+def _truncate_maximum(value: object) -> object:
     """Truncates a maximum without lowering it: a long string's last character is incremented; None if nothing is
     higher.
     """
@@ -142,7 +142,7 @@ def to_iceberg(file: DataFile, columns: Sequence[Column]) -> IcebergStatistics:
     for column in columns:
         if column.field_id <= file.last_field_id and column.type.element is None:
             counts.update(dict.fromkeys(leaf_ids(column), file.rows))
-        if not bounded(column.type):
+        if not has_bounds(column.type):
             continue
         leaf = leaf_ids(column)[0]
         if column.field_id in file.nulls:
@@ -162,7 +162,7 @@ def from_iceberg(path: str, rows: int, size: int, statistics: IcebergStatistics,
     maximums: dict[int, object] = {}
     nulls: dict[int, int] = {}
     for column in columns:
-        if not bounded(column.type):
+        if not has_bounds(column.type):
             continue
         leaf = leaf_ids(column)[0]
         if leaf in statistics.null_value_counts:

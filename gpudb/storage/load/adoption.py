@@ -18,32 +18,32 @@ import pyarrow.parquet as pq
 
 from gpudb.catalog.model import Column, DataFile, Table
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
-from gpudb.storage.iceberg.column_layout import is_struct, stored_type
+from gpudb.storage.iceberg.column_layout import is_stored_as_struct, stored_type
 from gpudb.storage.iceberg.file_writer import disk_errors, sync
 from gpudb.storage.iceberg.statistics import file_statistics
 from gpudb.storage.load import files
-from gpudb.storage.load.footer import copied
-from gpudb.storage.load.loader import matched
+from gpudb.storage.load.footer import copy_with_field_ids
+from gpudb.storage.load.loader import match_columns
 
 _THREADS = 4
-_PLAIN = frozenset(
+_ADOPTABLE = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bytea date time timestamp timestamptz".split()
 )
-_SMALL = 2**15
+_INT2_LIMIT = 2**15
 
 
-def adopt(pattern: str, table: Table, directory: Path, *, durable: bool) -> tuple[DataFile, ...]:
+def adopt_files(pattern: str, table: Table, directory: Path, *, durable: bool) -> tuple[DataFile, ...]:
     """Copies the files that `pattern` names into a table's folder; after an error none remains there.
 
     Raises 58P01, XX001 and 42501 for files; 42703 and 42804 for their columns; 23502, 22001 and 22003 for values that
     the table does not allow; 0A000 for column types and constraints that footers cannot prove.
     """
     _check_table(table)
-    found = files.find(pattern)
+    found = files.find_files(pattern)
     targets = [directory / f"{uuid4().hex}.parquet" for _ in found]
     try:
         with disk_errors(), ThreadPoolExecutor(_THREADS) as pool:
-            made = pool.map(lambda file, target: _adopted(file, table, target, durable), found, targets)
+            made = pool.map(lambda file, target: _adopt(file, table, target, durable), found, targets)
             return tuple(made)
     except BaseException:
         for target in targets:
@@ -61,11 +61,11 @@ def _check_table(table: Table) -> None:
         raise FeatureNotSupported(f"add_files is not supported for tables with {what}", hint="Use load_data.")
 
 
-def _adopted(file: files.DataFile, table: Table, target: Path, durable: bool) -> DataFile:
+def _adopt(file: files.DataFile, table: Table, target: Path, durable: bool) -> DataFile:
     if file.kind != "parquet":
         raise FeatureNotSupported(f'file "{file.path}" is not a Parquet file', hint="Use load_data.")
-    schema = files.schema(file)
-    columns = matched(file, schema, table)
+    schema = files.read_schema(file)
+    columns = match_columns(file, schema, table)
     for column, field in zip(columns, schema, strict=True):
         _check_type(file.path, column, field.type)
     for column in table.columns:
@@ -73,7 +73,9 @@ def _adopted(file: files.DataFile, table: Table, target: Path, durable: bool) ->
             message = f'file "{file.path}" has no column "{column.name}", whose value is not NULL by default'
             raise FeatureNotSupported(message, hint="Use load_data.")
     _check_lengths(file.path, columns, schema.names)
-    copied(file.path, target, {name: column.field_id for name, column in zip(schema.names, columns, strict=True)})
+    copy_with_field_ids(
+        file.path, target, {name: column.field_id for name, column in zip(schema.names, columns, strict=True)}
+    )
     if durable:
         sync(target)
     floats = frozenset(column.field_id for column in columns if column.type.name in {"float4", "float8"})
@@ -85,12 +87,12 @@ def _adopted(file: files.DataFile, table: Table, target: Path, durable: bool) ->
 
 def _is_null(column: Column) -> bool:
     """Returns whether rows of a file that lacks a column have NULL in it."""
-    return column.default is None and column.initial is None and not is_struct(column.type)
+    return column.default is None and column.initial is None and not is_stored_as_struct(column.type)
 
 
 def _check_type(path: Path, column: Column, given: pa.DataType) -> None:
     kind = column.type
-    if kind.name not in _PLAIN or kind.carried or kind.item is not None or kind.user is not None:
+    if kind.name not in _ADOPTABLE or kind.carried or kind.item is not None or kind.user is not None:
         raise FeatureNotSupported(f"add_files is not supported for columns of type {kind.plain}", hint="Use load_data.")
     wanted = stored_type(kind, column.field_id)
     given = given.value_type if pa.types.is_dictionary(given) else given
@@ -134,6 +136,6 @@ def _check_values(path: Path, table: Table, columns: Sequence[Column], made: Dat
             raise SqlError.of("not_null_violation", message, detail=f'File "{path}" {known} NULLs there.')
         if column in columns and column.type.name == "int2" and nulls != made.rows:
             low, high = made.minimums.get(column.field_id), made.maximums.get(column.field_id)
-            if not isinstance(low, int) or not isinstance(high, int) or low < -_SMALL or high >= _SMALL:
+            if not isinstance(low, int) or not isinstance(high, int) or low < -_INT2_LIMIT or high >= _INT2_LIMIT:
                 message = "smallint out of range"
                 raise SqlError.of("numeric_value_out_of_range", message, detail=f'Column "{column.name}", "{path}".')

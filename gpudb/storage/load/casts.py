@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from gpudb import types
 from gpudb.errors import DatatypeMismatch, GpudbError, NumericOutOfRange
-from gpudb.storage.copy.conversion import FIRST_MOMENT, Clock, Converted, convert, decimal_of
+from gpudb.storage.copy.conversion import FIRST_MOMENT, Clock, Converted, convert_text, recover_decimals
 from gpudb.types import SqlType
 from gpudb.values.arrow_columns import check_held, held_array
 from gpudb.values.calendar import DAY
@@ -25,10 +25,10 @@ _MOMENTS = frozenset({"date", "time", "timestamp", "timestamptz"})
 _LAST_MOMENT = 9_223_371_331_200_000_000
 
 
-def sql_type(held: pa.DataType) -> SqlType | None:
+def find_sql_type(held: pa.DataType) -> SqlType | None:
     """Returns the SQL type for an Arrow type; None if gpudb has none."""
     if pa.types.is_list(held) or pa.types.is_large_list(held) or pa.types.is_fixed_size_list(held):
-        element = sql_type(held.value_type)
+        element = find_sql_type(held.value_type)
         return None if element is None or element.element is not None else element.array
     for test, found in _SQL_TYPES:
         if test(held):
@@ -65,36 +65,36 @@ _SQL_TYPES: tuple[tuple[Callable[[pa.DataType], bool], SqlType], ...] = (
 )
 
 
-def cast(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
+def cast_column(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
     """Casts a file's column to `type_`; raises DatatypeMismatch (42804) where PostgreSQL has no assignment cast."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_null(column.type):
         return Converted(pa.nulls(len(column), type_.arrow))
-    source = sql_type(column.type)
+    source = find_sql_type(column.type)
     if source is None:
-        raise _mismatch(column.type, type_)
-    column = _usual(column, source)
+        raise _mismatch_error(column.type, type_)
+    column = _normalize(column, source)
     if source.element is not None and type_.element is not None:
-        return _list(column, type_, clock)
+        return _cast_list(column, type_, clock)
     if source.name == type_.name == "text" or (source == type_ and type_.name in {"bool", "bytea", "uuid", "interval"}):
         return Converted(column)
     if source.name == "text":
-        return convert(type_, column, clock)
+        return convert_text(type_, column, clock)
     if type_.category == "S":
-        return convert(type_, text_column(source, column, clock.zone), clock)
+        return convert_text(type_, text_column(source, column, clock.zone), clock)
     if source.category == type_.category == "N":
-        return _number(column, source, type_)
+        return _cast_number(column, source, type_)
     if source.name in _MOMENTS and type_.name in _MOMENTS:
-        return _moment(column, source, type_, clock)
-    raise _mismatch(column.type, type_)
+        return _cast_moment(column, source, type_, clock)
+    raise _mismatch_error(column.type, type_)
 
 
-def _mismatch(held: pa.DataType, type_: SqlType) -> GpudbError:
+def _mismatch_error(held: pa.DataType, type_: SqlType) -> GpudbError:
     return DatatypeMismatch(f"a column of type {type_} cannot be loaded from Arrow's {held}")
 
 
-def _usual(column: pa.Array, source: SqlType) -> pa.Array:
+def _normalize(column: pa.Array, source: SqlType) -> pa.Array:
     """Converts a column to the Arrow type of its SQL type, so that units and widths no longer differ."""
     held = column.type
     if pa.types.is_duration(held):
@@ -115,14 +115,14 @@ def _usual(column: pa.Array, source: SqlType) -> pa.Array:
 # ---- numbers
 
 
-def _number(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
+def _cast_number(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
     if type_.name in _INTEGERS:
         return _to_integer(column, type_)
     if type_.name in _FLOATS:
         found = pc.cast(column, type_.arrow, safe=False)
         if source.name == "float8" and type_.name == "float4":
             lost = pc.and_(pc.is_inf(found), pc.invert(pc.is_inf(column)))
-            return _without(found, lost, lambda value: f'"{value}" is out of range for type real', column)
+            return _reject(found, lost, lambda value: f'"{value}" is out of range for type real', column)
         return Converted(found)
     return _to_numeric(column, source, type_)
 
@@ -142,10 +142,10 @@ def _to_integer(column: pa.Array, type_: SqlType) -> Converted:
     ]
     wrong = pa.array([not fit for fit in fits])
     kept = pc.if_else(wrong, pa.scalar(None, column.type), column)
-    return _without(pc.cast(kept, type_.arrow), wrong, lambda _: f"{type_.plain} out of range", column)
+    return _reject(pc.cast(kept, type_.arrow), wrong, lambda _: f"{type_.plain} out of range", column)
 
 
-def _without(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], column: pa.Array) -> Converted:
+def _reject(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], column: pa.Array) -> Converted:
     """Adds 22003 for the rows that are `wrong`."""
     wrong = pc.fill_null(wrong, False)
     rows = np.flatnonzero(wrong.to_numpy(zero_copy_only=False)).tolist()
@@ -155,11 +155,11 @@ def _without(values: pa.Array, wrong: pa.Array, message: Callable[[Any], str], c
 
 def _to_numeric(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
     if source.name in _FLOATS:
-        found = None if type_.carried else decimal_of(type_, pc.cast(column, pa.float64()))
+        found = None if type_.carried else recover_decimals(type_, pc.cast(column, pa.float64()))
         if found is not None:
             return Converted(found)
-        values = [None if value is None else _decimal(value, source) for value in column.to_pylist()]
-        return _fitted(type_, values)
+        values = [None if value is None else _to_decimal(value, source) for value in column.to_pylist()]
+        return _fit_numerics(type_, values)
     if not type_.carried:
         scale = type_.numeric_digits[1]
         try:
@@ -168,15 +168,15 @@ def _to_numeric(column: pa.Array, source: SqlType, type_: SqlType) -> Converted:
             return Converted(pc.cast(column, type_.arrow))
         except pa.ArrowInvalid:
             pass
-    return _fitted(type_, [None if v is None else Decimal(v) for v in column.to_pylist()])
+    return _fit_numerics(type_, [None if v is None else Decimal(v) for v in column.to_pylist()])
 
 
-def _decimal(value: float, source: SqlType) -> Decimal:
+def _to_decimal(value: float, source: SqlType) -> Decimal:
     """Returns what PostgreSQL's cast keeps of a float: 15 digits, or 6 of a real."""
     return Decimal(f"{value:.{15 if source.name == 'float8' else 6}g}")
 
 
-def _fitted(type_: SqlType, values: list[Decimal | None]) -> Converted:
+def _fit_numerics(type_: SqlType, values: list[Decimal | None]) -> Converted:
     fitted: list[Decimal | None] = []
     errors: list[tuple[int, GpudbError]] = []
     for row, value in enumerate(values):
@@ -198,7 +198,7 @@ def _fitted(type_: SqlType, values: list[Decimal | None]) -> Converted:
 # ---- moments
 
 
-def _moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock) -> Converted:
+def _cast_moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock) -> Converted:
     if source.name == type_.name and type_.modifier == -1:
         return Converted(column)
     pair = source.name, type_.name
@@ -208,23 +208,23 @@ def _moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock) -> 
             mask = pc.is_null(column).to_numpy(zero_copy_only=False)
             return Converted(pa.array((moments // DAY).astype(np.int32), mask=mask).view(pa.date32()))
     if "time" in pair and source.name != type_.name:
-        raise _mismatch(column.type, type_)
+        raise _mismatch_error(column.type, type_)
     if type_.modifier == -1 and pair == ("date", "timestamp"):
         days = pc.cast(column.view(pa.int32()), pa.int64())
         inside = pc.and_(pc.greater_equal(days, FIRST_MOMENT // DAY), pc.less(days, _LAST_MOMENT // DAY))
         if pc.all(inside).as_py() is not False:
             return Converted(pc.multiply(days, DAY).view(pa.timestamp("us")))
     # The other casts depend on zones and precision: they go through text, which handles both.
-    return convert(type_, text_column(source, column, clock.zone), clock)
+    return convert_text(type_, text_column(source, column, clock.zone), clock)
 
 
-def _list(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
+def _cast_list(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
     element = type_.element
     assert element is not None
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     offsets = np.zeros(len(column) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
-    items = cast(column.flatten(), element, clock)
+    items = cast_column(column.flatten(), element, clock)
     mask = pc.is_null(column) if column.null_count else None
     made = pa.ListArray.from_arrays(pa.array(offsets), items.values, type=type_.arrow, mask=mask)
     rows = np.searchsorted(offsets, [place for place, _ in items.errors], side="right") - 1

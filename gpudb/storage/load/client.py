@@ -11,9 +11,9 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.writer import RowWriter
 from gpudb.storage.load import files
-from gpudb.storage.load.casts import sql_type
+from gpudb.storage.load.casts import find_sql_type
 from gpudb.storage.load.loader import BATCH_ROWS
-from gpudb.storage.load.progress import Meter, Report, quiet
+from gpudb.storage.load.progress import Meter, ReportProgress, ignore_progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +33,25 @@ class CopySource:
         return self.columns is None
 
 
-def copy_sources(pattern: str, report: Report = quiet) -> list[CopySource]:
+def list_copy_sources(pattern: str, report: ReportProgress = ignore_progress) -> list[CopySource]:
     """Returns the files that a path or glob names, as csv for `COPY t [(columns)] FROM STDIN (FORMAT csv, …)`.
 
     A file is opened when its chunks are read, so read them one file after the other. Compressed csv is decompressed;
     Parquet and Arrow files are converted to csv with the columns that they name. Raises as `load_files` does for files.
     """
-    found = files.find(pattern)
+    found = files.find_files(pattern)
     sent = [0]
     meter = Meter(sum(file.size for file in found), report, lambda: sent[0])
-    return [_source(file, meter, sent) for file in found]
+    return [_build_source(file, meter, sent) for file in found]
 
 
-def _source(file: files.DataFile, meter: Meter, sent: list[int]) -> CopySource:
+def _build_source(file: files.DataFile, meter: Meter, sent: list[int]) -> CopySource:
     if file.kind == "csv":
-        return CopySource(file, None, _csv(file, meter))
-    schema = files.schema(file)
+        return CopySource(file, None, _read_csv(file, meter))
+    schema = files.read_schema(file)
     types = []
     for name, held in zip(schema.names, schema.types):
-        type_ = sql_type(held.value_type if pa.types.is_dictionary(held) else held)
+        type_ = find_sql_type(held.value_type if pa.types.is_dictionary(held) else held)
         if type_ is None:
             raise FeatureNotSupported(f'column "{name}" of file "{file.path}" is of type {held}')
         types.append(type_)
@@ -59,7 +59,7 @@ def _source(file: files.DataFile, meter: Meter, sent: list[int]) -> CopySource:
 
     def chunks() -> Iterator[bytes]:
         before = sent[0]
-        for data in writer.blocks(files.batches(file, BATCH_ROWS, meter.at)):
+        for data in writer.blocks(files.read_batches(file, BATCH_ROWS, meter.at)):
             sent[0] = before + writer.rows
             yield data
         meter.file_done(file.size)
@@ -67,6 +67,6 @@ def _source(file: files.DataFile, meter: Meter, sent: list[int]) -> CopySource:
     return CopySource(file, tuple(schema.names), chunks())
 
 
-def _csv(file: files.DataFile, meter: Meter) -> Iterator[bytes]:
-    yield from files.csv_bytes(file, meter.at)
+def _read_csv(file: files.DataFile, meter: Meter) -> Iterator[bytes]:
+    yield from files.read_csv(file, meter.at)
     meter.file_done(file.size)

@@ -48,7 +48,7 @@ class DataFile:
     size: int
 
 
-def find(pattern: str) -> list[DataFile]:
+def find_files(pattern: str) -> list[DataFile]:
     """Returns the files that a path or glob names, sorted; raises 58P01 if there are none."""
     if "://" in pattern:
         scheme = pattern.partition("://")[0]
@@ -57,7 +57,7 @@ def find(pattern: str) -> list[DataFile]:
         pattern = pattern.removeprefix("file://")
     given = Path(pattern).expanduser()
     magic = any(mark in pattern for mark in "*?[")
-    with opening(given):
+    with convert_errors(given):
         paths = [given]
         if magic and not given.exists():
             anchor = Path(given.anchor or ".")
@@ -67,11 +67,11 @@ def find(pattern: str) -> list[DataFile]:
         if paths:
             raise SqlError.of("wrong_object_type", f'"{pattern}" is a directory')
         raise SqlError.of("undefined_file", f'no file matches "{pattern}"')
-    return [_described(path) for path in files]
+    return [_describe(path) for path in files]
 
 
-def _described(path: Path) -> DataFile:
-    with opening(path):
+def _describe(path: Path) -> DataFile:
+    with convert_errors(path):
         size = path.stat().st_size
         with path.open("rb") as file:
             start = file.read(8)
@@ -94,7 +94,7 @@ def _described(path: Path) -> DataFile:
 
 
 @contextmanager
-def opening(path: Path) -> Iterator[None]:
+def convert_errors(path: Path) -> Iterator[None]:
     """Converts errors of the system and of Arrow to errors that name the file."""
     try:
         yield
@@ -107,22 +107,22 @@ def opening(path: Path) -> Iterator[None]:
         raise SqlError.of("insufficient_privilege", message) from None
     except (OSError, EOFError, ValueError, KeyError, pa.ArrowException) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise damaged(path, reason) from None
+        raise damaged_file_error(path, reason) from None
 
 
-def damaged(path: Path, reason: str) -> GpudbError:
+def damaged_file_error(path: Path, reason: str) -> GpudbError:
     """Returns XX001 for a file that is damaged or of another kind."""
     return SqlError.of("data_corrupted", f'file "{path}" is damaged or of another kind: {reason}')
 
 
-def damaged_value(reason: str) -> GpudbError:
+def damaged_value_error(reason: str) -> GpudbError:
     """Returns XX001 for a value that Arrow cannot read as its declared type."""
     return SqlError.of("data_corrupted", f"a value cannot be read: {reason}")
 
 
-def csv_bytes(file: DataFile, at: Callable[[int], None]) -> Iterator[bytes]:
+def read_csv(file: DataFile, at: Callable[[int], None]) -> Iterator[bytes]:
     """Yields a csv file's bytes, decompressed, without a byte order mark; `at` receives the position in the file."""
-    with opening(file.path), pa.OSFile(str(file.path), "rb") as raw:
+    with convert_errors(file.path), pa.OSFile(str(file.path), "rb") as raw:
         source: pa.NativeFile = raw
         if file.compression is not None:
             source = pa.CompressedInputStream(raw, file.compression)
@@ -138,25 +138,25 @@ def csv_bytes(file: DataFile, at: Callable[[int], None]) -> Iterator[bytes]:
 def _check_end(file: DataFile) -> None:
     """Raises for an empty compressed file: it, like one cut at a frame's end, decompresses without an error."""
     if file.size == 0:
-        raise damaged(file.path, f"an empty file is no {file.compression} stream")
+        raise damaged_file_error(file.path, f"an empty file is no {file.compression} stream")
 
 
-def batches(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
+def read_batches(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
     """Returns the record batches of a Parquet or Arrow file, of at most `rows` rows."""
-    return _parquet(file, rows, at) if file.kind == "parquet" else _arrow(file, rows, at)
+    return _read_parquet(file, rows, at) if file.kind == "parquet" else _read_arrow(file, rows, at)
 
 
-def schema(file: DataFile) -> pa.Schema:
+def read_schema(file: DataFile) -> pa.Schema:
     """Returns the schema of a Parquet or Arrow file."""
-    with opening(file.path):
+    with convert_errors(file.path):
         if file.kind == "parquet":
             return pq.read_schema(file.path)
         with pa.memory_map(str(file.path)) as source:
-            return _reader(source).schema
+            return _open_arrow(source).schema
 
 
-def _parquet(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
-    with opening(file.path), pq.ParquetFile(file.path, page_checksum_verification=True) as parquet:
+def _read_parquet(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
+    with convert_errors(file.path), pq.ParquetFile(file.path, page_checksum_verification=True) as parquet:
         total = max(parquet.metadata.num_rows, 1)
         done = 0
         for batch in parquet.iter_batches(rows, use_threads=False):
@@ -165,21 +165,21 @@ def _parquet(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterator[p
             at(file.size * done // total)
 
 
-def _arrow(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
-    with opening(file.path), pa.memory_map(str(file.path)) as source:
-        reader = _reader(source)
+def _read_arrow(file: DataFile, rows: int, at: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
+    with convert_errors(file.path), pa.memory_map(str(file.path)) as source:
+        reader = _open_arrow(source)
         if isinstance(reader, pa.RecordBatchFileReader):
             count = reader.num_record_batches
             for number in range(count):
-                yield from _cut(_validated(reader.get_batch(number)), rows)
+                yield from _split(_validate(reader.get_batch(number)), rows)
                 at(file.size * (number + 1) // count)
             return
         for batch in reader:
-            yield from _cut(_validated(batch), rows)
+            yield from _split(_validate(batch), rows)
             at(source.tell())
 
 
-def _reader(source: pa.NativeFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
+def _open_arrow(source: pa.NativeFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
     start = source.read(len(_ARROW))
     source.seek(0)
     if start == _ARROW:
@@ -189,12 +189,12 @@ def _reader(source: pa.NativeFile) -> pa.RecordBatchFileReader | pa.RecordBatchS
     return pa.ipc.open_stream(source)
 
 
-def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _validate(batch: pa.RecordBatch) -> pa.RecordBatch:
     # Offsets and lengths come from the file: they must be checked before anything uses them.
     batch.validate(full=True)
     return batch
 
 
-def _cut(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
+def _split(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
     for start in range(0, batch.num_rows, rows):
         yield batch.slice(start, rows)

@@ -24,7 +24,7 @@ _Field = tuple[int, int, bytes]
 """A field's number and type, and the bytes of its value."""
 
 
-def copied(source: Path, target: Path, ids: Mapping[str, int]) -> None:
+def copy_with_field_ids(source: Path, target: Path, ids: Mapping[str, int]) -> None:
     """Copies a file and adds field ids to its columns, which are flat, by name; raises XX001 for a damaged file.
 
     Where the file system supports it, both files share the pages' blocks.
@@ -34,18 +34,18 @@ def copied(source: Path, target: Path, ids: Mapping[str, int]) -> None:
         old.seek(max(size - 8, 0))
         length, magic = struct.unpack("<I4s", old.read(8)) if size > 12 else (0, b"")
         if magic != _MAGIC or length + 12 > size:
-            raise _damaged(source)
+            raise _damaged_error(source)
         old.seek(size - 8 - length)
         try:
-            footer = with_ids(old.read(length), ids)
+            footer = add_field_ids(old.read(length), ids)
         except (IndexError, UnicodeDecodeError) as error:
-            raise _damaged(source) from error
+            raise _damaged_error(source) from error
         _copy(old, new, size - 8 - length)
         new.seek(0, os.SEEK_END)
         new.write(footer + struct.pack("<I4s", len(footer), _MAGIC))
 
 
-def _damaged(path: Path) -> SqlError:
+def _damaged_error(path: Path) -> SqlError:
     return SqlError.of("data_corrupted", f'file "{path}" is damaged, or no Parquet file')
 
 
@@ -63,41 +63,42 @@ def _copy(old: IO[bytes], new: IO[bytes], size: int) -> None:
         done += step
 
 
-def with_ids(footer: bytes, ids: Mapping[str, int]) -> bytes:
+def add_field_ids(footer: bytes, ids: Mapping[str, int]) -> bytes:
     """Returns a footer whose leaves have the field ids of their names."""
-    reader = _Reader(footer)
+    reader = _CompactReader(footer)
     fields = [
-        (number, kind, _schema(value, ids) if number == _SCHEMA else value) for number, kind, value in reader.fields()
+        (number, kind, _rewrite_schema(value, ids) if number == _SCHEMA else value)
+        for number, kind, value in reader.fields()
     ]
-    return _written(fields) + footer[reader.at :]
+    return _encode_fields(fields) + footer[reader.at :]
 
 
-def _schema(value: bytes, ids: Mapping[str, int]) -> bytes:
-    reader = _Reader(value)
+def _rewrite_schema(value: bytes, ids: Mapping[str, int]) -> bytes:
+    reader = _CompactReader(value)
     reader.count()
     made = value[: reader.at]
     while reader.at < len(value):
         fields = reader.fields()
         found = {number: held for number, _, held in fields}
-        name = _Reader(found[_NAME]).text() if _CHILDREN not in found else None
+        name = _CompactReader(found[_NAME]).text() if _CHILDREN not in found else None
         if name is not None and name in ids:
             fields = [field for field in fields if field[0] != _FIELD_ID]
-            fields.append((_FIELD_ID, _I32, _varint(ids[name] << 1)))
-        made += _written(sorted(fields))
+            fields.append((_FIELD_ID, _I32, _encode_varint(ids[name] << 1)))
+        made += _encode_fields(sorted(fields))
     return made
 
 
-def _written(fields: list[_Field]) -> bytes:
+def _encode_fields(fields: list[_Field]) -> bytes:
     made, last = b"", 0
     for number, kind, value in fields:
         step = number - last
-        made += bytes([step << 4 | kind]) if 0 < step < 16 else bytes([kind]) + _varint(number << 1)
+        made += bytes([step << 4 | kind]) if 0 < step < 16 else bytes([kind]) + _encode_varint(number << 1)
         made += value
         last = number
     return made + b"\0"
 
 
-def _varint(number: int) -> bytes:
+def _encode_varint(number: int) -> bytes:
     made = b""
     while number > 127:
         made += bytes([number & 127 | 128])
@@ -105,7 +106,7 @@ def _varint(number: int) -> bytes:
     return made + bytes([number])
 
 
-class _Reader:
+class _CompactReader:
     """Parser of the compact protocol; raises IndexError where the data end too soon."""
 
     def __init__(self, data: bytes) -> None:

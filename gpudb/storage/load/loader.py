@@ -11,13 +11,13 @@ from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError, SqlError, UndefinedColumn
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.errors import RowError
-from gpudb.storage.copy.ingest import Completion, CopyFlow, Inflow, Origin, Write
+from gpudb.storage.copy.ingest import BlockSource, CopyIngest, CopyStream, RowCompletion, Write
 from gpudb.storage.copy.options import CopyOptions
-from gpudb.storage.copy.reader import Block, RowReader, Rows
+from gpudb.storage.copy.reader import Block, ParsedRows, RowReader
 from gpudb.storage.copy.split import Splitter
 from gpudb.storage.load import files
-from gpudb.storage.load.casts import cast, sql_type
-from gpudb.storage.load.progress import Meter, Report, quiet
+from gpudb.storage.load.casts import cast_column, find_sql_type
+from gpudb.storage.load.progress import Meter, ReportProgress, ignore_progress
 from gpudb.values.text_columns import text_column
 
 BATCH_ROWS = 100_000
@@ -26,8 +26,8 @@ Defaults = Mapping[str, Callable[[int], pa.Array]]
 
 
 @dataclass(frozen=True, slots=True)
-class Loading:
-    """Parameters of a load: `defaults` are as in `Completion`; `change` computes generated columns."""
+class LoadParameters:
+    """Parameters of a load: `defaults` are as in `RowCompletion`; `change` computes generated columns."""
 
     table: Table
     defaults: Defaults
@@ -39,10 +39,10 @@ class Loading:
 
 def load_files(
     pattern: str,
-    loading: Loading,
+    loading: LoadParameters,
     write: Write,
     *,
-    report: Report = quiet,
+    report: ReportProgress = ignore_progress,
     check: Callable[[], None] = lambda: None,
 ) -> int:
     """Loads all files that `pattern` names; returns the number of rows. `write` stores them (Transaction.append).
@@ -52,8 +52,8 @@ def load_files(
     22003 and others for values, with file, line (row, for Parquet and Arrow) and column in `where`. `check` is called
     regularly and may raise.
     """
-    found = files.find(pattern)
-    flow = Inflow(write, check=check)
+    found = files.find_files(pattern)
+    flow = CopyIngest(write, check=check)
     meter = Meter(sum(file.size for file in found), report, lambda: flow.copied.rows)
     try:
         for file in found:
@@ -71,36 +71,36 @@ def load_files(
         flow.abort()
 
 
-def _feed_csv(file: files.DataFile, loading: Loading, flow: Inflow, meter: Meter) -> None:
+def _feed_csv(file: files.DataFile, loading: LoadParameters, flow: CopyIngest, meter: Meter) -> None:
     table = loading.table
     options = loading.csv
     defaults = frozenset(column.name for column in table.columns if column.default is not None)
     columns = tuple(column for column in table.columns if column.generated is None)
     reader = RowReader(columns, options, loading.clock, defaults)
-    origin = Origin(f'file "{file.path}"', reader, Completion(table, columns, where=loading.change))
-    one = CopyFlow(Splitter(options), origin, flow)
-    for data in files.csv_bytes(file, meter.at):
+    origin = BlockSource(f'file "{file.path}"', reader, RowCompletion(table, columns, where=loading.change))
+    one = CopyStream(Splitter(options), origin, flow)
+    for data in files.read_csv(file, meter.at):
         one.feed(data)
     one.end()
 
 
-def _feed_batches(file: files.DataFile, loading: Loading, flow: Inflow, meter: Meter) -> None:
-    schema = files.schema(file)
-    columns = matched(file, schema, loading.table)
+def _feed_batches(file: files.DataFile, loading: LoadParameters, flow: CopyIngest, meter: Meter) -> None:
+    schema = files.read_schema(file)
+    columns = match_columns(file, schema, loading.table)
     listed = {column.name for column in columns}
-    completion = Completion(
+    completion = RowCompletion(
         loading.table,
         columns,
         {name: make for name, make in loading.defaults.items() if name not in listed},
         loading.change,
     )
     reader = BatchReader(columns, loading.clock)
-    origin = Origin(f'file "{file.path}"', reader, completion, unit="row")
-    for batch in files.batches(file, loading.batch_rows, meter.at):
+    origin = BlockSource(f'file "{file.path}"', reader, completion, unit="row")
+    for batch in files.read_batches(file, loading.batch_rows, meter.at):
         flow.put(origin, BatchBlock(b"", None, batch=batch))
 
 
-def matched(file: files.DataFile, schema: pa.Schema, table: Table) -> tuple[Column, ...]:
+def match_columns(file: files.DataFile, schema: pa.Schema, table: Table) -> tuple[Column, ...]:
     """Returns the table's column for each of the file's, by its name or by that in another case; raises 42703."""
     exact = {column.name: column for column in table.columns}
     folded = {column.name.lower(): column for column in table.columns}
@@ -135,7 +135,7 @@ class BatchReader:
         self._columns = tuple(columns)
         self._clock = clock
 
-    def read(self, block: Block) -> Rows:
+    def read(self, block: Block) -> ParsedRows:
         """Returns the batch's rows; raises RowError for the first value that does not fit."""
         assert isinstance(block, BatchBlock)
         batch = block.batch
@@ -144,32 +144,32 @@ class BatchReader:
         first: tuple[int, int, GpudbError] | None = None
         for number, (column, given) in enumerate(zip(self._columns, batch.columns)):
             try:
-                converted = cast(given, column.type, self._clock)
+                converted = cast_column(given, column.type, self._clock)
             except GpudbError as error:
                 raise RowError(error, 1, column=column.name, binary=True) from None
             except pa.ArrowException as error:
                 reason = str(error).partition("\n")[0]
-                raise RowError(files.damaged_value(reason), 1, column=column.name, binary=True) from None
+                raise RowError(files.damaged_value_error(reason), 1, column=column.name, binary=True) from None
             columns.append(converted.values)
             if converted.errors:
                 row, wrong = converted.errors[0]
                 first = (row, number, wrong) if first is None or row < first[0] else first
         if first is not None:
             row, number, wrong = first
-            shown = _shown(batch.column(number), row)
+            shown = _format_value(batch.column(number), row)
             raise RowError(wrong, row + 1, column=self._columns[number].name, value=shown)
-        return Rows(columns, batch.num_rows, batch.num_rows)
+        return ParsedRows(columns, batch.num_rows, batch.num_rows)
 
     def line_of(self, block: Block, row: int) -> tuple[int, str | None]:
         """Returns the row's number; such a row has no text."""
         return row + 1, None
 
 
-def _shown(column: pa.Array, row: int) -> str | None:
-    source = sql_type(column.type)
+def _format_value(column: pa.Array, row: int) -> str | None:
+    source = find_sql_type(column.type)
     part = column.slice(row, 1)
     if pa.types.is_dictionary(part.type):
-        part, source = part.dictionary_decode(), sql_type(part.type.value_type)
+        part, source = part.dictionary_decode(), find_sql_type(part.type.value_type)
     try:
         return None if source is None else str(text_column(source, part)[0].as_py())
     except (GpudbError, pa.ArrowException):

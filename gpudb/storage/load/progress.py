@@ -18,17 +18,17 @@ class Progress:
     rows: int
 
 
-Report = Callable[[Progress], None]
+ReportProgress = Callable[[Progress], None]
 
 
-def quiet(progress: Progress) -> None:
+def ignore_progress(progress: Progress) -> None:
     """Reports nothing."""
 
 
 class Meter:
     """Sums the bytes of several files and reports each step."""
 
-    def __init__(self, total: int, report: Report, rows: Callable[[], int]) -> None:
+    def __init__(self, total: int, report: ReportProgress, rows: Callable[[], int]) -> None:
         self._total = total
         self._report = report
         self._rows = rows

@@ -17,7 +17,7 @@ from gpudb.plan.cost.sampling import Sample
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.nodes import Scan
 from gpudb.plan.tree.traversal import walk_nodes
-from gpudb.storage.iceberg.samples import sample
+from gpudb.storage.iceberg.samples import sample_column
 from tests.support.lab import Lab
 from tests.support.plan_text import plan, stages
 
@@ -120,7 +120,7 @@ def test_samples_are_asked_for_only_where_nothing_else_tells(lab: Lab, monkeypat
 
     def counting(table: Table, column: Column) -> Sample | None:
         asked.append(column.name)
-        return sample(table, column)
+        return sample_column(table, column)
 
     monkeypatch.setattr(sampling, "_sampler", counting)
     lab.run("CREATE TABLE told (id text PRIMARY KEY, counted text, ranged int, free text, other text)")

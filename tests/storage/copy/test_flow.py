@@ -13,7 +13,7 @@ import pytest
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError, QueryCanceled, SqlError
 from gpudb.storage.copy.conversion import Clock
-from gpudb.storage.copy.ingest import Completion, CopyFlow, Inflow, Origin, Write
+from gpudb.storage.copy.ingest import BlockSource, CopyIngest, CopyStream, RowCompletion, Write
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.pipeline import Pipeline, Stopped
 from gpudb.storage.copy.reader import RowReader
@@ -38,12 +38,12 @@ def no_thread_is_left() -> Iterator[None]:
             assert not thread.is_alive()
 
 
-def _flow(write: Write, table: Table = TABLE, check: object = None, block: int = 64) -> CopyFlow:
+def _flow(write: Write, table: Table = TABLE, check: object = None, block: int = 64) -> CopyStream:
     columns = table.columns
     reader = RowReader(columns, CSV, Clock(), frozenset())
     more = {} if check is None else {"check": check}
-    flow = Inflow(write, **more)  # type: ignore[arg-type]
-    return CopyFlow(Splitter(CSV, block), Origin("COPY t", reader, Completion(table, columns)), flow)
+    flow = CopyIngest(write, **more)  # type: ignore[arg-type]
+    return CopyStream(Splitter(CSV, block), BlockSource("COPY t", reader, RowCompletion(table, columns)), flow)
 
 
 def _collect(found: list[dict[str, object]]) -> Write:
@@ -71,7 +71,7 @@ def test_the_first_error_counts_and_names_its_line() -> None:
     assert failed.value.where == 'COPY t, line 701, column a: "z"'
 
 
-def _feed(flow: CopyFlow, data: bytes, step: int = 1000) -> None:
+def _feed(flow: CopyStream, data: bytes, step: int = 1000) -> None:
     for start in range(0, len(data), step):
         flow.feed(data[start : start + step])
     flow.finish()

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from gpudb.storage.copy.pipeline import Pipeline, Stopped, in_order
+from gpudb.storage.copy.pipeline import Pipeline, Stopped, map_in_order
 
 
 def test_results_come_in_order() -> None:
@@ -21,17 +21,17 @@ def test_results_come_in_order() -> None:
             late.set()
         return number
 
-    assert list(in_order(partial(task, number) for number in range(20))) == list(range(20))
+    assert list(map_in_order(partial(task, number) for number in range(20))) == list(range(20))
 
 
 def test_a_single_task_stays_in_its_thread() -> None:
-    assert list(in_order([threading.get_ident])) == [threading.get_ident()]
-    assert list(in_order([])) == []
+    assert list(map_in_order([threading.get_ident])) == [threading.get_ident()]
+    assert list(map_in_order([])) == []
 
 
 def test_tasks_run_while_a_result_is_used() -> None:
     started = threading.Event()
-    results = in_order([lambda: None, lambda: None, started.set, lambda: None, lambda: None])
+    results = map_in_order([lambda: None, lambda: None, started.set, lambda: None, lambda: None])
     next(results)
     next(results)
     assert started.wait(60)
@@ -46,7 +46,7 @@ def test_no_more_tasks_are_taken_than_may_run_ahead() -> None:
             taken.append(number)
             yield lambda: None
 
-    results = in_order(tasks(), ahead=3)
+    results = map_in_order(tasks(), ahead=3)
     next(results)
     assert taken == [0]
     next(results)
@@ -59,7 +59,7 @@ def test_an_error_comes_in_its_place() -> None:
     def fail() -> int:
         raise ValueError("the third")
 
-    results = in_order([lambda: 1, lambda: 2, fail, lambda: 4])
+    results = map_in_order([lambda: 1, lambda: 2, fail, lambda: 4])
     assert [next(results), next(results)] == [1, 2]
     with pytest.raises(ValueError, match="the third"):
         next(results)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import GpudbError
 from gpudb.storage.copy.conversion import Clock
-from gpudb.storage.copy.fast_reader import QuickReader
-from gpudb.storage.copy.ingest import Completion, CopyFlow, Inflow, Origin
+from gpudb.storage.copy.fast_reader import FastReader
+from gpudb.storage.copy.ingest import BlockSource, CopyIngest, CopyStream, RowCompletion
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
@@ -61,7 +61,9 @@ def _outcome(
         batches.extend(given)
         return sum(batch.num_rows for batch in batches)
 
-    flow = CopyFlow(Splitter(options, block), Origin("COPY t", reader, Completion(table, columns)), Inflow(write))
+    flow = CopyStream(
+        Splitter(options, block), BlockSource("COPY t", reader, RowCompletion(table, columns)), CopyIngest(write)
+    )
     try:
         for start in range(0, len(data), chunk):
             flow.feed(data[start : start + chunk])
@@ -73,7 +75,7 @@ def _outcome(
     return "", [row for batch in batches for row in batch.to_pylist()]
 
 
-class _Never(QuickReader):
+class _Never(FastReader):
     """Approves of no block."""
 
     def check(self, data: bytes, eol: bytes) -> tuple[bool, bool]:

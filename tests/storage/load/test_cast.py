@@ -12,7 +12,7 @@ import pytest
 from gpudb import types
 from gpudb.errors import GpudbError
 from gpudb.storage.copy.conversion import Clock
-from gpudb.storage.load.casts import cast, sql_type
+from gpudb.storage.load.casts import cast_column, find_sql_type
 from gpudb.types import SqlType, numeric
 
 BERLIN = Clock("Europe/Berlin")
@@ -58,7 +58,7 @@ FITS: list[tuple[pa.Array, SqlType, list[object]]] = [
 @pytest.mark.parametrize(("column", "type_", "expected"), FITS, ids=lambda each: str(each)[:30].replace("\n", ""))
 def test_what_fits(column: pa.Array, type_: SqlType, expected: list[object]) -> None:
     for part in (column, pa.concat_arrays([column, column]).slice(len(column)) if column.type != pa.uuid() else column):
-        found = cast(part, type_, BERLIN)
+        found = cast_column(part, type_, BERLIN)
         assert found.errors == []
         assert found.values.type == type_.arrow
         values = [tuple(v) if type_ == types.INTERVAL else v for v in found.values.to_pylist()]
@@ -83,7 +83,7 @@ ERRORS: list[tuple[pa.Array, SqlType, int, str]] = [
     ("column", "type_", "row", "sqlstate"), ERRORS, ids=lambda each: str(each)[:30].replace("\n", "")
 )
 def test_what_does_not_fit(column: pa.Array, type_: SqlType, row: int, sqlstate: str) -> None:
-    found = cast(column, type_, BERLIN)
+    found = cast_column(column, type_, BERLIN)
     assert [(at, error.sqlstate) for at, error in found.errors] == [(row, sqlstate)]
     assert found.values.is_null().to_pylist() == [False, True] if type_.element is None else True
 
@@ -103,11 +103,11 @@ MISMATCHES: list[tuple[pa.Array, SqlType]] = [
 @pytest.mark.parametrize(("column", "type_"), MISMATCHES, ids=lambda each: str(each)[:30].replace("\n", ""))
 def test_what_has_no_cast(column: pa.Array, type_: SqlType) -> None:
     with pytest.raises(GpudbError) as failed:
-        cast(column, type_, BERLIN)
+        cast_column(column, type_, BERLIN)
     assert failed.value.sqlstate == "42804"
 
 
 def test_a_decimal_too_wide_has_no_type() -> None:
-    assert sql_type(pa.decimal256(50, 2)) is None
-    assert sql_type(pa.decimal256(38, 2)) == numeric(38, 2)
-    assert sql_type(pa.map_(pa.string(), pa.int32())) is None
+    assert find_sql_type(pa.decimal256(50, 2)) is None
+    assert find_sql_type(pa.decimal256(38, 2)) == numeric(38, 2)
+    assert find_sql_type(pa.map_(pa.string(), pa.int32())) is None

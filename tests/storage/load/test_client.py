@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.errors import GpudbError
-from gpudb.storage.load.client import copy_sources
-from gpudb.storage.load.files import find
+from gpudb.storage.load.client import list_copy_sources
+from gpudb.storage.load.files import find_files
 from gpudb.storage.load.progress import Progress
 
 
@@ -22,7 +22,7 @@ def test_csv_goes_as_it_is_and_columns_as_csv(tmp_path: Path) -> None:
     table = pa.table({"a": [3, None], "b": pa.array(['x,"y"', ""]).dictionary_encode()})
     pq.write_table(table, tmp_path / "c.parquet")
     seen: list[Progress] = []
-    sources = copy_sources(f"{tmp_path}/*", seen.append)
+    sources = list_copy_sources(f"{tmp_path}/*", seen.append)
     assert [source.file.path.name for source in sources] == ["a.csv", "b.csv.gz", "c.parquet"]
     assert [source.columns for source in sources] == [None, None, ("a", "b")]
     assert [source.is_csv for source in sources] == [True, True, False]
@@ -40,7 +40,7 @@ def test_files_without_a_name_are_known_by_their_first_bytes(tmp_path: Path) -> 
     with gzip.open(tmp_path / "three", "wb") as packed:
         packed.write(b"1\n")
     (tmp_path / "two").write_text("1\n")
-    found = {file.path.name: (file.kind, file.compression) for file in find(f"{tmp_path}/*")}
+    found = {file.path.name: (file.kind, file.compression) for file in find_files(f"{tmp_path}/*")}
     assert found == {"one": ("parquet", None), "three": ("csv", "gzip"), "two": ("csv", None)}
 
 
@@ -50,7 +50,7 @@ def test_files_without_a_name_are_known_by_their_first_bytes(tmp_path: Path) -> 
 )
 def test_what_cannot_be_found(tmp_path: Path, pattern: str, sqlstate: str) -> None:
     with pytest.raises(GpudbError) as failed:
-        find(pattern if "://" in pattern else f"{tmp_path}/{pattern}")
+        find_files(pattern if "://" in pattern else f"{tmp_path}/{pattern}")
     assert failed.value.sqlstate == sqlstate
 
 
@@ -58,4 +58,4 @@ def test_folders_deep_down(tmp_path: Path) -> None:
     (tmp_path / "x" / "y").mkdir(parents=True)
     (tmp_path / "x" / "y" / "1.csv").write_text("1\n")
     (tmp_path / "x" / "2.csv").write_text("2\n")
-    assert [file.path.name for file in find(f"{tmp_path}/**/*.csv")] == ["2.csv", "1.csv"]
+    assert [file.path.name for file in find_files(f"{tmp_path}/**/*.csv")] == ["2.csv", "1.csv"]

@@ -32,9 +32,9 @@ from gpudb.lru import ByIdentity, LruCache
 from gpudb.plan.tree.nodes import INPUT, Scan
 from gpudb.plan.tree.traversal import join_conjuncts, remap_columns
 from gpudb.sql import bound
-from gpudb.storage.iceberg.column_layout import names_by_id, stored_duckdb
+from gpudb.storage.iceberg.column_layout import names_by_id, stored_duckdb_type
 from gpudb.storage.iceberg.column_ranges import column_ranges
-from gpudb.storage.iceberg.pruning import prune
+from gpudb.storage.iceberg.pruning import prune_files
 from gpudb.types import SqlType
 
 _Key = tuple[str, int, SqlType, Partition]
@@ -223,7 +223,7 @@ def pruned_files(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ..
     if isinstance(condition, bound.Constant):
         return scan.table.files if condition.value is True else ()
     over = remap_columns(condition, scan.columns.__getitem__)
-    return tuple(prune(scan.table.files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
+    return tuple(prune_files(scan.table.files, column_ranges(over, INPUT, scan.table, tuple(parameters))))
 
 
 def read_lanes(file: DataFile, columns: Sequence[Column], first: int, last: int) -> list[pl.DataFrame]:
@@ -269,7 +269,7 @@ def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     if kind.carried and kind.name == "numeric":
         value, shown = array.combine_chunks().flatten()
         return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
-    if stored_duckdb(kind) != kind.duckdb or is_keyed(kind):
+    if stored_duckdb_type(kind) != kind.duckdb or is_keyed(kind):
         return restore_columns(array, kind)
     return pl.DataFrame({"": series(array, held[""])})
 

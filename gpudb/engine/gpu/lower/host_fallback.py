@@ -29,7 +29,7 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.sql.traverse import is_volatile, walk
-from gpudb.storage.iceberg.column_layout import restored, stored_duckdb
+from gpudb.storage.iceberg.column_layout import render_restored, stored_duckdb_type
 from gpudb.types import INT8, SqlType
 
 SLICE_ROWS = 1 << 18
@@ -216,14 +216,14 @@ def restore_columns(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=physical_columns(kind))]
     for start in range(0, len(array), SLICE_ROWS):
         table = pa.table({"c": _copy(array.slice(start, SLICE_ROWS))})
-        parts += _evaluate(f"SELECT {restored(kind, 'c')} AS v0 FROM input_rows", table, (kind,), "UTC")
+        parts += _evaluate(f"SELECT {render_restored(kind, 'c')} AS v0 FROM input_rows", table, (kind,), "UTC")
     return pl.concat(parts)
 
 
 def repeat_text_value(text: str, kind: SqlType, rows: int) -> pl.DataFrame:
     """Repeats the value that DuckDB casts from a text to a type's storage representation, as physical columns."""
     quoted = text.replace("'", "''")
-    value = restored(kind, f"CAST('{quoted}' AS {stored_duckdb(kind)})")
+    value = render_restored(kind, f"CAST('{quoted}' AS {stored_duckdb_type(kind)})")
     return _evaluate(f"SELECT {value} AS v0 FROM input_rows", pa.table({"c": pa.nulls(rows)}), (kind,), "UTC")[0]
 
 

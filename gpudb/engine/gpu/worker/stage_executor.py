@@ -33,7 +33,7 @@ from gpudb.plan.tree.stage_nodes import Partial, Receive
 from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import columns_read
 from gpudb.sql import bound
-from gpudb.storage.iceberg.buckets import buckets_of
+from gpudb.storage.iceberg.buckets import compute_buckets
 from gpudb.storage.iceberg.column_layout import stored_type, to_stored
 from gpudb.types import SqlType
 
@@ -237,7 +237,7 @@ def _to_buckets(work: StageTask, lazy: pl.LazyFrame, over: ExpressionLowering, f
     held = frames.compute(lazy.with_columns(columns).drop(over.deferred.columns))
     names = [each.meta.output_name() for each in columns]
     values = to_arrow(frames.compute_on_host(held.lazy.select(names), "buckets"), "k", key.type)
-    buckets = buckets_of(to_stored(values, key.type, stored_type(key.type, 0)), key.type)
+    buckets = compute_buckets(to_stored(values, key.type, stored_type(key.type, 0)), key.type)
     placed = held.add_columns(pl.DataFrame({"place": work.partition.assign_buckets(buckets)}))
     return frames.partition_by_number(
         placed.lazy.drop(names), "place", work.partition.count, away=_to_files(work, frames)

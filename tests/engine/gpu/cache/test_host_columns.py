@@ -1,0 +1,87 @@
+"""What workers read of tables whose columns came later than some of their files, and how files are read
+side by side.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from itertools import islice, pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from gpudb.catalog.model import Column, DataFile
+from gpudb.engine.gpu.cache.host_columns import read_concurrently, split_rows
+from gpudb.storage.iceberg.column_layout import encode_initial
+from gpudb.types import INT4, INTERVAL, TEXT
+from tests.support.gpu import local_stages
+from tests.support.gpu.comparison import embedded
+from tests.support.lab import Lab
+
+
+def test_rows_before_a_column_have_its_initial_value() -> None:
+    lab = Lab()
+    try:
+        lab.run("CREATE TABLE grown (id int)")
+        lab.run("INSERT INTO grown VALUES (1), (2), (3)")
+        span = pa.array([pa.MonthDayNano((1, 2, 3000))], pa.month_day_nano_interval())
+        added = (
+            Column("number", INT4, initial="42"),
+            Column("label", TEXT, initial=encode_initial(TEXT, pa.array(["it's"]))),
+            Column("span", INTERVAL, initial=encode_initial(INTERVAL, span)),
+            Column("nothing", INT4),
+        )
+        with lab.database.store.begin() as transaction:
+            table = next(each for each in transaction.catalog.relations.values() if each.name == "grown")
+            changed = replace(table, columns=(*table.columns, *added))  # type: ignore[type-var]
+            transaction.set_catalog(transaction.catalog.with_relation(changed))
+            transaction.commit()
+        lab.run("INSERT INTO grown VALUES (4, 5, 'new', NULL, 6)")
+        request = lab.request("SELECT * FROM grown WHERE number = 42 OR nothing = 6")
+        wanted = sorted(map(repr, embedded(lab, request)))
+        assert "42" in wanted[0]
+        for workers in (1, 4):
+            assert sorted(map(repr, local_stages.rows(request, workers, lab.database.cpu))) == wanted
+    finally:
+        lab.close()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9])
+def test_parts_are_read_side_by_side_in_their_order(count: int) -> None:
+    running: list[int] = []
+    most = 0
+
+    def read(part: int) -> int:
+        nonlocal most
+        running.append(part)
+        most = max(most, len(running))
+        time.sleep(0.02 if part % 2 else 0.001)
+        running.remove(part)
+        if part == 8:
+            raise ValueError("a part")
+        return 10 * part
+
+    found = read_concurrently(read, range(count), 3)
+    assert list(islice(found, 8)) == [10 * part for part in range(min(count, 8))]
+    assert most <= 3
+    if count == 9:
+        with pytest.raises(ValueError, match="a part"):
+            next(found)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "step"), [(0, 1000, 300), (50, 940, 250), (120, 130, 7), (3, 3, 10), (0, 1000, 99)]
+)
+def test_files_are_read_in_pieces_that_end_with_row_groups(tmp_path: Path, first: int, last: int, step: int) -> None:
+    path = tmp_path / "f.parquet"
+    pq.write_table(pa.table({"a": range(1000)}), path, row_group_size=100)
+    for where in (path, tmp_path / "none.parquet"):
+        pieces = split_rows(DataFile(str(where), 1000, 0), first, last, step)
+        assert [row for piece in pieces for row in range(*piece)] == list(range(first, last))
+        assert all(0 < len(range(*piece)) <= step for piece in pieces)
+        cut = [end for (_, end), _ in pairwise(pieces) if end % 100]
+        # A group that is larger than a piece is cut.
+        assert not cut or step < 100 or where != path

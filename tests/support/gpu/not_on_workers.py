@@ -1,4 +1,4 @@
-"""SELECTs that no worker runs, by construct: `gpudb/plan/NOT_ON_WORKERS.md`, which `test_cases` makes from the suite."""
+"""SELECTs that no worker runs, by construct: `gpudb/plan/NOT_ON_WORKERS.md`, which `test_case_files` makes from the suite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ The SELECTs over tables among the differential suite's cases, by the construct t
 statement runs whole on the embedded engine; a NOTICE and EXPLAIN name the construct as this page does. The
 [list of functions](../functions/WORKERS.md) shows where workers compute each function.
 
-This page is made by `python -m tests.engine.gpu.test_cases`, which compares every other statement on 1, 2 and 4 workers
+This page is made by `python -m tests.engine.gpu.test_case_files`, which compares every other statement on 1, 2 and 4 workers
 with the embedded engine. A test compares the page's constructs with those that it finds.
 """
 _ROW = re.compile(r"^\| ([^|]+) \| \d+ \| `", re.M)

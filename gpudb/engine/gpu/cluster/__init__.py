@@ -1,6 +1,6 @@
 """The worker processes: configuration, launch, membership, supervision and restart.
 
-Runs in the server's process. Imports every layer up to `worker`, whose plugin it installs.
+Runs in the server's process. Imports `worker`, whose plugin it installs, and the layers below it.
 """
 
 from __future__ import annotations

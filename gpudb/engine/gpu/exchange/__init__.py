@@ -1,6 +1,6 @@
 """Rows in transit between stages and to the client: buffers, routing, transports and codecs.
 
-Imports `rpc`, `cache`, `backend`, `lower` and what a kernel's result columns are from `fused`.
+Imports `fused` for the columns of a kernel's result, and the layers below it.
 """
 
 from __future__ import annotations

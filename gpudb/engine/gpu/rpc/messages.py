@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from gpudb.engine.gpu.figures import StageFigures, Wire
 
@@ -124,8 +124,7 @@ class ResultChunk(Message):
     next_start: int
 
 
-@dataclass(frozen=True, slots=True)
-class IpcHandle:
+class IpcHandle(NamedTuple):
     """Position of a buffer in a process's GPU memory, readable by other processes of the host.
 
     `handle` is the driver's handle of the allocation, `start` the offset in it, and `size` the buffer's size, in bytes.
@@ -143,7 +142,7 @@ class BufferReply:
     `place` locates the buffer for a process that can map it.
     """
 
-    metadata: Any
+    metadata: bytes
     buffer: Any
     place: IpcHandle | None = None
 
@@ -156,8 +155,18 @@ class PendingBuffer(Message):
     """
 
     number: int
-    metadata: Any = None
+    metadata: bytes = b""
     place: IpcHandle | None = None
+
+    def to_wire(self) -> Wire:
+        """See `Message`."""
+        return self.number, self.metadata, None if self.place is None else tuple(self.place)
+
+    @classmethod
+    def from_wire(cls, wire: Wire) -> PendingBuffer:
+        """See `Message`."""
+        number, metadata, place = wire
+        return cls(number, metadata, None if place is None else IpcHandle(*place))
 
 
 @dataclass(frozen=True, slots=True)

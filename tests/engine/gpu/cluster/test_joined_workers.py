@@ -1,0 +1,124 @@
+"""Workers that others have started, under a scheduler of their own: found, numbered, healed, and left to
+others again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from distributed import Client
+
+from gpudb.engine.gpu.cluster import launcher
+from gpudb.errors import GpudbError
+from gpudb.session.database import Database
+from tests.support.gpu.dask_programs import START_S, Scheduler
+from tests.support.sessions import run
+
+pytestmark = pytest.mark.timeout(300)
+
+WORKERS = 2
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scheduler]:
+    made = Scheduler(tmp_path_factory.mktemp("dask"))
+    try:
+        for number in range(WORKERS):
+            made.worker(f"w{number}")
+        yield made
+    finally:
+        made.close()
+
+
+SUM = "SELECT k % 3, count(*), sum(v) FROM t GROUP BY 1 ORDER BY 1"
+ANSWER = [(0, 3334, 16668333), (1, 3333, 16661667), (2, 3333, 16665000)]
+
+
+def _settled(session: Any) -> list[tuple[Any, ...]]:
+    """The answer, when the workers have come back."""
+    ends = time.monotonic() + START_S
+    while True:
+        try:
+            return run(session, SUM)
+        except GpudbError as error:
+            if error.sqlstate not in {"57P01", "58000"} or time.monotonic() > ends:
+                raise
+        time.sleep(0.1)
+
+
+def _processes(session: Any) -> dict[int, int]:
+    """Each worker's process, when all are there."""
+    ends = time.monotonic() + START_S
+    asked = "SELECT gpu_id, att_value::int FROM pgstrom_device_info() WHERE att_name = 'PROCESS_ID'"
+    while len(found := dict(run(session, asked))) < WORKERS and time.monotonic() < ends:
+        time.sleep(0.1)
+    return found
+
+
+def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Scheduler) -> None:
+    database = Database(None, workers=WORKERS, scheduler=scheduler.address, twin=True)
+    try:
+        session = database.session("gpudb")
+        run(session, "SET gpudb.fallback = off")
+        run(session, "CREATE TABLE t (k int, v bigint); INSERT INTO t SELECT i, i FROM generate_series(0, 9999) i")
+        assert run(session, SUM) == ANSWER
+        run(session, "SELECT gpudb_pin('t')")
+        before = _processes(session)
+        os.kill(before[1], signal.SIGKILL)
+        assert _settled(session) == ANSWER
+        again = _processes(session)
+        assert again[0] == before[0]
+        assert again[1] != before[1]
+        assert _settled(session) == ANSWER
+        # Another server finds them taken.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(launcher, "CLAIM_SECONDS", 0.5)
+            with pytest.raises(GpudbError, match="another server has the workers") as taken:
+                Database(None, scheduler=scheduler.address, twin=True)
+        assert taken.value.sqlstate == "55006"
+    finally:
+        database.close()
+    # Their processes are new, and know nothing of the server that has left them.
+    with Client(scheduler.address, set_as_default=False) as client:
+        client.wait_for_workers(WORKERS, timeout=START_S)
+        plugins = client.run(lambda dask_worker: list(dask_worker.plugins))
+        assert not any("gpudb" in each for each in plugins.values())
+
+
+def test_what_is_wrong_with_a_scheduler_is_told(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Client(scheduler.address, set_as_default=False) as client:
+        client.wait_for_workers(WORKERS, timeout=START_S)
+    monkeypatch.setattr(launcher, "START_SECONDS", 2)
+    monkeypatch.setattr(launcher, "CONNECT_SECONDS", 2)
+    cases = [
+        ("tcp://127.0.0.1:1", 0, "08001", "no scheduler answers"),
+        ("nonsense://127.0.0.1:1", 0, "08001", "no scheduler answers"),
+        (scheduler.address, WORKERS + 1, "58000", f"{WORKERS} of {WORKERS + 1} workers have come"),
+    ]
+    for address, count, state, said in cases:
+        with pytest.raises(GpudbError, match=said) as refused:
+            Database(None, workers=count, scheduler=address, twin=True)
+        assert refused.value.sqlstate == state
+    monkeypatch.setattr(launcher, "CONNECT_SECONDS", 10)
+    monkeypatch.setattr(launcher, "_SAME", ("gpudb", "no-such-package"))
+    real = launcher.JoinedLauncher._check_versions
+
+    def other(self: Any) -> None:
+        versions = self.client.get_versions
+        self.client.get_versions = lambda **given: _with_ours(versions(**given))
+        real(self)
+
+    monkeypatch.setattr(launcher.JoinedLauncher, "_check_versions", other)
+    with pytest.raises(GpudbError, match="lacks no-such-package") as refused:
+        Database(None, scheduler=scheduler.address, twin=True)
+    assert refused.value.sqlstate == "58000"
+
+
+def _with_ours(versions: dict[str, Any]) -> dict[str, Any]:
+    versions["client"]["packages"]["no-such-package"] = "1.0"
+    return versions

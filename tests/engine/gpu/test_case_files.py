@@ -1,0 +1,96 @@
+"""The case files' SELECTs on workers, and fused: what they carry is what the embedded engine answers, most of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+import pytest
+
+from gpudb.errors import GpudbError
+from gpudb.plan.errors import NotSupportedOnWorkers
+from tests.support import case_files
+from tests.support.gpu import local_stages, not_on_workers
+from tests.support.gpu.comparison import (
+    COUNTS,
+    EVERY,
+    TWIN,
+    embedded,
+    outcome,
+    selected,
+)
+from tests.support.lab import Lab
+
+FILES = case_files.read_all()
+CARRIED = 0.9
+"""The share of the SELECTs over tables that workers carry, at least; gpudb/plan/NOT_ON_WORKERS.md has the present one."""
+
+_lacking: dict[str, list[str]] = {}
+
+
+def compared(name: str, counts: Sequence[int], lacking: dict[str, list[str]]) -> list[str]:
+    """Runs a case file's SELECTs on so many workers, one count after the other, and tells the answers that are not the
+    embedded engine's; `lacking` gets the names of the statements by what keeps them from workers, "" for nothing."""
+    lab = Lab()
+    wrong: list[str] = []
+    try:
+        for statement in FILES[name]:
+            request = None if statement.setup else selected(lab, statement.sql)
+            if request is None:
+                with contextlib.suppress(GpudbError, AssertionError):
+                    for result in lab.session.run(statement.sql):
+                        for _ in result.batches or ():
+                            pass
+                continue
+            wanted = outcome(lambda r=request: embedded(lab, r))
+            if wanted == "0A000":
+                # It wants a session's state, which these requests are without.
+                continue
+            construct = ""
+            try:
+                for workers, costs, kernels in ((n, *way) for n in counts for way in ((None, None), (EVERY, TWIN))):
+                    given = outcome(
+                        lambda r=request, w=workers, c=costs, k=kernels: local_stages.rows(
+                            r, w, lab.database.cpu, c, kernels=k
+                        )
+                    )
+                    if given != wanted:
+                        how = f"{workers}, fused" if kernels is not None else f"{workers}"
+                        wrong.append(f"{statement.name} on {how}: {given!r:.300} where {wanted!r:.300}")
+            except NotSupportedOnWorkers as error:
+                construct = error.construct
+            lacking.setdefault(construct, []).append(statement.name)
+    finally:
+        lab.close()
+    return wrong
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_workers_answer_as_the_embedded_engine_does(name: str) -> None:
+    """Each file on one of the counts of workers; `--soak` runs each on all."""
+    count = COUNTS[list(FILES).index(name) % len(COUNTS)]
+    wrong = compared(name, (count,), _lacking)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", FILES)
+def test_every_count_of_workers_answers_alike(name: str) -> None:
+    wrong = compared(name, COUNTS, {})
+    assert not wrong, "\n".join(wrong)
+
+
+def test_most_are_carried() -> None:
+    total = sum(map(len, _lacking.values()))
+    if total < 500:
+        pytest.skip("runs after the whole of the case files")
+    most = sorted(_lacking, key=lambda each: -len(_lacking[each]))
+    assert len(_lacking[""]) >= CARRIED * total, most[:40]
+    assert not_on_workers.listed() == set(_lacking) - {""}, "run python -m tests.engine.gpu.test_case_files"
+
+
+if __name__ == "__main__":
+    found: dict[str, list[str]] = {}
+    for each in FILES:
+        print(*compared(each, COUNTS, found), sep="\n", end="", flush=True)
+    not_on_workers.write(found)

@@ -1,5 +1,4 @@
-"""TPC-H, the star schema benchmark, the taxi rides and TPC-DS on workers: every query, with the embedded engine's
-answer."""
+"""TPC-H, the star schema benchmark, the taxi rides and TPC-DS on workers: every query returns the embedded answer."""
 
 from __future__ import annotations
 
@@ -16,8 +15,10 @@ from tests.support.gpu.suites import SUITES, loaded
 
 
 def compared(suite: tables.Suite, counts: Callable[[int], Sequence[int]]) -> tuple[list[str], list[str]]:
-    """Answers of workers that are not the embedded engine's, and what is not carried; `counts` of a query's number are
-    the counts of workers that it runs on."""
+    """Returns workers' answers that differ from the embedded engine's, and unsupported queries.
+
+    `counts` of a query's number are the numbers of workers on which it runs.
+    """
     wrong: list[str] = []
     lacking: list[str] = []
     with loaded(suite) as lab:
@@ -38,7 +39,7 @@ def compared(suite: tables.Suite, counts: Callable[[int], Sequence[int]]) -> tup
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", SUITES)
 def test_workers_answer_every_benchmark(name: str, tmp_path: Path) -> None:
-    """Each answer is right on 1, 2 and 4 workers; of TPC-DS, whose queries are many, on one of these in turn."""
+    """Each answer is right on 1, 2 and 4 workers; the many queries of TPC-DS run on one of these in turn."""
     wrong, lacking = compared(SUITES[name](tmp_path), lambda n: COUNTS if name != "tpcds" else COUNTS[n % 3 :][:1])
     assert not wrong, "\n".join(wrong)
     assert not lacking

@@ -1,4 +1,4 @@
-"""The case files' SELECTs on workers, and fused: what they carry is what the embedded engine answers, most of them."""
+"""The SELECTs of the case files on workers, fused too: supported ones return the embedded engine's answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,19 @@ from tests.support.lab import Lab
 
 FILES = case_files.read_all()
 CARRIED = 0.9
-"""The share of the SELECTs over tables that workers carry, at least; gpudb/plan/NOT_ON_WORKERS.md has the present one."""
+"""Minimum fraction of the SELECTs over tables that workers support.
+
+Gpudb/plan/NOT_ON_WORKERS.md has the current one.
+"""
 
 _lacking: dict[str, list[str]] = {}
 
 
 def compared(name: str, counts: Sequence[int], lacking: dict[str, list[str]]) -> list[str]:
-    """Runs a case file's SELECTs on so many workers, one count after the other, and tells the answers that are not the
-    embedded engine's; `lacking` gets the names of the statements by what keeps them from workers, "" for nothing."""
+    """Runs a case file's SELECTs on each number of workers; returns the answers that differ from the embedded engine's.
+
+    `lacking` collects the names of the statements by the reason why workers do not support them, "" for none.
+    """
     lab = Lab()
     wrong: list[str] = []
     try:
@@ -44,7 +49,7 @@ def compared(name: str, counts: Sequence[int], lacking: dict[str, list[str]]) ->
                 continue
             wanted = outcome(lambda r=request: embedded(lab, r))
             if wanted == "0A000":
-                # It wants a session's state, which these requests are without.
+                # It needs a session's state, which these requests lack.
                 continue
             construct = ""
             try:
@@ -67,7 +72,7 @@ def compared(name: str, counts: Sequence[int], lacking: dict[str, list[str]]) ->
 
 @pytest.mark.parametrize("name", FILES)
 def test_workers_answer_as_the_embedded_engine_does(name: str) -> None:
-    """Each file on one of the counts of workers; `--soak` runs each on all."""
+    """Each file on one number of workers; `--soak` runs each on all."""
     count = COUNTS[list(FILES).index(name) % len(COUNTS)]
     wrong = compared(name, (count,), _lacking)
     assert not wrong, "\n".join(wrong)

@@ -1,4 +1,4 @@
-"""Tables DISTRIBUTE BY HASH and REPLICATION: which joins and groups move no rows, and the same answers everywhere."""
+"""Tables DISTRIBUTE BY HASH and REPLICATION: joins and groups that move no rows, and equal answers everywhere."""
 
 from __future__ import annotations
 
@@ -163,14 +163,14 @@ def test_only_the_other_side_moves(lab: Lab, name: str) -> None:
 
 @pytest.mark.parametrize("name", LOCAL)
 def test_build_sides_and_groups_of_kernels_stay(lab: Lab, name: str) -> None:
-    """Of tables that lie by one hash, which kernels join and group by it."""
+    """Tables distributed by one hash, which kernels join and group by it."""
     planner = Planner(lab.database.cpu, Costs(workers=3, scan=0), fuse=True)
     made = planner.plan(lab.request(LOCAL[name]))
     fused = [node for stage in made.stages for node in walk_nodes(stage.root) if isinstance(node, Fused)]
     assert fused
     assert not any(isinstance(node, Receive) for each in fused for node in walk_nodes(each))
     assert made.two_phase is not None
-    # Groups by other columns are all that moves, but for the result.
+    # Only groups by other columns move, apart from the result.
     moved = [each for each in made.stages if each.output == "hash"]
     assert all(isinstance(each.root, Fused) and isinstance(each.root.root, Partial) for each in moved)
     assert len(moved) == (0 if "GROUP BY o" in LOCAL[name] or "GROUP BY l.o" in LOCAL[name] else "GROUP" in LOCAL[name])
@@ -234,7 +234,7 @@ def test_a_worker_reads_its_buckets_alone(lab: Lab) -> None:
     ]
     assert sum(rows) == 2500
     assert rows == [sum(f.rows for f in table.files if worker_of(f.bucket or 0, 3) == n) for n in range(3)]
-    assert len(table.files) == 33  # NULL's is a file of its own
+    assert len(table.files) == 33  # NULL has a file of its own
 
 
 def test_a_replicated_table_is_held_once(lab: Lab) -> None:

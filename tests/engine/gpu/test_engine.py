@@ -1,4 +1,4 @@
-"""A real cluster of worker processes behind a session: answers, EXPLAIN, fallback, cancel, and a worker lost."""
+"""A real cluster of worker processes behind a session: answers, EXPLAIN, fallback, cancel, and a lost worker."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_explain_in_json_tells_estimates_and_what_each_worker_did(session: Sessi
 
 
 def _plans(session: Session, sql: str) -> list[dict[str, Any]]:
-    """Every operator of a plan as EXPLAIN ANALYZE tells it in JSON."""
+    """Returns every operator of a plan from EXPLAIN ANALYZE in JSON."""
     ((told,),) = run(session, f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
     found = [json.loads(told)[0]["Plan"]]
     for each in found:
@@ -324,7 +324,7 @@ def test_columns_of_a_dropped_table_are_let_go(session: Session) -> None:
 
 
 def test_a_cancel_ends_the_statement(session: Session) -> None:
-    """Both workers are in a cross join of 2.4 billion rows, which Polars does not stop."""
+    """Both workers run a cross join of 2.4 billion rows, which Polars does not stop."""
     timer = threading.Timer(1.0, session.cancel)
     timer.start()
     started = time.monotonic()
@@ -344,7 +344,7 @@ def test_a_lost_worker_is_an_error_and_comes_back(database: Database, session: S
 
 
 def _answers_again(session: Session) -> bool:
-    """Whether the right answer comes within the time that workers have to start; until then there is a clear error."""
+    """Returns whether the right answer comes within the workers' start-up time; until then the error must be clear."""
     ends = time.monotonic() + 90
     while time.monotonic() < ends:
         try:
@@ -357,7 +357,7 @@ def _answers_again(session: Session) -> bool:
 
 
 def _processes(client: Any) -> set[int]:
-    """Of the workers that are there: one may end meanwhile."""
+    """Of the existing workers: one may end meanwhile."""
     return {each for each in client.run(os.getpid, on_error="return").values() if isinstance(each, int)}
 
 
@@ -366,7 +366,7 @@ def _mended(dask_worker: Any) -> None:
 
 
 def test_a_broken_device_ends_its_worker_alone(database: Database, session: Session) -> None:
-    """The device layer is faked: what it says of its context. The error, the end and the return are real."""
+    """The device layer is faked: its report of its context. The error, the end and the restart are real."""
     assert _answers_again(session)
     client = database.engine._cluster._cluster._client  # type: ignore[attr-defined]
 
@@ -382,6 +382,6 @@ def test_a_broken_device_ends_its_worker_alone(database: Database, session: Sess
     assert _answers_again(session)
     ends = time.monotonic() + 20
     while before & _processes(client) and time.monotonic() < ends:
-        time.sleep(0.2)  # one may end later, or had no error of its own
+        time.sleep(0.2)  # one may end later, or without an error
     assert not before <= _processes(client)
     client.run(_mended, on_error="return")

@@ -1,7 +1,8 @@
-"""Random queries over random tables: 1, 2, 3 and 5 workers give the rows that the embedded engine gives.
+"""Random queries over random tables: 1, 2, 3 and 5 workers return the rows of the embedded engine.
 
-Half of the runs go by costs under which every table is large: sides of joins are hashed, groups made without partial
-ones, orders by ranges; and over few rows once more all that can be fused is computed by the kernels' twin.
+Half of the runs use costs under which every table is large: sides of joins are partitioned by hash, groups are made
+without partial ones, sorts are partitioned by ranges. Over few rows everything that can be fused is also computed by
+the kernels' NumPy backend.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tests.support.lab import Lab
 EXAMPLES = 150
 MANY = 4000
 GATHERED = Costs(scan=0, range=10**9, gathered=10**9)
-"""As of GPUs, one of which makes whole groups of all workers' parts."""
+"""Costs of GPUs, one of which merges whole groups of all workers."""
 WAYS = (
     (1, None, None),
     (2, CLOSE, None),
@@ -37,7 +38,7 @@ WAYS = (
     (2, GATHERED, TWIN),
     (3, EVERY, TWIN),
 )
-"""On how many workers, by what costs, and by which kernels."""
+"""The number of workers, the costs, and the kernels of a run."""
 
 _carried: Counter[str] = Counter()
 
@@ -75,7 +76,7 @@ def _check(labs: dict[str, Lab], kind: str, sql: str) -> None:
             return
         for workers, costs, kernels in WAYS:
             if kernels is not None and kind == "many":
-                continue  # the twin holds every pair of rows of a join at once
+                continue  # the NumPy backend holds every pair of rows of a join at once
             given = _outcome(
                 lambda n=workers, c=costs, k=kernels: local_stages.rows(request, n, lab.database.cpu, c, kernels=k)
             )
@@ -102,7 +103,7 @@ def test_workers_answer_alike(labs: dict[str, Lab], kind: str, chance: random.Ra
 
 
 def test_enough_are_carried() -> None:
-    """A query that workers lack shows nothing: at least a third of those drawn must be carried."""
+    """Unsupported queries show nothing: at least a third of the drawn ones must be supported."""
     if sum(_carried.values()) < EXAMPLES:
         pytest.skip("runs after the random queries")
     assert _carried["carried"] >= EXAMPLES / 3, _carried.most_common(20)

@@ -1,7 +1,7 @@
-"""Random queries over random stars: workers and the kernels' twin give the rows, in order, that the embedded engine gives.
+"""Random queries over random stars: workers and the NumPy backend return the embedded engine's rows, in order.
 
-Half of the ways go by costs under which every table is large, one cuts shares into chunks, and one has every column of
-texts lie as it is; declared keys are used wherever they could be.
+Half of the runs use costs under which every table is large, one cuts partitions into chunks, and one stores every text
+column without a dictionary; declared keys are used wherever possible.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HASHED = Costs(exchange=0, broadcast=0, range=3, groups=3, share=0.3)
 ROWS = (0, 1, 5, 40, 40, 40)
 Rows = list[tuple[str | None, ...]]
 Way = tuple[int, Costs | None, NumpyRunner | None, int]
-"""On how many workers, by what costs, by which kernels, and in how many chunks."""
+"""The number of workers, the costs, the kernels, and the number of chunks of a run."""
 _ran: Counter[str] = Counter()
 
 
@@ -42,7 +42,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _rows(found: Rows, *, ordered: bool) -> list[object]:
-    """Rows to compare: which of two zeros a group or an extreme shows is anybody's choice."""
+    """Returns comparable rows: which of two zeros a group or an extreme shows is undefined."""
     zeros = [tuple("0" if value == "-0" else value for value in row) for row in found]
     return [tuple(map(shaped, row)) for row in zeros] if ordered else sorted_rows(zeros)
 
@@ -97,7 +97,7 @@ def test_workers_answer_alike(seed: int) -> None:
 
 
 def test_enough_are_carried() -> None:
-    """A query that workers lack shows nothing."""
+    """Unsupported queries show nothing."""
     if _ran["carried"] < QUERIES:
         pytest.skip("runs after the random queries")
     assert _ran["carried"] >= 0.9 * (_ran.total() - _ran["fused"]), _ran.most_common(20)

@@ -1,4 +1,4 @@
-"""The page of what workers compute is what the code says, and most of it does not leave them."""
+"""The support matrix matches the code, and most functions run on workers."""
 
 from __future__ import annotations
 

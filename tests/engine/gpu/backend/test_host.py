@@ -1,4 +1,4 @@
-"""Frames on the host: rows that are spread over workers by the values of keys, and the first of an order."""
+"""The host backend: rows partitioned by the hash of keys, and the first rows of an order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpudb.engine.gpu.backend.host import HostBackend
 @pytest.mark.parametrize("sizes", [(5,), (4, 5), (2, 3, 4), (0,), (1, 1)])
 @pytest.mark.parametrize("key", [pl.lit(-350).cast(pl.Int64), pl.lit(None, pl.Int32), pl.lit(1.5)])
 def test_rows_of_a_constant_key_stay_together(sizes: tuple[int, ...], key: pl.Expr) -> None:
-    """However many chunks the frame has."""
+    """For any number of chunks of the frame."""
     pieces = [pl.DataFrame({"v": range(size)}, schema={"v": pl.Int64}) for size in sizes]
     table = pl.concat(pieces, rechunk=False)
     parts = [each.to_polars() for each in HostBackend().partition_by_hash(table.lazy(), [key], 3)]

@@ -1,4 +1,4 @@
-"""Blocks of memory that takes long to be had: as many as are wanted at once, and no more than may be."""
+"""The buffer pool: it allocates on demand and stays within its limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOGETHER = GROUP_BYTES // BLOCK_BYTES
 
 
 class Memory:
-    """Gives pieces one after the other, `left` of them."""
+    """Returns an allocator that succeeds `left` times."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -71,7 +71,7 @@ def test_those_that_were_had_together_go_together() -> None:
     blocks = BufferPool(3 * GROUP_BYTES, memory)
     found = blocks.acquire(3 * TOGETHER)
     assert found is not None
-    blocks.release(found[1:])  # but for one
+    blocks.release(found[1:])  # except one
     blocks.shrink(1)
     assert len(blocks._holders) == 2
     blocks.shrink(9 * GROUP_BYTES)

@@ -1,4 +1,4 @@
-"""Columns that are kept: the least recently used go first, pinned ones stay, and their figures are right."""
+"""The column cache: the least recently used columns are evicted first, pinned ones stay, and its figures are right."""
 
 from __future__ import annotations
 

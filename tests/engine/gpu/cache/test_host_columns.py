@@ -1,6 +1,4 @@
-"""What workers read of tables whose columns came later than some of their files, and how files are read
-side by side.
-"""
+"""Host columns: tables whose columns are newer than some of their files, and concurrent reads of files."""
 
 from __future__ import annotations
 
@@ -83,5 +81,5 @@ def test_files_are_read_in_pieces_that_end_with_row_groups(tmp_path: Path, first
         assert [row for piece in pieces for row in range(*piece)] == list(range(first, last))
         assert all(0 < len(range(*piece)) <= step for piece in pieces)
         cut = [end for (_, end), _ in pairwise(pieces) if end % 100]
-        # A group that is larger than a piece is cut.
+        # A row group that is larger than a run is split.
         assert not cut or step < 100 or where != path

@@ -1,4 +1,4 @@
-"""Faults at every kind of stage: an error that says what happened, or the right answer; others go on; all is freed."""
+"""Faults in every kind of stage: a clear error or the right answer; other statements continue; all memory is freed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def database() -> Iterator[Database]:
     made = Database(None, workers=WORKERS, memory_limit=WORKERS * 600 * 2**20)
     faults.install(cluster_of(made))
     with pytest.MonkeyPatch.context() as patch:
-        # The next statement is planned as if memory had done: its result is too large to come with the answer.
+        # The next statement is planned as usual: its result is too large to be part of the reply.
         patch.setattr(planner, "CAREFUL_SECONDS", 0.0)
         yield made
     made.close()
@@ -53,7 +53,7 @@ def test_a_fault_while_a_stage_computes(database: Database, session: Session, ki
 
 
 def test_a_worker_that_is_late_is_not_ended(database: Database, session: Session) -> None:
-    """What holds up its loop for some seconds costs no process, nor what it has loaded."""
+    """A loop that is blocked for some seconds costs neither the process nor its cached columns."""
     cluster = cluster_of(database)
     assert faults.whole(cluster)
     before = [address for _, address, _ in cluster.heartbeats()]
@@ -65,7 +65,7 @@ def test_a_worker_that_is_late_is_not_ended(database: Database, session: Session
 
 
 def test_a_worker_that_takes_its_time_to_start_is_not_ended(database: Database, session: Session) -> None:
-    """As one does that reads its libraries and readies its GPU on a busy host."""
+    """As a worker that imports its libraries and opens its GPU on a busy host."""
     cluster = cluster_of(database)
     assert faults.whole(cluster)
     cluster._client.register_plugin(faults.Slow(2.5 * SILENT_SECONDS))
@@ -84,7 +84,7 @@ def test_a_worker_that_takes_its_time_to_start_is_not_ended(database: Database, 
 
 
 def test_a_worker_that_cannot_ready_itself_starts_again(database: Database, session: Session, tmp_path: Path) -> None:
-    """As one whose GPU is full as yet, or another's: it has started, but without what answers."""
+    """As a worker whose GPU is full or in use: its process runs, but without handlers."""
     cluster = cluster_of(database)
     assert faults.whole(cluster)
     flag = tmp_path / "unready"
@@ -103,7 +103,7 @@ def test_a_worker_that_cannot_ready_itself_starts_again(database: Database, sess
 def test_a_statement_whose_worker_does_not_come_back_is_told_so(
     database: Database, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a GPU's does not within the two seconds; no other may take its shares over here."""
+    """As a GPU worker, which does not return within two seconds; no other may take its partitions over here."""
     cluster = cluster_of(database)
     assert faults.whole(cluster)
     monkeypatch.setattr(coordinator, "RETRY_SECONDS", 0.0)
@@ -133,12 +133,12 @@ def _strike(database: Database, session: Session, kind: str, fault: str, point: 
     before = [address for _, address, _ in cluster.heartbeats()]
     started = time.monotonic()
     outcome = _outcome(session, kind)
-    # It may run twice, on a machine that may be busy; memory has to be filled first.
+    # The statement may run twice, on a busy machine; memory has to be filled first.
     assert time.monotonic() - started < 2 * calm + 30
     if fault == "raise":
         assert outcome == "XX000"
     elif fault == "disconnect" or (kind == "result" and point == "give"):
-        # A worker that is cut off from the scheduler too ends itself, under the second try. Sent rows stay sent.
+        # A worker that is also cut off from the scheduler ends itself, during the second attempt. Sent rows stay sent.
         assert outcome in ("57P01", expected)
     else:
         assert outcome == expected
@@ -158,7 +158,7 @@ def _outcome(session: Session, kind: str) -> object:
 
 
 def _embedded(database: Database, kind: str) -> list[tuple[object, ...]]:
-    """What the embedded engine answers."""
+    """The embedded engine's answer."""
     session = database.session("gpudb")
     routed = database.engine
     try:
@@ -172,7 +172,10 @@ def _embedded(database: Database, kind: str) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("kind", faults.STAGES)
 @pytest.mark.parametrize("by", ["cancel", "timeout"])
 def test_a_cancel_ends_a_stage_that_goes_on(database: Database, session: Session, kind: str, by: str) -> None:
-    """Half a second after the cancel; the bound is wider, for a busy machine. The worker's other statement goes on."""
+    """Half a second after the cancel; the limit is wider, for a busy machine.
+
+    The worker's other statement continues.
+    """
     cluster = cluster_of(database)
     assert faults.whole(cluster)
     expected = run(session, STATEMENTS["hash"])
@@ -204,7 +207,7 @@ def test_a_cancel_ends_a_stage_that_goes_on(database: Database, session: Session
 
 def test_a_statement_waits_for_its_turn_and_can_be_cancelled(database: Database, session: Session) -> None:
     places = database.engine._cluster.admission  # type: ignore[attr-defined]
-    run(session, STATEMENTS["gather"])  # planned, so that what takes its time below is the wait
+    run(session, STATEMENTS["gather"])  # planned, so that only the wait takes time below
     short = places._classes[True]
     bound, short._statements = short._statements, 1
     short.running.append(Cost())
@@ -213,7 +216,7 @@ def test_a_statement_waits_for_its_turn_and_can_be_cancelled(database: Database,
     over = threading.Event()
     look = f"SELECT wait_event_type, wait_event, state FROM pg_stat_activity WHERE pid = {session.process_id}"
 
-    run(watcher, look)  # the first look at the system catalog takes longer
+    run(watcher, look)  # the first read of the system catalog takes longer
 
     def watch() -> None:
         while not over.is_set():
@@ -230,10 +233,10 @@ def test_a_statement_waits_for_its_turn_and_can_be_cancelled(database: Database,
         assert "statement timeout" in ended.value.message
         assert time.monotonic() - started < 30
         assert [("Extension", "ClusterAdmission", "active")] in seen
-        # the loop that gave the place takes it back on its own time
-        while places.count() != (1, 0) and time.monotonic() - started < 60:
+        # the loop that admitted the statement releases its place asynchronously
+        while places.counts() != (1, 0) and time.monotonic() - started < 60:
             time.sleep(0.01)
-        assert places.count() == (1, 0)
+        assert places.counts() == (1, 0)
     finally:
         over.set()
         watching.join(60)

@@ -1,4 +1,4 @@
-"""The process that workers are forked off starts with what Dask has workers start with, and leaves this one as it is."""
+"""The forkserver starts with the environment of Dask's workers, and leaves this process's environment unchanged."""
 
 from __future__ import annotations
 

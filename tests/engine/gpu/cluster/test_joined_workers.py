@@ -1,6 +1,4 @@
-"""Workers that others have started, under a scheduler of their own: found, numbered, healed, and left to
-others again.
-"""
+"""Joined workers, under another scheduler: found, numbered, restarted, and left to other servers again."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ ANSWER = [(0, 3334, 16668333), (1, 3333, 16661667), (2, 3333, 16665000)]
 
 
 def _settled(session: Any) -> list[tuple[Any, ...]]:
-    """The answer, when the workers have come back."""
+    """Returns the answer once the workers have returned."""
     ends = time.monotonic() + START_S
     while True:
         try:
@@ -52,7 +50,7 @@ def _settled(session: Any) -> list[tuple[Any, ...]]:
 
 
 def _processes(session: Any) -> dict[int, int]:
-    """Each worker's process, when all are there."""
+    """Returns each worker's process once all exist."""
     ends = time.monotonic() + START_S
     asked = "SELECT gpu_id, att_value::int FROM pgstrom_device_info() WHERE att_name = 'PROCESS_ID'"
     while len(found := dict(run(session, asked))) < WORKERS and time.monotonic() < ends:
@@ -75,7 +73,7 @@ def test_the_workers_of_a_scheduler_answer_heal_and_are_left(scheduler: Schedule
         assert again[0] == before[0]
         assert again[1] != before[1]
         assert _settled(session) == ANSWER
-        # Another server finds them taken.
+        # Another server finds them in use.
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(launcher, "CLAIM_SECONDS", 0.5)
             with pytest.raises(GpudbError, match="another server has the workers") as taken:

@@ -1,4 +1,4 @@
-"""What a nanny tells of its worker's process, and what the cluster makes of it."""
+"""Launchers: what a nanny reports of its worker's process, and the cluster's reaction."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Rounds of a random fault in a random stage, under clients of a real server: no wrong answer, no hang, no lost server.
+"""Random faults in random stages, under clients of a real server: no wrong answer, no hang, no lost server.
 
 Ten seeded rounds in CI; `--soak` runs all 300. A round ends with the statements that ran or waited when its fault
-struck. One of them hangs if that takes HANG_SECONDS more than twice what the longest one took before the first fault:
-it may run twice, and the machine may be busy.
+struck. A statement counts as hung if it takes HANG_SECONDS more than twice the longest one before the first fault: it
+may run twice, and the machine may be busy.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CLIENTS = 8
 WORKERS = 3
 HANG_SECONDS = 30.0
 ALLOWED = {"57P01", "58000", "53200", "57014", "XX000"}
-"""A worker lost twice or once rows were sent; memory; a cancel; the injected exception."""
+"""A worker lost twice, or after rows were sent; memory; a cancel; the injected exception."""
 
 
 class Client(threading.Thread):
-    """Runs statements over one connection, which it keeps, until it is told to end."""
+    """Runs statements over one connection until it is stopped."""
 
     def __init__(self, dsn: str, seed: int, expected: dict[str, list[tuple[object, ...]]]) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Client(threading.Thread):
         self.longest = 0.0
         self.pid = 0
         self.running = (0, "")
-        """The number of the statement that runs, and its kind."""
+        """The number and the kind of the running statement."""
 
     def run(self) -> None:
         try:
@@ -72,7 +72,7 @@ class Client(threading.Thread):
 
 
 def _rounds(count: int, seed: int, limit: float) -> str:
-    """Runs rounds for `limit` seconds at most; what came of them, in a line."""
+    """Runs rounds for at most `limit` seconds; returns a line of results."""
     chance = random.Random(seed)
     database = Database(None, workers=WORKERS, memory_limit=WORKERS * 600 * 2**20)
     server = PgServer(database, "127.0.0.1", 0)
@@ -136,7 +136,10 @@ def _rounds(count: int, seed: int, limit: float) -> str:
 
 
 def _ended(clients: list[Client], limit: float) -> tuple[float, str]:
-    """Waits for what each client runs now; how long the last one took, and its kind. One over the limit fails."""
+    """Waits for each client's current statement; returns the duration and kind of the last one.
+
+    Fails above the limit.
+    """
     begun = time.monotonic()
     waiting = {client: client.running for client in clients}
     last = (0.0, "")
@@ -157,7 +160,7 @@ def _answers(dsn: str) -> dict[str, list[tuple[object, ...]]]:
 
 
 def _strike(cluster, worker: int, fault: str, point: str, stage: str) -> bool:  # type: ignore[no-untyped-def]
-    """Arms a fault; whether it struck, which one in a stage of the first worker alone does not elsewhere."""
+    """Arms a fault; returns whether it struck: one in a stage of the first worker alone never strikes elsewhere."""
     try:
         address = cluster._ready[worker]
         faults.arm(cluster, worker, fault, point, stage)
@@ -169,14 +172,14 @@ def _strike(cluster, worker: int, fault: str, point: str, stage: str) -> bool:  
             if cluster.run(cluster.call(address, faults.Struck())).result(0.5):
                 return True
         except (OSError, TimeoutError):
-            return True  # it is gone, or it stands still
+            return True  # it is gone, or stopped
         time.sleep(0.02)
     return False
 
 
 @pytest.fixture(autouse=True)
 def _as_if_memory_had_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes the memory is no statement's size: the next one is not cut finer for it."""
+    """The injected memory is not the statement's: the next statement must not run in smaller chunks."""
     monkeypatch.setattr(planner, "CAREFUL_SECONDS", 0.0)
 
 

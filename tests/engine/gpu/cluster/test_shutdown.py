@@ -1,4 +1,4 @@
-"""The server program on workers: when it ends, by a signal that it heeds or by one that it cannot, no process is left."""
+"""Shutdown of a server with workers: after SIGTERM or SIGKILL no process remains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stages gave: who gives to whom, when it is freed, and results in memory or in files."""
+"""Exchange buffers: routing, release after the last reader, and results in memory or in files."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_parts_in_memory_and_in_files_are_joined_in_their_order(tmp_path: Path) 
 
 
 def _nameless(folder: Path) -> int:
-    """How many files this process has open in a folder, none of which can be seen there."""
+    """Returns the number of unnamed files that this process has open in a folder."""
     assert list(folder.iterdir()) == []
     return sum(
         str(each.readlink()).startswith(str(folder))
@@ -148,7 +148,7 @@ def test_what_comes_no_more_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize(("reply", "left"), [(RunResult((), ()), 1), (FetchFailed(0), 0), (Failed(b""), 0)])
 def test_files_of_a_statement_that_failed_go_at_once(tmp_path: Path, reply: RunReply, left: int) -> None:
-    """A stage that was under way has told nobody of what it wrote; what has been taken of one that ended well stays."""
+    """Files of a failed statement are closed at once; output that was taken of a successful one stays readable."""
 
     async def ended() -> None:
         statements = QueryRegistry()
@@ -196,7 +196,7 @@ print("ended")
 
 
 def test_a_frame_is_looked_at_while_it_is_written() -> None:
-    """Polars' lock of a frame and Python's of all threads must not wait for each other: none of them would end."""
+    """Polars' lock of a frame and Python's lock must not wait for each other: both threads would hang."""
     done = subprocess.run([sys.executable, "-c", _LOOKED_AT], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "ended\n"
 
@@ -205,6 +205,6 @@ def test_what_most_stages_wait_for_is_begun_first() -> None:
     inputs: dict[int, tuple[int, ...]] = {0: (), 1: (), 2: (1,), 3: (2,), 4: (0, 3), 5: (4,)}
     stages = [_stage(number, "gather", given) for number, given in inputs.items()]
     assert [stage.number for stage in order_by_dependents(stages)] == [1, 2, 0, 3, 4, 5]
-    # What nobody reads any more is last.
+    # The stage that no other reads is last.
     left = [_stage(number, "gather", tuple(each for each in given if each != 2)) for number, given in inputs.items()]
     assert [stage.number for stage in order_by_dependents(left)] == [0, 3, 1, 4, 2, 5]

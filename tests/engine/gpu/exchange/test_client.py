@@ -1,4 +1,4 @@
-"""Rows between workers: by TCP as a stream, by a GPU's door as one buffer; what is lost, and what has no room."""
+"""The exchange client: rows over TCP as a stream, from a GPU as one buffer; lost rows, and lack of memory."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from gpudb.errors import OutOfMemory
 
 ROWS = pl.DataFrame({"a": range(1000)})
 MEMORY: dict[int, Any] = {}
-"""What all GPUs have, by handles."""
+"""Buffers of all GPUs, by handle."""
 ENDED = 7
-"""A statement that ends as its rows are read."""
+"""A statement that ends while its rows are read."""
 
 
 class Packer:
-    """Stands for a GPU's: its buffers are NumPy's, and few rows are the host's."""
+    """Stands for a GPU's packer: its buffers are NumPy arrays, and few rows stay on the host."""
 
     def __init__(self, *, shares: bool = False, refuses: Exception | None = None) -> None:
-        """With `shares` others are told where its buffers lie, of which it `refuses` to read theirs."""
+        """With `shares` it returns positions of its buffers; `refuses` is raised when it copies from others."""
         self.seen = 0
         self.shares, self.refuses = shares, refuses
         self.peers: set[str] = set()
 
     def prepare_thread(self) -> None:
-        """Nothing to ready."""
+        """No-op."""
 
     def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
         return None if held.rows < 10 else (b"a", held.to_polars()["a"].to_numpy())
@@ -62,7 +62,7 @@ class Packer:
 
 
 async def _worker(packer: Packer | None, rows: Callable[[], ComputedFrame | None]) -> tuple[Any, ExchangeClient]:
-    """A worker that gives rows; its door listens by TCP too, as UCX wants none of the tests."""
+    """Returns a worker that sends rows; its UCX server listens on TCP too, as no test needs UCX."""
     server: Any = Server({})
     await server.listen("tcp://127.0.0.1:0")
     server.connection_args = {}
@@ -111,7 +111,7 @@ def test_rows_arrive_as_they_are(count: int, doors: bool) -> None:
         assert found is not None
         assert found.to_polars().equals(ROWS.head(count))
         assert packer.seen == (doors and count > 10)
-        # One whose statement has ended gives none.
+        # A worker whose statement has ended returns none.
         here.set_peers((taker.address,), (here.ucx_address,))
         assert await here.fetch(taker.address, _wanted(1)) is None
         for each in (from_there, here):
@@ -151,7 +151,7 @@ def test_workers_of_a_host_read_rows_where_they_lie(refuses: Exception | None, s
                 found = await here.fetch(giver.address, _wanted(statement))
                 assert (found is None) == (statement == ENDED)
                 assert found is None or found.to_polars().equals(ROWS)
-                # One that cannot be read is not tried again.
+                # Memory that cannot be mapped is not tried again.
                 assert fetched == (0 if refuses is None else turn + 1)
                 assert packer.peers == ({giver.address} if refuses is None or not turn else set())
                 if refuses is not None:
@@ -173,7 +173,7 @@ def test_workers_of_a_host_read_rows_where_they_lie(refuses: Exception | None, s
 def test_room_is_made_for_what_is_copied_and_a_worker_that_is_doubted_meanwhile_gives() -> None:
     async def moved() -> None:
         def rows() -> ComputedFrame:
-            # Another statement is told of a worker fewer while this one waits.
+            # Another statement removes the peers while this one waits.
             here.set_peers((), ())
             return HostFrame(ROWS)
 
@@ -211,7 +211,7 @@ def test_room_is_made_for_what_is_copied_and_a_worker_that_is_doubted_meanwhile_
 
 
 class _Elsewhere(HostBackend):
-    """Stands for a GPU's: counts what is brought there."""
+    """Stands for a GPU's backend: counts the frames that are copied to it."""
 
     def __init__(self) -> None:
         self.seen = 0
@@ -222,7 +222,7 @@ class _Elsewhere(HostBackend):
 
 
 class _Near(Offloaded):
-    """Stands for rows in the host's memory that is a GPU's."""
+    """Stands for offloaded rows of a GPU."""
 
     def __init__(self, first: int) -> None:
         self.first, self.size = first, 80
@@ -302,7 +302,7 @@ def test_a_giver_that_is_gone_and_a_taker_without_room_are_told(monkeypatch: pyt
 
 
 def test_a_door_that_waits_keeps_the_worker_s_loop_free() -> None:
-    """What waits for a GPU at the door must not hold back a sign of life; a statement that ends stops its fetching."""
+    """A wait for a GPU on the UCX server must not delay pings; a statement that ends stops its fetches."""
 
     async def waited() -> None:
         giver, from_there = await _worker(Packer(), lambda: HostFrame(ROWS))

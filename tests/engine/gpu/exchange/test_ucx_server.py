@@ -1,5 +1,4 @@
-"""Rows that workers fetch at each other's doors: real workers, without GPUs, whose doors listen by TCP; and doors that
-wait."""
+"""The UCX server: real workers without GPUs exchange rows over servers that listen on TCP; and idle servers."""
 
 from __future__ import annotations
 
@@ -60,12 +59,12 @@ def test_statements_fetch_many_rows_there_and_few_by_message(
     came, read = (after - known for after, known in zip(_seen(cluster), before, strict=True))
     assert (came > 0) == ("max(a) FROM f" not in sql or "GROUP" in sql)
     assert read == (came if near else 0)
-    # What lay at doors is let go of with its statement.
+    # Buffers are freed with their statement.
     assert faults.idle(cluster)
 
 
 def _seen(cluster: Cluster) -> tuple[int, int]:
-    """How many buffers workers have got, and how many of them where they lie."""
+    """Returns the numbers of fetched and of mapped buffers on all workers."""
     every = cluster._client.run(host_transfers.seen).values()
     return sum(each[0] for each in every), sum(each[1] for each in every)
 
@@ -93,5 +92,5 @@ def test_a_door_that_waits_takes_no_processor(protocol: str) -> None:
         pytest.skip("UCX comes with RAPIDS")
     command = [sys.executable, "-m", "tests.support.gpu.idle_server", protocol]
     told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    # Of a processor, which others do not slow down; one that asks all the time takes all that it gets.
+    # Processor seconds, which other processes do not slow down; a server that polls uses a whole processor.
     assert float(told.stdout.split()[-1]) < 0.1

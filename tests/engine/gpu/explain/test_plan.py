@@ -1,4 +1,4 @@
-"""Plans as EXPLAIN ANALYZE names their operators on GPUs: what of a stage ran on the host is a Cpu operator."""
+"""EXPLAIN ANALYZE of GPU plans: the operators of a stage's host steps are named Cpu."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker's entry for other hosts: the word that is asked for, the largest messages, and when there is none."""
+"""The fast-path server over TCP: its token, the largest messages, and hosts that cannot reach it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_nobody_asks_without_the_word(entry: FastPathServer) -> None:
         with connect(place[:-32] + word) as connection:
             try:
                 send(connection, pickle.dumps(tuple(FastPathRequest(1, b"", b"", first_phase=(b"x",)))))
-                # What follows a word that is too short may happen to end it: then there is no whole message.
+                # The bytes after a short token may complete it by chance: then there is no whole message.
                 connection.shutdown(socket.SHUT_WR)
                 assert receive(connection) is None
             except OSError:

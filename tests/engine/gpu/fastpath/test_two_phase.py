@@ -1,4 +1,4 @@
-"""A plan in two halves: what workers compute of their shares by themselves, and the rest over all rows in one place."""
+"""Two-phase plans: each worker's first phase, and the second phase over all rows in one place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.lab import Lab
 
 WORKERS = (1, 2, 4, 8)
 CUT = 55
-"""Queries of the corpus that are cut in two, at least."""
+"""Minimum number of two-phase queries in the corpus."""
 
 Given = dict[int, dict[int, list[ComputedFrame]]]
 
@@ -42,14 +42,14 @@ def _stages(lab: Lab, request: Request, workers: int) -> list[Stage]:
 def _scattered_rows(
     lab: Lab, request: Request, workers: int, kernels: NumpyRunner, ways: Counter[str]
 ) -> list[tuple[str | None, ...]] | None:
-    """A statement's rows in two halves; None where its plan is not cut so. Counts in what way they were made."""
+    """Runs a statement in two phases; None if its plan cannot be split. Counts the ways in which rows were made."""
     stages = _stages(lab, request, workers)
     halves = split_phases(stages)
     if halves is None:
         ways["not cut"] += 1
         return None
     given: Given = {}
-    # The usual way first, for the build sides that are bound then.
+    # Staged execution first, which binds the build sides.
     wanted = {number for part in halves.first for number in _below(stages, part.number)}
     for stage in (stage for stage in stages if stage.number in wanted):
         given[stage.number] = {
@@ -89,7 +89,7 @@ def _below(stages: Sequence[Stage], number: int) -> set[int]:
 
 
 def _checked(lab: Lab, query: str, workers: int, ways: Counter[str]) -> bool:
-    """Whether a query is cut in two; then its halves give the embedded engine's answer, or its error."""
+    """Returns whether a query is split; checks that its phases return the embedded engine's answer, or its error."""
     request, kernels = lab.request(query), NumpyRunner(PackedTables(2**30))
     if split_phases(_stages(lab, request, workers)) is None:
         return False

@@ -1,4 +1,4 @@
-"""Averages by words: exactly those that are made one by one."""
+"""Vectorised averages equal those that are computed one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _one_by_one(totals: Array, counts: Array, scale: int, shown: Array) -> list[
 
 @pytest.mark.parametrize("scale", range(21))
 def test_averages_are_those_of_one_after_the_other(scale: int) -> None:
-    """Ends that rounding and the choice of decimals hang on: powers of ten, halves, nothing, equal first digits."""
+    """Edge cases of rounding and of the choice of decimals: powers of ten, halves, zero, equal first digits."""
     draws = np.random.default_rng(scale)
     by_words = 0
     for turn in range(60):

@@ -1,4 +1,4 @@
-"""The last stage over groups on the host, by NumPy: the lowering's rows, and nothing of what is the lowering's."""
+"""The final stage over groups on the host: it returns the lowering's rows, and declines what is the lowering's."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def lab() -> Iterator[Lab]:
 
 Rows = list[tuple[str | None, ...]]
 IN_PARTS = Costs(workers=2, gathered=2**60, range=2**60)
-"""Whose groups are made in parts, which one worker puts together."""
+"""Costs under which groups are partial, and one worker merges them."""
 
 
 def _ways(lab: Lab, sql: str) -> tuple[Rows | None, Rows | Exception]:
-    """A statement's end by NumPy, and by the lowering."""
+    """Runs a statement's last stage by NumPy, and by the lowering."""
     request = lab.request(sql)
     stages = Planner(lab.database.cpu, IN_PARTS).plan(request).stages
     given: dict[int, list[ComputedFrame]] = {}
@@ -119,7 +119,7 @@ SEVERAL = (
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
 def test_states_of_several_workers_are_put_together(lab: Lab, workers: int) -> None:
-    """Those of each worker, of which some have no rows of some groups, or none at all."""
+    """Returns the states of each worker; some lack some groups, or all rows."""
     apart = 0
     for sql in (*FINISHED, *SEVERAL):
         request = lab.request(sql)
@@ -191,7 +191,7 @@ def test_many_rows_are_the_lowerings(lab: Lab) -> None:
 
 
 def test_many_rows_are_finished_once_their_texts_have_come_before(lab: Lab) -> None:
-    """As each of two workers has sent them, with texts of its own, which come again and again."""
+    """Returns the states as two workers have sent them, each with its dictionaries, several times."""
     request = lab.request("SELECT s, l FROM t ORDER BY s DESC NULLS LAST, l LIMIT 5000 OFFSET 7")
     stage, last = Planner(lab.database.cpu, Costs(workers=2)).plan(request).stages
     random = np.random.default_rng(7)

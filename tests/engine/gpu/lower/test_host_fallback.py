@@ -1,4 +1,4 @@
-"""Host functions: values of every type there and back, in slices, and who is asked when."""
+"""Host functions: values of every type to the host and back, in slices, and when the host is called."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _same(lab: Lab, sql: str, workers: int = 3) -> list[tuple[str | None, ...]]:
 @pytest.mark.parametrize("number", range(len(_TYPES)), ids=[kind for kind, _ in _TYPES])
 def test_values_of_every_type_come_group_join_sort_and_leave(lab: Lab, number: int) -> None:
     name = f"v{number}"
-    # Of four rows five workers' first has none.
+    # Of four rows, the first of five workers has none.
     _same(lab, f"SELECT id, {name}, {name} IS NULL, {name}::text FROM every", 5)
     _same(lab, f"SELECT {name}, count(*), min(id) FROM every GROUP BY {name}")
     _same(lab, f"SELECT CASE WHEN id = 1 THEN {name} END, coalesce({name}, {name}) FROM every")
@@ -75,7 +75,7 @@ def test_values_of_every_type_come_group_join_sort_and_leave(lab: Lab, number: i
 
 
 _SETS = (
-    # Of each type of array its items, beside a longer and a shorter set, in order, and by groups.
+    # For each array type its items, beside a longer and a shorter set, in order, and by groups.
     "SELECT id, unnest(v0), unnest(v2), unnest(v3 || '1 day'::interval), generate_series(1, id) FROM every",
     "SELECT id, u, o FROM every, unnest(v1) WITH ORDINALITY AS x(u, o)",
     "SELECT id, u.n, u.label, u.moods FROM every, unnest(v22) AS u",
@@ -87,7 +87,7 @@ _SETS = (
     "SELECT id, r.a, r.b FROM every, jsonb_to_record(v19) AS r(a text, b numeric[])",
     "SELECT id, e FROM every CROSS JOIN LATERAL jsonb_array_elements_text(v19 -> 'b') WITH ORDINALITY AS x(e, n)",
     "SELECT f.id, u FROM few f LEFT JOIN LATERAL unnest(string_to_array(f.label, '1')) u ON u <> '' WHERE f.k = 1",
-    # Whose column WHERE asks for is filled up with NULLs first.
+    # The set whose column WHERE reads is padded with NULLs first.
     "SELECT f.id, x.u FROM few f LEFT JOIN (every e CROSS JOIN unnest(e.v0) u) x ON x.id = f.id WHERE x.id IS NULL",
 )
 
@@ -122,7 +122,7 @@ def test_a_frame_goes_in_slices(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_no_row_gets_to_does_not_fail(lab: Lab) -> None:
     _same(lab, "SELECT id, CASE WHEN k > 0 THEN to_char(10 / k, '99') ELSE 'none' END FROM few")
-    # The embedded engine may fail in these, as PostgreSQL does not.
+    # The embedded engine may fail in these where PostgreSQL does not.
     for sql, wanted in (
         ("SELECT id FROM few WHERE k > 0 AND to_char(10 / k, '99') = ' 10' AND id < 9", [("1",), ("6",)]),
         ("SELECT count(*) FROM few WHERE (k > 0 AND to_char(10 / k, '99') = ' 10') IS FALSE", [("32",)]),

@@ -1,4 +1,4 @@
-"""Window frames on workers, every kind, beside the embedded engine's answers."""
+"""Window frames on workers, of every kind, compared with the embedded engine."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_wrong_arguments_are_errors(lab: Lab, call: str, sqlstate: str) -> None:
 
 
 def test_frames_of_too_many_rows_are_the_hosts(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of aggregates that have to look at every frame's rows."""
+    """Aggregates that read every frame's rows."""
     monkeypatch.setattr(window_aggregates, "MAX_FRAME_ROWS", 100)
     request = lab.request("SELECT id, bool_or(n > 3) OVER (ORDER BY id) FROM w")
     assert outcome(lambda: local_stages.rows(request, 1, lab.database.cpu)) == outcome(lambda: embedded(lab, request))
@@ -113,7 +113,7 @@ RANGED = (
     "count(n) FILTER (WHERE id % 3 = 0) OVER z, sum(n) OVER z, min(m) OVER z, lag(m, 7, 0.5) OVER z, max(f) OVER z",
     "lag(id, 100) OVER x, lead(id, 59, 7) OVER x",
 )
-"""Calls over one partition, each put together of its ranges'."""
+"""Calls over one partition, each merged from its ranges."""
 ORDERS = {
     "x": "ORDER BY f DESC NULLS LAST, id",
     "y": "ORDER BY n",
@@ -123,7 +123,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("calls", RANGED)
 def test_a_window_over_one_partition_goes_in_ranges(lab: Lab, calls: str) -> None:
-    """Where its rows are more than a worker holds: no stage gets all of them, and peers are together."""
+    """A window whose rows exceed a worker's memory: no stage gets all of them, and peers stay together."""
     named = ", ".join(f"{name} AS ({order})" for name, order in ORDERS.items() if f"OVER {name}" in calls)
     for where in ("", " WHERE id % 20 = 3", " WHERE id < 0"):
         request = lab.request(f"SELECT id, {calls} FROM w{where} WINDOW {named}")
@@ -134,7 +134,7 @@ def test_a_window_over_one_partition_goes_in_ranges(lab: Lab, calls: str) -> Non
 
 
 def test_rows_that_an_order_does_not_tell_apart_are_numbered_once(lab: Lab) -> None:
-    """Their ranges may be several: nothing is said of which of them is the first."""
+    """Calls with several ranges, whose order is undefined."""
     calls = "row_number() OVER x, lag(g) OVER x, lead(g, 2, -1) OVER x"
     request = lab.request(f"SELECT g, {calls} FROM w WINDOW x AS (ORDER BY g DESC)")
     given = local_stages.rows(request, 2, lab.database.cpu, Costs(broadcast=0), chunks=6)

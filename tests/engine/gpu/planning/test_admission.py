@@ -1,4 +1,4 @@
-"""Admission: bounds, short statements beside long ones, ageing, sessions in turn, and a cancel while waiting."""
+"""Admission: limits, short statements beside long ones, ageing, alternating sessions, and a cancel while waiting."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_sessions_take_turns() -> None:
     async def play() -> None:
         them = Statements(Admission(1000, long=1, clock=lambda: now[0]))
         await them.start("mine 1", LONG, session=1)
-        now[0] += 4  # which the first session has had by then
+        now[0] += 4  # the seconds that the first session has by then
         await them.start("mine 2", LONG, session=1)
         now[0] += 1
         await them.start("yours", LONG, session=2)

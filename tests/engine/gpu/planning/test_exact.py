@@ -1,4 +1,4 @@
-"""Constants that are computed without the embedded engine are what it computes."""
+"""Exact constants equal those that the embedded engine computes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ASKED = (
 
 
 class _Noting:
-    """The embedded engine, noting what it is asked instead of running it."""
+    """The embedded engine; records requests instead of running them."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -53,7 +53,7 @@ class _Noting:
         return getattr(self.engine, name)
 
     def run(self, request: Request) -> Any:
-        """Notes, and stops there."""
+        """Records a request, and raises."""
         self.requests.append(request)
         raise _Noted
 

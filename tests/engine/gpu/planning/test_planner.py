@@ -1,4 +1,4 @@
-"""Plans that are found again: while tables have the same files and settings say the same, and only then."""
+"""Cached plans: reused while tables have the same files and settings are equal, and only then."""
 
 from __future__ import annotations
 

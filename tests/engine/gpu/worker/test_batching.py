@@ -1,4 +1,4 @@
-"""Tables beyond the workers' memory: a statement goes through them chunk by chunk, and its answer is the same."""
+"""Tables larger than the workers' memory: statements run chunk by chunk, with the same answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tests.support.plan_text import plan
 WORKERS = 2
 ROWS = 200_000
 SPACE = MemorySpace(2**20, 3 * 2**20)
-"""What each worker has for tables and for statements: the tables take more than three times as much in memory."""
+"""Memory of each worker for tables and for statements: the tables take more than three times as much."""
 SETUP = f"""
 CREATE TABLE ch_big AS SELECT i AS id, i * 7919 % 50021 AS k, (i % 1000) / 4.0::numeric(10,2) AS price,
     i * 31 % 1000003 AS v, 'a name of ' || i % 977 AS name FROM generate_series(1::bigint, {ROWS}) i;
@@ -74,7 +74,7 @@ STATEMENTS = {
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    warm_up()  # reading the planner's modules would keep this process from hearing workers' signs of life
+    warm_up()  # importing the planner's modules would delay the workers' heartbeats in this process
     made = Cluster(cpu_processes(WORKERS, WORKERS * 600 * 2**20))
     faults.install(made)
     yield made
@@ -83,7 +83,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def engine(cluster: Cluster, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> ClusterEngine:
-    """Workers of little memory."""
+    """Workers with little memory."""
     monkeypatch.setattr(cluster, "memory_space", lambda: SPACE)
     assert faults.whole(cluster)
     return ClusterEngine(cluster, lab.database.cpu)
@@ -125,7 +125,7 @@ def test_explain_analyze_tells_chunks_and_what_was_spilled(engine: ClusterEngine
     told = engine.explain(request, analyze=True)
     chunks = engine._plan(request).chunks
     assert _told(told, "Chunks") == [f"{chunks} of each worker's rows"]
-    # Both sides' columns are written once at least.
+    # Both sides' columns are written at least once.
     assert sum(map(int, _told(told, "Bytes Spilled"))) > 8 * 3 * ROWS
     assert {share.worker for node in _walk(told) for share in node.shares} == set(range(WORKERS))
     assert not _told(engine.explain(request, analyze=False), "Bytes Spilled")
@@ -135,8 +135,10 @@ def test_explain_analyze_tells_chunks_and_what_was_spilled(engine: ClusterEngine
 def test_explain_analyze_of_what_runs_out_of_memory(
     cluster: Cluster, lab: Lab, monkeypatch: pytest.MonkeyPatch, measured: bool
 ) -> None:
-    """The run whose stages are told may be cut finer, and the one that tells of operators is cut as that one was; of
-    one that memory is too small for nothing is told."""
+    """The run that measures stages may use smaller chunks, and the run that measures operators uses the same ones.
+
+    If the latter lacks memory, its operators are not reported.
+    """
     monkeypatch.setattr(cluster, "memory_space", lambda: MemorySpace(2**30, 2**30))
     assert faults.whole(cluster)
     engine = ClusterEngine(cluster, lab.database.cpu)
@@ -152,7 +154,7 @@ def test_explain_analyze_of_what_runs_out_of_memory(
     assert engine._plan(request).chunks == 1
     told = engine.explain(request, analyze=True)
     assert _told(told, "Chunks") == ([] if measured else ["4 of each worker's rows"])
-    # Of stages both workers tell, of a scan, which is an operator, the second run alone.
+    # Stages are measured on both workers; a scan, which is an operator, only in the second run.
     assert all({share.worker for share in node.shares} == {0, 1} for node in _walk(told) if "Exchange" in node.operator)
     (scan,) = (node for node in _walk(told) if node.operator.endswith("Scan"))
     assert scan.rows == (None if measured else ROWS)
@@ -175,7 +177,7 @@ def test_a_statement_that_runs_out_of_memory_goes_on_in_smaller_chunks(
     assert engine._plan(request).chunks == 1
     faults.arm(cluster, 0, "full", "compute", "hash")
     assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
-    # What was learned stays with the plan, for a while.
+    # The plan keeps its smaller chunks for a while.
     assert engine._plan(request).chunks > 1
     later = SimpleNamespace(monotonic=lambda: time.monotonic() + CAREFUL_SECONDS)
     monkeypatch.setattr(planner, "time", later)
@@ -200,7 +202,7 @@ def test_rows_that_have_to_come_together_beyond_memory_are_a_clear_error(
     """No worker is lost by it, and smaller chunks are not tried: all rows are one partition."""
     request = lab.request("SELECT max(n), sum(v) FROM (SELECT ntile(9) OVER (ORDER BY v, id) AS n, v FROM ch_big) t")
     workers = [nanny.pid for nanny in cluster._launcher.cluster.workers.values()]
-    # As they are read, and as they are sorted.
+    # While rows are received, and while they are sorted.
     for left in (ROWS, 8 * 2 * 3 * ROWS):
         cluster._client.run(faults.room, left)
         try:
@@ -249,7 +251,7 @@ def test_rows_that_need_not_come_together_do_not(lab: Lab, monkeypatch: pytest.M
 def test_memory_that_runs_out_over_rows_that_have_to_come_together_ends_the_statement(
     engine: ClusterEngine, lab: Lab, cluster: Cluster, given: Callable[..., None]
 ) -> None:
-    """They would be as many on one worker, however small chunks are."""
+    """One worker would hold as many rows however small chunks are."""
     request = lab.request("SELECT max(n) FROM (SELECT ntile(9) OVER (ORDER BY v, id) AS n FROM ch_big) t")
     chunks = engine._plan(request).chunks
     assert chunks > 1
@@ -264,7 +266,7 @@ def test_memory_that_runs_out_over_rows_that_have_to_come_together_ends_the_stat
     assert engine._plan(request).chunks == chunks
     assert _left(cluster) == []
     assert faults.idle(cluster, within=60)
-    # With room for much more than they are it was something else.
+    # With room for many more copies, something else exhausted memory.
     faults.arm(cluster, 0, "full", "compute", "result")
     assert _rows(engine, request) == embedded(lab, request)
     assert engine._plan(request).chunks > chunks
@@ -330,7 +332,7 @@ def test_a_killed_worker_leaves_no_file(engine: ClusterEngine, lab: Lab, cluster
 
 
 def _left(cluster: Cluster) -> list[str]:
-    """The files of a statement that workers hold, if they hold them for long."""
+    """Returns the files that workers hold for a statement, if they hold them for long."""
     ends = time.monotonic() + 60
     while (left := _temporary(cluster)) and time.monotonic() < ends:
         time.sleep(0.05)
@@ -338,7 +340,7 @@ def _left(cluster: Cluster) -> list[str]:
 
 
 def _temporary(cluster: Cluster) -> list[str]:
-    """The temporary files that workers have open, and those that lie in their folders."""
+    """Returns the temporary files that workers have open, and those in their folders."""
     found: list[str] = []
     for nanny in cluster._launcher.cluster.workers.values():
         if nanny.pid is None:
@@ -387,7 +389,7 @@ def test_a_window_takes_more_memory_than_its_rows(lab: Lab) -> None:
 def test_rows_on_their_way_and_raw_texts_take_memory(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = plan(lab, STATEMENTS["join of two large"])
     space = MemorySpace(2**30, 2**22)
-    # Of as many rows a worker one more copy, where there are others to send them to.
+    # With the same rows per worker, one more copy if there are other workers to send them to.
     assert choose_chunks(root, 2, MemorySpace(2**30, 2**21)) > choose_chunks(root, 1, space) > 1
     monkeypatch.setattr(cut, "MANY", ROWS)
     table = table_of(lab, "ch_big")
@@ -407,13 +409,13 @@ def test_a_part_that_has_no_memory_is_tried_in_one_chunk_alone(lab: Lab) -> None
     request = lab.request("SELECT count(*), sum(v) FROM ch_big WHERE k > 7")
     given = local_stages.rows(request, 2, lab.database.cpu, Costs(scan=0), kernels=full, chunks=4)
     assert sorted_rows(given) == sorted_rows(embedded(lab, request))
-    # Once more, since room was made for it.
+    # Once more, after memory was freed.
     assert len(tried) == 2
     assert len(set(tried)) == 1
 
 
 def test_a_build_side_that_would_fill_the_memory_is_not_fused(lab: Lab) -> None:
-    """Each chunk would make its table anew, of all its rows."""
+    """Each chunk would build its table anew, of all its rows."""
 
     def joins(statements: int) -> bool:
         planner = Planner(lab.database.cpu, Costs(workers=1, scan=0), fuse=True)
@@ -427,7 +429,7 @@ def test_a_build_side_that_would_fill_the_memory_is_not_fused(lab: Lab) -> None:
 
 
 def test_a_stage_leaves_nothing_that_only_a_search_for_cycles_frees(lab: Lab) -> None:
-    """A GPU's memory would be held by it meanwhile."""
+    """It would hold a GPU's memory meanwhile."""
     request = lab.request(
         "SELECT name, count(*) FROM ch_big JOIN ch_kinds ON v % 90 = w GROUP BY name ORDER BY 2 LIMIT 3"
     )

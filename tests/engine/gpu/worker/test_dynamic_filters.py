@@ -1,4 +1,4 @@
-"""Scans that join keys narrow: the same answers on any number of workers, from fewer files and rows."""
+"""Dynamic filters: the same answers on any number of workers, from fewer files and rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class _Joining(HostBackend):
-    """Frames that are joined sooner than compared, as a GPU's are."""
+    """A backend that joins rows faster than it compares them, as a GPU does."""
 
     prefilters_joins = False
 
@@ -60,7 +60,7 @@ def _narrowed(lab: Lab, sql: str, workers: int, frames: Backend = local_stages.F
 
 
 _KEYS = {
-    # By each type of key: few values, of which some files have none.
+    # For each key type: few values, of which some files have none.
     "id": "days.num = rides.id",
     "day": "days.day = rides.day",
     "at": "days.at = rides.at",
@@ -107,7 +107,7 @@ def test_of_many_keys_the_ends_are_known(lab: Lab, name: str) -> None:
     [
         # Nothing received: nothing is read.
         ("SELECT * FROM rides JOIN days ON num = rides.id WHERE days.id < 0", 0, "id: none"),
-        # Numbers of another width, some of which the column cannot have.
+        # Numbers of another width, some of which the column cannot represent.
         ("SELECT * FROM rides r JOIN days d ON d.big = r.small WHERE d.id IN (1, 2, 1000)", 4, "10000 (3 values)"),
         (
             "SELECT * FROM rides r JOIN (SELECT big * 100 AS b FROM days WHERE id = 700) d ON d.b = r.small",
@@ -155,7 +155,7 @@ def test_many_values_by_the_least_and_the_greatest(lab: Lab, monkeypatch: pytest
     for key in ("d.num = r.id", "d.at = r.at", "d.price = r.price"):
         told = _narrowed(lab, f"SELECT * FROM rides r JOIN days d ON {key} WHERE d.id BETWEEN 600 AND 700", 2)
         assert {(each.read, each.skipped, each.compared) for each in told} == {(1, 3, True)}
-    # Most of the range: files go, rows are not compared.
+    # Most of the range: files are skipped, rows are not compared.
     told = _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.num = r.id WHERE d.id > 310 AND d.k = 1", 2)
     assert {(each.read, each.skipped, each.compared) for each in told} == {(3, 1, False)}
     assert _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.zone = r.zone WHERE d.k = 1 AND d.id < 100", 2) == []
@@ -166,7 +166,7 @@ def test_many_values_by_the_least_and_the_greatest(lab: Lab, monkeypatch: pytest
 @pytest.mark.parametrize(
     "sql",
     [
-        # All rows of the other side are wanted, or those without a partner.
+        # All rows of the other side are needed, or those without a partner.
         "SELECT * FROM rides r LEFT JOIN days d ON d.num = r.id AND d.id < 9",
         "SELECT * FROM rides r FULL JOIN (SELECT * FROM days WHERE id < 9) d ON d.num = r.id",
         "SELECT * FROM rides r WHERE NOT EXISTS (SELECT FROM days d WHERE d.num = r.id AND d.id < 9)",

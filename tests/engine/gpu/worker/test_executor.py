@@ -1,5 +1,4 @@
-"""Where a GPU's worker computes a stage: on the host where all that it reads are few rows, which lie there; and what is
-kept of a result."""
+"""The executor of a GPU worker: stages over few host rows run on the host; and stored results."""
 
 from __future__ import annotations
 
@@ -54,14 +53,14 @@ def test_few_rows_are_computed_on_the_host_but_not_spread_from_there() -> None:
 
 
 class _There(HostBackend):
-    """Stands for a GPU's frames."""
+    """Stands for a GPU's backend."""
 
     def partition_by_hash(self, *given: Any, **named: Any) -> list[ComputedFrame]:
         return [_HeldThere(part.to_polars()) for part in super().partition_by_hash(*given, **named)]
 
 
 class _HeldThere(HostFrame):
-    """Rows that lie there."""
+    """Rows in its memory."""
 
 
 @pytest.mark.parametrize(("rows", "workers", "brought"), [(100, 2, True), (100, 1, False), (50_000, 2, False)])
@@ -104,7 +103,7 @@ def test_a_result_that_is_given_up_while_it_is_kept_takes_no_room(tmp_path: Path
 
     computing = Executor(open_host(2**30, 2**28, False), tmp_path, 2**28, gpu=False)
     try:
-        asyncio.run(given_up())  # which waits for its threads
+        asyncio.run(given_up())  # it waits for its threads
         gc.collect()
         assert computing.results.bytes == 0
     finally:
@@ -134,7 +133,7 @@ def test_a_statement_is_short_until_it_has_computed_for_long_however_it_waits(
 
 
 class _Near(Offloaded):
-    """Stands for rows in the host's memory that is a GPU's."""
+    """Stands for offloaded rows of a GPU."""
 
     def __init__(self, rows: ComputedFrame) -> None:
         self.rows, self.size = rows, rows.bytes
@@ -144,7 +143,7 @@ class _Near(Offloaded):
 
 
 class _WithRoom(HostBackend):
-    """Frames with such memory for so many parts."""
+    """A backend that can offload `room` parts."""
 
     can_offload = True
 
@@ -169,7 +168,7 @@ class _WithRoom(HostBackend):
 def test_what_this_worker_reads_is_put_away_near_its_device(
     tmp_path: Path, share: Partition, room: int, near: list[int]
 ) -> None:
-    """Of what there is no room for, and what others read, there is a file."""
+    """Parts without room, and parts that others read, go to a file."""
     computing = Executor(replace(open_host(2**30, 2**28, False), backend=_WithRoom(room)), tmp_path, 2**28, gpu=True)
     running = RunningQuery(1)
     parts = [HostFrame(pl.DataFrame({"a": [place] * 10})) for place in range(4)]

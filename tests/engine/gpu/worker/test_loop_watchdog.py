@@ -1,4 +1,4 @@
-"""What is told of loops that run late."""
+"""The loop watchdog: warnings about late loops."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Memory that does not do: what can be read again goes, what failed is done once more, and is told of once.
+"""Lack of memory: caches are evicted first, failed work is retried once, and is reported once.
 
-Frames and kernels of the host stand for a GPU's: of theirs no more than so many bytes lie beside the columns that are
-kept.
+Host frames and kernels stand for a GPU's: only a limited number of bytes fits beside the cached columns.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ ROWS = 20_000
 GROUPS = "SELECT b, count(*), sum(a) FROM big JOIN small USING (b) WHERE a > 3 GROUP BY b"
 
 BOTH = "SELECT a, b FROM big WHERE a < 500 UNION ALL SELECT c, b FROM small ORDER BY 1, 2"
-"""A kernel's rows, and more to do with them in the same stage."""
+"""A kernel's rows, and more operators over them in the same stage."""
 
 
 class _Frames(HostBackend):
-    """A frame that does not fit beside the columns is none."""
+    """A frame that does not fit beside the cached columns raises MemoryError."""
 
     def __init__(self, room: int) -> None:
         self.room, self.failed, self.made_room = room, 0, 0
@@ -73,7 +72,7 @@ class _Frames(HostBackend):
 
 
 class _Kernels(NumpyRunner):
-    """Kernels whose results take so many bytes there, before they are what they are."""
+    """Kernels whose results need memory before they are complete."""
 
     def __init__(self, tables: PackedTables, frames: _Frames, size: int) -> None:
         super().__init__(tables)
@@ -95,7 +94,7 @@ def lab() -> Iterator[Lab]:
 
 
 def _filled(lab: Lab, tables: ResidentTables) -> None:
-    """Has a table's columns lie there that the statement does not read."""
+    """Caches the columns of a table that the statement does not read."""
     table = lab.request("SELECT x FROM other")
     (scan,) = (node for stage in _planned(lab, table).stages for node in [stage.root] if isinstance(node, Scan))
     tables.frame(scan, WHOLE, ())
@@ -123,7 +122,7 @@ def _run(
 
 @pytest.mark.parametrize("fuse", [False, True])
 def test_columns_that_can_be_read_again_go_first(lab: Lab, tmp_path: Path, fuse: bool) -> None:
-    """One failed allocation: a general stage is computed anew, a kernel runs anew, and neither is told of twice."""
+    """After one failed allocation a general stage or a kernel runs anew, and is reported once."""
     frames, tables, packed = _Frames(2**30), ResidentTables(2**30), PackedTables(2**30)
     kernels = _Kernels(packed, frames, 4 * ROWS)
     computing = Executor(Device(frames, tables, kernels if fuse else None, (0, 0)), tmp_path, 2**20, gpu=True)
@@ -133,7 +132,7 @@ def test_columns_that_can_be_read_again_go_first(lab: Lab, tmp_path: Path, fuse:
         wanted = sorted_rows(embedded(lab, request))
         _filled(lab, tables)
         frames.columns = [tables.columns, packed.columns]
-        # Without the columns that nobody reads there is room.
+        # Without the unused columns there is room.
         frames.room = (8 if fuse else 32) * ROWS + 2**12
         given, told = _run(lab, computing, _planned(lab, request, fuse=fuse))
         assert sorted_rows(given) == wanted
@@ -142,7 +141,7 @@ def test_columns_that_can_be_read_again_go_first(lab: Lab, tmp_path: Path, fuse:
         if fuse:
             assert kernels.declined is None
             assert kernels.ran == 2
-        # The kernel's first run came to nothing, and counts as none.
+        # The kernel's first run failed, and does not count.
         assert len(launched) == (1 if fuse else 0)
     finally:
         computing.close()
@@ -190,7 +189,7 @@ def test_what_has_no_room_at_all_is_a_clear_error(lab: Lab, tmp_path: Path) -> N
         with pytest.raises(OutOfMemory) as failed:
             _run(lab, computing, _planned(lab, lab.request("SELECT a, b FROM big")))
         assert failed.value.sqlstate == "53200"
-        # Nothing is left of it that would be told of the next statement.
+        # Nothing remains that the next statement would report.
         assert tables.bytes > 0
         assert frames.take_host_steps() == ()
     finally:

@@ -1,4 +1,4 @@
-"""An order that all workers make, each a range of it: of every type, whose ends and NULLs are among the values."""
+"""Range partitioning: sorts of every type over all workers, with NULLs and range ends among the values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.lab import Lab
 
 ALL = Costs(exchange=0, range=0)
 MANY = 6400
-"""So that every fourth row would be a sample, all of them even or all odd."""
+"""Every fourth row would be a sample of only even or only odd values."""
 SETUP = f"""
 CREATE TABLE many AS SELECT i AS id FROM generate_series(1, {MANY}) i;
 CREATE TABLE t (id int, d date, ts timestamp, tz timestamptz, tm time, n numeric, x float8, i interval, b bytea, c text);
@@ -48,7 +48,7 @@ def test_rows_come_in_the_order_of_several_keys(lab: Lab, keys: str) -> None:
 
 
 class _Parts(HostBackend):
-    """Tells how many rows each range has."""
+    """Records the number of rows of each range."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -61,7 +61,7 @@ class _Parts(HostBackend):
 
 @pytest.mark.parametrize("keys", ["b", "b DESC, id", "s, b NULLS FIRST", "n, id DESC"])
 def test_no_range_has_many_more_rows_than_its_share(lab: Lab, keys: str) -> None:
-    """Whatever few values the keys have: memory is to hold each of the ranges. One between two values has of both."""
+    """Ranges fit memory however few values the keys have; a range between two values has rows of both."""
     request = lab.request(f"SELECT id % 2 AS b, 'text' AS s, nullif(id, id) AS n, id FROM many ORDER BY {keys}")
     frames, chunks = _Parts(), 16
     given = local_stages.rows(request, 1, lab.database.cpu, ALL, frames, chunks=chunks)

@@ -1,4 +1,4 @@
-"""The warm-up computes every one of its operators, wherever frames lie, and an operator that fails is only told of."""
+"""The warm-up computes every operator on any backend; an operator that fails is only logged."""
 
 from __future__ import annotations
 

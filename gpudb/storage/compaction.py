@@ -126,7 +126,7 @@ class Compactor:
         self._waiting: set[int] = set()
         self._thread: threading.Thread | None = None
 
-    def look_at(self, table: Table) -> None:
+    def schedule(self, table: Table) -> None:
         """Schedules a table that got new files."""
         with self._wake:
             if self._stop.is_set():

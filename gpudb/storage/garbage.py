@@ -31,17 +31,17 @@ class Garbage:
         self._readers: dict[int, int] = {}
         self._discarded: list[_DiscardedPath] = []
 
-    def enter(self, reader: int, commit: int) -> None:
+    def register_reader(self, reader: int, commit: int) -> None:
         """Registers a transaction that reads the state of a commit number, or moves it to that one."""
         with self._guard:
             self._readers[reader] = commit
 
-    def leave(self, reader: int) -> None:
+    def unregister_reader(self, reader: int) -> None:
         """Removes a transaction that has ended."""
         with self._guard:
             self._readers.pop(reader, None)
 
-    def oldest(self) -> int | None:
+    def oldest_commit_read(self) -> int | None:
         """Returns the commit number that the oldest open transaction reads."""
         with self._guard:
             return min(self._readers.values(), default=None)
@@ -53,7 +53,7 @@ class Garbage:
             own = (path for path in paths if path.is_relative_to(self._root))
             self._discarded += [_DiscardedPath(commit, path, now) for path in own]
 
-    def recall(self, paths: Iterable[Path]) -> None:
+    def restore(self, paths: Iterable[Path]) -> None:
         """Unmarks discarded paths that are part of the committed state again."""
         wanted = set(paths)
         with self._guard:

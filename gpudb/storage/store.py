@@ -57,9 +57,9 @@ class Store:
         """
         self.durable = data_dir is not None
         self.directory = Path(tempfile.mkdtemp(prefix="gpudb-")) if data_dir is None else data_dir.absolute()
-        self._tables = self.directory / "tables"
-        self._writer = threading.RLock()
-        self._swap = threading.Lock()
+        self._tables_folder = self.directory / "tables"
+        self._commit_lock = threading.RLock()
+        self._catalog_lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._states: dict[int, TableState] = {}
         self._pointers: dict[int, Pointer] = {}
@@ -67,7 +67,7 @@ class Store:
         self._database: CatalogDatabase | None = None
         self._closed = False
         try:
-            self._tables.mkdir(parents=True, exist_ok=True)
+            self._tables_folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             condition = "insufficient_privilege" if isinstance(error, PermissionError) else "io_error"
             message = f'could not create data directory "{self.directory}": {error.strerror}'
@@ -83,10 +83,10 @@ class Store:
         self._oids = itertools.count(self._catalog.next_oid)
         self._catalog = replace(self._catalog, oids=self._oids.__next__)
         self.sequences = Sequences(self.directory / "catalog.db" if self.durable else None)
-        self.sequences.keep({sequence.file for sequence in self._catalog.sequences()})
-        self.garbage = Garbage(self._tables, keep_seconds if self.durable else 0.0)
+        self.sequences.retain({sequence.file for sequence in self._catalog.sequences()})
+        self.garbage = Garbage(self._tables_folder, keep_seconds if self.durable else 0.0)
         self.locks = TableLocks()
-        self.keys = KeyChecker(self.spill)
+        self.key_checker = KeyChecker(self.spill)
         self._compactor = Compactor(self) if compaction else None
         if self.durable and not self._states:
             # The import takes half a second, which the first commit should not wait for.
@@ -104,7 +104,7 @@ class Store:
     def begin(self) -> Transaction:
         """Begins a transaction over the committed state."""
         number = next(self._numbers)
-        return Transaction(self, number, self.enter(number))
+        return Transaction(self, number, self.open_snapshot(number))
 
     def close(self) -> None:
         """Stops compaction and releases the data directory; idempotent. Open transactions must have ended."""
@@ -113,9 +113,9 @@ class Store:
         self._closed = True
         if self._compactor is not None:
             self._compactor.stop()
-        with self._writer:
+        with self._commit_lock:
             self.garbage.collect(at_once=True)
-            self.keys.close()
+            self.key_checker.close()
             self.sequences.close()
             if self._database is not None:
                 self._database.close()
@@ -134,39 +134,39 @@ class Store:
 
     # ---- interface for transactions
 
-    def enter(self, number: int) -> Catalog:
+    def open_snapshot(self, number: int) -> Catalog:
         """Returns the committed catalog and registers the transaction of that number as its reader."""
-        with self._swap:
-            self.garbage.enter(number, self._commits)
+        with self._catalog_lock:
+            self.garbage.register_reader(number, self._commits)
             return self._catalog
 
-    def leave(self, transaction: Transaction) -> None:
+    def end_transaction(self, transaction: Transaction) -> None:
         """Releases an ended transaction's locks and the files that only it read."""
         if self.locks.holders:
             self.locks.release(transaction.number)
-        self.garbage.leave(transaction.number)
+        self.garbage.unregister_reader(transaction.number)
         self.garbage.collect()
 
     def next_version(self) -> int:
         """Returns a new catalog version."""
         return next(self._versions)
 
-    def keeps(self, table: Table) -> bool:
+    def is_durable(self, table: Table) -> bool:
         """Returns whether the table outlives the store."""
         return self.durable and not table.temporary
 
     def folder(self, oid: int) -> Path:
         """Returns the folder of a table."""
-        return self._tables / str(oid)
+        return self._tables_folder / str(oid)
 
     def data_folder(self, table: Table) -> Path:
         """Returns the folder of a table's data files; creates and syncs it if needed."""
         path = self.folder(table.oid) / "data"
         if not path.is_dir():
             path.mkdir(parents=True, exist_ok=True)
-            if self.keeps(table):
+            if self.is_durable(table):
                 sync(path.parent)
-                sync(self._tables)
+                sync(self._tables_folder)
         return path
 
     def sync_folder(self, path: Path) -> None:
@@ -175,15 +175,15 @@ class Store:
 
     def commit(self, transaction: Transaction) -> None:
         """Commits a transaction; called by the transaction alone."""
-        with self._writer:
+        with self._commit_lock:
             if self._closed:
                 raise GpudbError("the store is closed", condition="object_not_in_prerequisite_state")
             merged = self._merge(transaction)
             for change in merged.changes:
-                if isinstance(change.new, Table) and change.joined:
+                if isinstance(change.new, Table) and change.concurrent:
                     fresh = [file for file in change.added if file.path not in transaction.known_keys]
-                    self.keys.check(change.new, fresh, change.joined, distinct=True)
-            check_commit(self.keys, transaction.base, merged.catalog, merged.changes)
+                    self.key_checker.check(change.new, fresh, change.concurrent, distinct=True)
+            check_commit(self.key_checker, transaction.base, merged.catalog, merged.changes)
             states = self._stage(merged.changes)
             try:
                 catalog = self._write(transaction, merged, states)
@@ -193,14 +193,14 @@ class Store:
                     for path in state.files - (old.files if old is not None else frozenset()):
                         remove(path)
                 raise
-            with self._swap:
+            with self._catalog_lock:
                 self._catalog = catalog
                 self._commits += 1
-            self._settle(transaction, merged, states)
+            self._discard_unused(transaction, merged, states)
         if self._compactor is not None and not transaction.compacting:
             for change in merged.changes:
                 if isinstance(change.new, Table) and change.added:
-                    self._compactor.look_at(change.new)
+                    self._compactor.schedule(change.new)
 
     def _merge(self, transaction: Transaction) -> Merged:
         return merge(transaction.base, transaction.catalog, self._catalog, self._compactions)
@@ -209,18 +209,18 @@ class Store:
         """Writes and syncs new Iceberg metadata for every durable table that changed."""
         staged: dict[int, TableState] = {}
         for change in changes:
-            if isinstance(change.new, Table) and self.keeps(change.new):
+            if isinstance(change.new, Table) and self.is_durable(change.new):
                 from gpudb.storage.iceberg.metadata import stage
 
                 staged[change.oid] = stage(self._states.get(change.oid), self.folder(change.oid), change.new)
                 sync(self.folder(change.oid))
         if staged:
-            sync(self._tables)
+            sync(self._tables_folder)
         return staged
 
     def _write(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> Catalog:
         """Runs the transaction of the catalog's database; returns the resulting catalog."""
-        version = self.next_version() if merged.definitions else self._catalog.version
+        version = self.next_version() if merged.changes_definitions else self._catalog.version
         relations = dict(merged.catalog.relations)
         write = CatalogChanges(version, merged.catalog.next_oid, self._commits + 1)
         for kind_and_name, value in merged.objects.items():
@@ -252,7 +252,7 @@ class Store:
                 self._pointers[oid] = pointer
         return replace(merged.catalog, version=version, relations=MappingProxyType(relations), oids=self._catalog.oids)
 
-    def _settle(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> None:
+    def _discard_unused(self, transaction: Transaction, merged: Merged, states: dict[int, TableState]) -> None:
         """Discards, after the commit, the files that are no longer part of the state."""
         discarded: list[Path] = []
         live: set[str] = set()
@@ -275,12 +275,12 @@ class Store:
         for path in transaction.written:
             if str(path) not in live:
                 remove(path)
-        self.garbage.recall(Path(path) for path in merged.reverted)
+        self.garbage.restore(Path(path) for path in merged.reverted)
         self.garbage.discard(discarded, self._commits)
         self._remember_compactions(transaction, merged)
 
     def _remember_compactions(self, transaction: Transaction, merged: Merged) -> None:
-        oldest = self.garbage.oldest()
+        oldest = self.garbage.oldest_commit_read()
         self._compactions = [c for c in self._compactions if oldest is not None and c.commit > oldest]
         if transaction.compacting:
             for change in merged.changes:
@@ -315,7 +315,7 @@ class Store:
                 relations[key] = loaded = self._load(table)
                 kept = {Path(file.path) for file in loaded.files}
                 live[table.oid] = self._states[table.oid].files | kept
-        remove_orphans(self._tables, live)
+        remove_orphans(self._tables_folder, live)
         return replace(catalog, relations=MappingProxyType(relations))
 
     def _load(self, table: Table) -> Table:

@@ -24,16 +24,16 @@ from gpudb.types import SqlType
 class TransactionHost(Protocol):
     """The store that a transaction changes; `store.Store` implements it."""
 
-    keys: KeyChecker
+    key_checker: KeyChecker
     locks: TableLocks
 
     def catalog(self) -> Catalog:
         """Returns the last committed catalog."""
 
-    def enter(self, number: int) -> Catalog:
+    def open_snapshot(self, number: int) -> Catalog:
         """Returns the committed catalog and registers the transaction of that number as its reader."""
 
-    def leave(self, transaction: Transaction) -> None:
+    def end_transaction(self, transaction: Transaction) -> None:
         """Releases an ended transaction's locks and the files that only it read."""
 
     def commit(self, transaction: Transaction) -> None:
@@ -42,7 +42,7 @@ class TransactionHost(Protocol):
     def next_version(self) -> int:
         """Returns a new catalog version."""
 
-    def keeps(self, table: Table) -> bool:
+    def is_durable(self, table: Table) -> bool:
         """Returns whether the table outlives the store."""
 
     def data_folder(self, table: Table) -> Path:
@@ -114,11 +114,11 @@ class Transaction:
         for key, relation in catalog.relations.items():
             old = self._catalog.relations.get(key)
             if isinstance(relation, Table) and relation is not old:
-                relations[key] = self._settled(relation, self._catalog.by_oid(relation.oid))
+                relations[key] = self._prepare_table(relation, self._catalog.by_oid(relation.oid))
         version = self._store.next_version()
         self._catalog = replace(catalog, relations=MappingProxyType(relations), version=version)
 
-    def _settled(self, table: Table, old: Relation | None) -> Table:
+    def _prepare_table(self, table: Table, old: Relation | None) -> Table:
         table = assign_field_ids(table)
         if not isinstance(old, Table) or not table.files:
             return table
@@ -132,13 +132,13 @@ class Transaction:
         for column in table.columns:
             was = before.get(column.field_id)
             if column.not_null and (was is None or not was.not_null) and column.name in here:
-                self._store.keys.check_no_nulls(table, column.name)
+                self._store.key_checker.check_no_nulls(table, column.name)
         ids = {column.name: column.field_id for column in old.columns}
         known = {_key_identity(key, ids) for key in old.keys}
         ids = {column.name: column.field_id for column in table.columns}
         for key in table.keys:
             if _key_identity(key, ids) not in known and set(key.columns) <= set(here):
-                self._store.keys.check_new_key(table, key)
+                self._store.key_checker.check_new_key(table, key)
         return table
 
     def append(self, oid: int, batches: Iterable[pa.RecordBatch], *, check_keys: bool = True) -> int:
@@ -167,11 +167,11 @@ class Transaction:
         if not gone <= {file.path for file in table.files}:
             raise InternalError(f"a file to replace is not one of table {table.name}'s")
         kept = tuple(file for file in table.files if file.path not in gone)
-        durable = self._store.keeps(table)
+        durable = self._store.is_durable(table)
         written = write_files(self._store.data_folder(table), table, batches, durable=durable)
         if not check_keys:
             self.known_keys |= {file.path for file in written.files}
-        self._put(table, kept, written.files, check_keys=check_keys, distinct=written.ascending)
+        self._set_files(table, kept, written.files, check_keys=check_keys, distinct=written.ascending)
         return written.rows
 
     def adopt(self, oid: int, pattern: str) -> int:
@@ -180,11 +180,11 @@ class Transaction:
         """
         self._check_open()
         table = self.table(oid)
-        files = adopt_files(pattern, table, self._store.data_folder(table), durable=self._store.keeps(table))
-        self._put(table, table.files, files)
+        files = adopt_files(pattern, table, self._store.data_folder(table), durable=self._store.is_durable(table))
+        self._set_files(table, table.files, files)
         return sum(file.rows for file in files)
 
-    def _put(
+    def _set_files(
         self,
         table: Table,
         kept: tuple[DataFile, ...],
@@ -197,10 +197,10 @@ class Transaction:
         failure.
         """
         try:
-            if files and self._store.keeps(table):
+            if files and self._store.is_durable(table):
                 self._store.sync_folder(self._store.data_folder(table))
             if check_keys:
-                self._store.keys.check(table, files, kept, distinct=distinct)
+                self._store.key_checker.check(table, files, kept, distinct=distinct)
         except BaseException:
             for file in files:
                 Path(file.path).unlink(missing_ok=True)
@@ -216,7 +216,7 @@ class Transaction:
         table, referenced = self.table(oid), self.table(foreign.table)
         paths = {file.path for file in known}
         fresh = [file for file in table.files if file.path not in paths]
-        check_references(self._store.keys, table, fresh, foreign, referenced)
+        check_references(self._store.key_checker, table, fresh, foreign, referenced)
 
     def truncate(self, oid: int) -> None:
         """Removes all rows of a table."""
@@ -260,7 +260,7 @@ class Transaction:
         self._check_open()
         if self.changed:
             raise InternalError("a transaction with changes cannot take another snapshot")
-        self._base = self._catalog = self._store.enter(self.number)
+        self._base = self._catalog = self._store.open_snapshot(self.number)
 
     def commit(self) -> None:
         """Makes all changes durable and visible at once, or rolls back and raises.
@@ -292,7 +292,7 @@ class Transaction:
 
     def _end(self) -> None:
         self._open = False
-        self._store.leave(self)
+        self._store.end_transaction(self)
 
     def _check_open(self) -> None:
         if not self._open:

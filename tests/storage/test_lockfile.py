@@ -19,7 +19,7 @@ NOBODY = 65534
 @pytest.fixture
 def everyones() -> Iterator[Path]:
     """A folder as /tmp is."""
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory(dir="/tmp") as made:  # all users may enter it, unlike the folder of the tests
         folder = Path(made)
         folder.chmod(0o1777)
         yield folder

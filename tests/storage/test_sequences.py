@@ -21,67 +21,67 @@ def _sequence(**options: object) -> Sequence:
 
 def test_values_in_order_and_reserved_ahead() -> None:
     states, sequence = Sequences(None), _sequence()
-    assert states.state(sequence) == SequenceState(1, False)
-    assert _flat(states.take(sequence)) == [1]
-    assert states.state(sequence) == SequenceState(1, True, AHEAD)
-    assert _flat(states.take(sequence, 3)) == [2, 3, 4]
-    assert states.state(sequence).reserved == AHEAD - 3
+    assert states.get(sequence) == SequenceState(1, False)
+    assert _flat(states.draw(sequence)) == [1]
+    assert states.get(sequence) == SequenceState(1, True, AHEAD)
+    assert _flat(states.draw(sequence, 3)) == [2, 3, 4]
+    assert states.get(sequence).reserved == AHEAD - 3
 
 
 @pytest.mark.parametrize("count", [1, 5, 32, 33, 34, 1000])
 def test_after_a_crash_none_comes_again(tmp_path: Path, count: int) -> None:
     path, sequence = tmp_path / "catalog.db", _sequence(increment=3)
     states = Sequences(path)
-    drawn = _flat(states.take(sequence, count)) + _flat(states.take(sequence))
+    drawn = _flat(states.draw(sequence, count)) + _flat(states.draw(sequence))
     # no close: the process is gone
     after = Sequences(path)
-    assert _flat(after.take(sequence))[0] > max(drawn)
+    assert _flat(after.draw(sequence))[0] > max(drawn)
 
 
 def test_after_a_clean_end_it_goes_on(tmp_path: Path) -> None:
     path, sequence = tmp_path / "catalog.db", _sequence()
     states = Sequences(path)
-    states.take(sequence, 5)
+    states.draw(sequence, 5)
     states.close()
-    assert _flat(Sequences(path).take(sequence)) == [6]
+    assert _flat(Sequences(path).draw(sequence)) == [6]
 
 
 def test_limits_and_cycles() -> None:
     sequence = _sequence(minimum=1, maximum=3)
     states = Sequences(None)
     with pytest.raises(SqlError) as caught:
-        states.take(sequence, 4)
+        states.draw(sequence, 4)
     assert caught.value.sqlstate == "2200H"
-    assert states.state(sequence).value == 3
-    assert _flat(Sequences(None).take(sequence, 10, least=2)) == [1, 2, 3]
+    assert states.get(sequence).value == 3
+    assert _flat(Sequences(None).draw(sequence, 10, least=2)) == [1, 2, 3]
     cycling = _sequence(minimum=1, maximum=3, cycle=True)
-    assert _flat(Sequences(None).take(cycling, 7)) == [1, 2, 3, 1, 2, 3, 1]
+    assert _flat(Sequences(None).draw(cycling, 7)) == [1, 2, 3, 1, 2, 3, 1]
     down = _sequence(minimum=-2, maximum=3, first=3, increment=-2)
     states = Sequences(None)
-    assert _flat(states.take(down, 3)) == [3, 1, -1]
+    assert _flat(states.draw(down, 3)) == [3, 1, -1]
     with pytest.raises(SqlError):
-        states.take(down)
+        states.draw(down)
 
 
 def test_the_largest_value_there_is() -> None:
     states, sequence = Sequences(None), _sequence()
-    states.put(sequence, sequence.maximum - 1, True)
-    assert _flat(states.take(sequence)) == [2**63 - 1]
+    states.set_value(sequence, sequence.maximum - 1, True)
+    assert _flat(states.draw(sequence)) == [2**63 - 1]
     with pytest.raises(SqlError):
-        states.take(sequence)
+        states.draw(sequence)
 
 
 def test_files_that_no_sequence_has_are_forgotten(tmp_path: Path) -> None:
     path, sequence = tmp_path / "catalog.db", _sequence()
     states = Sequences(path)
-    states.put(sequence, 9, True)
-    states.keep(set())
-    assert states.state(sequence) == SequenceState(1, False)
-    assert Sequences(path).state(sequence) == SequenceState(1, False)
+    states.set_value(sequence, 9, True)
+    states.retain(set())
+    assert states.get(sequence) == SequenceState(1, False)
+    assert Sequences(path).get(sequence) == SequenceState(1, False)
 
 
 def test_temporary_sequences_stay_in_memory(tmp_path: Path) -> None:
     path, sequence = tmp_path / "catalog.db", _sequence(temporary=True)
     states = Sequences(path)
-    states.take(sequence, 3)
-    assert Sequences(path).state(sequence) == SequenceState(1, False)
+    states.draw(sequence, 3)
+    assert Sequences(path).get(sequence) == SequenceState(1, False)

@@ -49,7 +49,7 @@ def _current_definition(context: Context, sequence: Sequence) -> Sequence:
 
 def sequence_state(context: Context, sequence: Sequence) -> SequenceState:
     """The state of a sequence."""
-    return context.session.database.store.sequences.state(_current_definition(context, sequence))
+    return context.session.database.store.sequences.get(_current_definition(context, sequence))
 
 
 def draw(context: Context, sequence: Sequence, count: int) -> list[range]:
@@ -67,7 +67,7 @@ def draw(context: Context, sequence: Sequence, count: int) -> list[range]:
         missing -= len(values[-1])
         ready = [rest, *ready[1:]] if rest else ready[1:]
     if missing:
-        fresh = store.take(sequence, max(missing, sequence.cache), missing)
+        fresh = store.draw(sequence, max(missing, sequence.cache), missing)
         for each in fresh:
             if missing:
                 values.append(each[:missing])
@@ -109,7 +109,7 @@ def setval(context: Context, sequence: Sequence, value: int, called: bool) -> in
             f" ({sequence.minimum}..{sequence.maximum})"
         )
         raise SqlError.of("numeric_value_out_of_range", message)
-    context.session.database.store.sequences.put(sequence, value, called)
+    context.session.database.store.sequences.set_value(sequence, value, called)
     cache = context.session.sequences
     cache.ready.pop(sequence.file, None)
     if called:

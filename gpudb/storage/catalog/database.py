@@ -130,8 +130,8 @@ class CatalogDatabase:
         try:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                self._rows(connection, write)
-                self._pointers(connection, write.pointers)
+                self._write_rows(connection, write)
+                self._write_pointers(connection, write.pointers)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -144,7 +144,7 @@ class CatalogDatabase:
             condition = "disk_full" if "full" in str(error) else "io_error"
             raise GpudbError(f"could not write the catalog: {error}", condition=condition) from error
 
-    def _rows(self, connection: sqlite3.Connection, write: CatalogChanges) -> None:
+    def _write_rows(self, connection: sqlite3.Connection, write: CatalogChanges) -> None:
         state = (("version", write.version), ("next_oid", write.next_oid), ("commit", write.commit))
         for key, value in state:
             connection.execute("INSERT OR REPLACE INTO gpudb_state VALUES (?, ?)", (key, str(value)))
@@ -169,7 +169,7 @@ class CatalogDatabase:
                     properties = (CATALOG, name, "exists", "true")
                     connection.execute("INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)", properties)
 
-    def _pointers(
+    def _write_pointers(
         self, connection: sqlite3.Connection, pointers: Iterable[tuple[Pointer | None, Pointer | None]]
     ) -> None:
         pairs = list(pointers)

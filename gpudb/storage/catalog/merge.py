@@ -22,15 +22,15 @@ from gpudb.storage.catalog.database import list_object_kinds
 class Change:
     """One relation's part of a commit: `old` as committed before, `new` as committed now, None if absent.
 
-    `added` are the files that the transaction wrote. `joined` are those that others added since it began, with which
-    its keys have not been compared.
+    `added` are the files that the transaction wrote. `concurrent` are those that others added since it began, with
+    which its keys have not been compared.
     """
 
     oid: int
     old: Relation | None
     new: Relation | None
     added: tuple[DataFile, ...] = ()
-    joined: tuple[DataFile, ...] = ()
+    concurrent: tuple[DataFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Merged:
     reverted: frozenset[str] = frozenset()
 
     @property
-    def definitions(self) -> bool:
+    def changes_definitions(self) -> bool:
         """Whether more than tables' files changed, so that plans with other statistics are invalid."""
         return bool(self.objects) or any(
             not has_same_definition(c.old, c.new) or _statistics(c.old) != _statistics(c.new) for c in self.changes
@@ -70,7 +70,7 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
         else:
             objects[kind][name] = value
     merger = _RelationMerge(current, tuple(compacted))
-    relations, changes = merger.run(base, own)
+    relations, changes = merger.merge(base, own)
     for relation in (change.new for change in changes):
         if relation is not None and relation.schema not in objects["schemas"]:
             raise SqlError.of("invalid_schema_name", f'schema "{relation.schema}" does not exist')
@@ -151,7 +151,7 @@ class _RelationMerge:
         self._compacted = compacted
         self.reverted: set[str] = set()
 
-    def run(self, base: Catalog, own: Catalog) -> tuple[dict[tuple[str, str], Relation], list[Change]]:
+    def merge(self, base: Catalog, own: Catalog) -> tuple[dict[tuple[str, str], Relation], list[Change]]:
         if base.relations is own.relations:
             return dict(self._current.relations), []
         now = {relation.oid: relation for relation in self._current.relations.values()}
@@ -162,7 +162,7 @@ class _RelationMerge:
             old, new = before.get(oid), after.get(oid)
             if old is new or (old == new and _paths(old) == _paths(new)):
                 continue
-            change = self._relation(oid, old, new, now.get(oid))
+            change = self._merge_relation(oid, old, new, now.get(oid))
             if change is not None:
                 changes.append(change)
         relations = dict(self._current.relations)
@@ -177,7 +177,9 @@ class _RelationMerge:
                 relations[key] = change.new
         return relations, changes
 
-    def _relation(self, oid: int, old: Relation | None, new: Relation | None, now: Relation | None) -> Change | None:
+    def _merge_relation(
+        self, oid: int, old: Relation | None, new: Relation | None, now: Relation | None
+    ) -> Change | None:
         if old is None:
             assert new is not None
             return Change(oid, None, new, new.files if isinstance(new, Table) else ())
@@ -192,7 +194,7 @@ class _RelationMerge:
             raise _conflict_error(f"{old.schema}.{old.name}")
         if not isinstance(old, Table) or not isinstance(new, Table) or not isinstance(now, Table):
             return Change(oid, now, new)
-        files, added, joined = self._files(old, new, now)
+        files, added, joined = self._merge_files(old, new, now)
         if joined and _row_requirements(new) != _row_requirements(old):
             # Rows written meanwhile may violate new columns and constraints, or be in other buckets.
             raise _conflict_error(f"{old.schema}.{old.name}")
@@ -200,21 +202,21 @@ class _RelationMerge:
         merged = replace(new, files=files, metadata_location=now.metadata_location, statistics=statistics)
         return Change(oid, now, merged, added, joined)
 
-    def _files(
+    def _merge_files(
         self, old: Table, new: Table, now: Table
     ) -> tuple[tuple[DataFile, ...], tuple[DataFile, ...], tuple[DataFile, ...]]:
         before, after = _paths(old), _paths(new)
         added = tuple(file for file in new.files if file.path not in before)
         removed = before - after
-        files = self._undone(now.files, removed)
+        files = self._undo_compactions(now.files, removed)
         if not removed <= {file.path for file in files}:
             raise _conflict_error(f"{old.schema}.{old.name}")
-        joined = tuple(file for file in self._undone(now.files, None) if file.path not in before)
+        joined = tuple(file for file in self._undo_compactions(now.files, None) if file.path not in before)
         self.reverted |= {file.path for file in files} - _paths(now) - removed
         kept = tuple(file for file in files if file.path not in removed)
         return kept + added, added, joined
 
-    def _undone(self, files: tuple[DataFile, ...], wanted: set[str] | None) -> tuple[DataFile, ...]:
+    def _undo_compactions(self, files: tuple[DataFile, ...], wanted: set[str] | None) -> tuple[DataFile, ...]:
         """Undoes compactions, latest first: those that merged `wanted` files, or all of them."""
         present = {file.path for file in files}
         missing = set() if wanted is None else wanted - present

@@ -49,17 +49,17 @@ class Sequences:
             rows = self._connection.execute("SELECT file, value, called FROM gpudb_sequences")
             self._states = {file: SequenceState(value, bool(called)) for file, value, called in rows}
 
-    def state(self, sequence: Sequence) -> SequenceState:
+    def get(self, sequence: Sequence) -> SequenceState:
         """Returns the state of a sequence."""
         return self._states.get(sequence.file) or SequenceState(sequence.first, sequence.called)
 
-    def take(self, sequence: Sequence, count: int = 1, least: int | None = None) -> list[range]:
+    def draw(self, sequence: Sequence, count: int = 1, least: int | None = None) -> list[range]:
         """Draws the next `count` values in order; fewer up to the limit, but at least `least` (default: all).
 
         Raises 2200H if there are fewer; the values up to the limit are then spent.
         """
         with self._lock:
-            state = self.state(sequence)
+            state = self.get(sequence)
             made, left = _advance(sequence, state, count)
             if not made:
                 raise _exhausted_error(sequence)
@@ -73,14 +73,14 @@ class Sequences:
             raise _exhausted_error(sequence)
         return made
 
-    def put(self, sequence: Sequence, value: int, called: bool) -> None:
+    def set_value(self, sequence: Sequence, value: int, called: bool) -> None:
         """setval: continues from `value`, which counts as drawn if `called`."""
         with self._lock:
             state = SequenceState(value, called)
             self._write(sequence, state)
             self._states[sequence.file] = state
 
-    def keep(self, files: set[int]) -> None:
+    def retain(self, files: set[int]) -> None:
         """Drops the states of all files except these, which the catalog's sequences use."""
         with self._lock:
             for file in self._states.keys() - files:

@@ -67,27 +67,27 @@ class KeyChecker:
     def check_no_nulls(self, table: Table, column: str) -> None:
         """Raises 23502 if a column that becomes NOT NULL holds a NULL."""
         rows = scan_sql(table, columns=(column,))
-        if self._first(f"SELECT 1 FROM ({rows}) WHERE {_quoted(column)} IS NULL LIMIT 1") is not None:
+        if self._fetch_first(f"SELECT 1 FROM ({rows}) WHERE {_quoted(column)} IS NULL LIMIT 1") is not None:
             message = f'column "{column}" of relation "{table.name}" contains null values'
             raise SqlError.of("not_null_violation", message)
 
     def _raise_for(self, table: Table, key: Key, sql: str, message: str, how: str) -> None:
-        values = self.found(table, key, sql)
+        values = self.find_first(table, key, sql)
         if values is not None:
             columns = ", ".join(quoted_name(name) for name in key.columns)
             objects = {"schema": table.schema, "table": table.name, "constraint": key.name}
             detail = f"Key ({columns})=({values}) {how}."
             raise SqlError.of("unique_violation", message.format(key.name), detail=detail, objects=objects)
 
-    def found(self, table: Table, key: Key, sql: str) -> str | None:
+    def find_first(self, table: Table, key: Key, sql: str) -> str | None:
         """Returns the first row of a query over a key's columns, formatted for messages; None if there is none."""
         names = zip(_key_types(table, key), comparable_names(key), _written_names(key))
         # Arrow represents uuid as an extension type.
         outputs = [s if several_forms(kind) else f"{k}::VARCHAR" if kind.name == "uuid" else k for kind, k, s in names]
-        row = self._first(f"SELECT {', '.join(outputs)} FROM ({sql})")
+        row = self._fetch_first(f"SELECT {', '.join(outputs)} FROM ({sql})")
         return None if row is None else format_key(table, key, row)
 
-    def _first(self, sql: str) -> pa.RecordBatch | None:
+    def _fetch_first(self, sql: str) -> pa.RecordBatch | None:
         """Returns the first row of a query; None if there is none."""
         with self._guard:
             if self._connection is None:

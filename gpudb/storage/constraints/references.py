@@ -25,7 +25,7 @@ def check_references(
     here = render_keys(table, key, files)
     there = render_keys(referenced, Key("", foreign.referenced), referenced.files)
     same = " AND ".join(f"o.{name} = p.{name}" for name in comparable_names(key))
-    found = keys.found(table, key, f"SELECT o.* FROM ({here}) AS o ANTI JOIN ({there}) AS p ON {same} LIMIT 1")
+    found = keys.find_first(table, key, f"SELECT o.* FROM ({here}) AS o ANTI JOIN ({there}) AS p ON {same} LIMIT 1")
     if found is not None:
         detail = f'Key ({_join_names(foreign.columns)})=({found}) is not present in table "{referenced.name}".'
         raise _violation_error(table, foreign, detail)
@@ -35,7 +35,10 @@ def _check_match_full(keys: KeyChecker, table: Table, files: Sequence[DataFile],
     key = Key(foreign.name, foreign.columns, nulls_distinct=False)
     nulls = [f"{name} IS NULL" for name in comparable_names(key)]
     mixed = f"({' OR '.join(nulls)}) AND NOT ({' AND '.join(nulls)})"
-    if keys.found(table, key, f"SELECT * FROM ({render_keys(table, key, files)}) WHERE {mixed} LIMIT 1") is not None:
+    if (
+        keys.find_first(table, key, f"SELECT * FROM ({render_keys(table, key, files)}) WHERE {mixed} LIMIT 1")
+        is not None
+    ):
         raise _violation_error(table, foreign, "MATCH FULL does not allow mixing of null and nonnull key values.")
 
 

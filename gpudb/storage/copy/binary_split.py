@@ -36,7 +36,7 @@ class BinarySplitter:
     def __init__(self, columns: Sequence[Column], block_bytes: int = BLOCK_BYTES) -> None:
         self._names = tuple(column.name for column in columns)
         self._block_bytes = block_bytes
-        self._wanted = block_bytes
+        self._min_bytes = block_bytes
         self._pending: list[bytes] = []
         self._size = 0
         self._headed = False
@@ -51,7 +51,7 @@ class BinarySplitter:
             return
         self._pending.append(data)
         self._size += len(data)
-        if self._size >= self._wanted:
+        if self._size >= self._min_bytes:
             yield from self._cut(final=False)
 
     def finish(self) -> Iterator[Block]:
@@ -93,7 +93,7 @@ class BinarySplitter:
 
     def _keep(self, rest: bytes) -> None:
         self._pending, self._size = [rest], len(rest)
-        self._wanted = max(self._block_bytes, 2 * len(rest))
+        self._min_bytes = max(self._block_bytes, 2 * len(rest))
 
     def _header(self, data: bytes, final: bool) -> int | None:
         """Returns the position of the first row; None if more data is needed."""
@@ -147,7 +147,7 @@ def _locate_fields(data: bytes, names: Sequence[str], before: int) -> tuple[Offs
     lengths: list[Offsets] = [np.empty((0, width), np.int64)]
     at, rows = 0, 0
     while True:
-        chain = guessed.chain(at)
+        chain = guessed.follow(at)
         if len(chain):
             starts.append(guessed.starts[:, chain].T)
             lengths.append(guessed.lengths[:, chain].T)
@@ -202,7 +202,7 @@ class _RowCandidates:
         self._linked = self._whole & (begins[following] == at) if len(begins) else self._whole
         self._following = following
 
-    def chain(self, at: int) -> Offsets:
+    def follow(self, at: int) -> Offsets:
         """Returns the rows that follow each other from the one at `at`, by their numbers among the candidates."""
         number = int(np.searchsorted(self.begins, at))
         if number >= len(self.begins) or self.begins[number] != at or not self._whole[number]:

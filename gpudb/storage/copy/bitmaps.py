@@ -19,7 +19,7 @@ class CharacterIndex:
     def __init__(self, data: bytes) -> None:
         self._view = np.frombuffer(data, np.uint8)
 
-    def of(self, char: bytes) -> Bits:
+    def find(self, char: bytes) -> Bits:
         """Returns the positions of a character."""
         packed = np.packbits(self._view == char[0], bitorder="little")
         words = np.zeros(-(-len(packed) // 8), "<u8")

@@ -54,14 +54,14 @@ class ByteProbes:
             return True
         return any(self._data[at - 1] == _RETURN for at in self.newlines[gaps == 2].tolist())
 
-    def hexadecimal(self, rows: RowMask) -> bool:
+    def has_hexadecimal(self, rows: RowMask) -> bool:
         """Returns whether these rows may contain a number such as 0xFF."""
-        data = self._of(rows)
+        data = self._rows_bytes(rows)
         return any(_occurs_after_zero(data, letter) for letter in (b"x", b"X"))
 
-    def small(self, rows: RowMask) -> bool:
+    def has_underflow(self, rows: RowMask) -> bool:
         """Returns whether these rows may contain a number such as 1e-40, or as many zeros written out."""
-        data = self._of(rows)
+        data = self._rows_bytes(rows)
         if _ZEROS in data:
             return True
         view = np.frombuffer(data, np.uint8)
@@ -74,14 +74,14 @@ class ByteProbes:
                 return True
         return False
 
-    def bare_hours(self, rows: RowMask) -> bool:
+    def has_bare_hours(self, rows: RowMask) -> bool:
         """Returns whether these rows may contain a moment such as `2020-02-29 04`; True without a search for many
         rows.
         """
-        data = self._of(rows)
+        data = self._rows_bytes(rows)
         return data is self._data or _BARE_HOUR.search(data) is not None
 
-    def _of(self, rows: RowMask) -> bytes:
+    def _rows_bytes(self, rows: RowMask) -> bytes:
         """Returns the bytes of these rows; all bytes if the rows are many, or if a row may have several lines."""
         data, ends = self._data, self.newlines
         numbers = np.flatnonzero(rows)

@@ -30,7 +30,7 @@ class RowError(Exception):
         self.value = value
         self.binary = binary
 
-    def placed(self, source: str, lines_before: int, unit: str = "line") -> GpudbError:
+    def with_context(self, source: str, lines_before: int, unit: str = "line") -> GpudbError:
         """Returns the error with its context; `source` is `COPY t` or a file's name, `unit` is what `line` counts."""
         where = f"{source}, {unit} {lines_before + self.line}"
         if self.column is not None:

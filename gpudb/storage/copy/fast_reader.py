@@ -171,19 +171,19 @@ class FastReader:
     def _quotes_frame_fields(self, data: bytes, eol: bytes) -> bool:
         """Returns whether quotes open only at the start of a field, and carriage returns occur only at line ends."""
         marks = bitmaps.CharacterIndex(data)
-        quotes = marks.of(self._quote)
+        quotes = marks.find(self._quote)
         inside = bitmaps.mark_quoted(quotes)
         if inside is None:
             return False
         # An opening quote follows a delimiter, a line end, or the quote that it doubles.
-        before = marks.of(self._options.delimiter.encode()) | marks.of(b"\n")
+        before = marks.find(self._options.delimiter.encode()) | marks.find(b"\n")
         if self._escape == self._quote:
             before |= quotes
         if (quotes & inside & ~bitmaps.mark_following(before, first=True)).any():
             return False
         if eol == b"\n" and b"\r" not in data:
             return True
-        returns, newlines = marks.of(b"\r") & ~inside, marks.of(b"\n") & ~inside
+        returns, newlines = marks.find(b"\r") & ~inside, marks.find(b"\n") & ~inside
         if eol == b"\n":
             return not returns.any()
         return bool((bitmaps.mark_following(returns, first=False) == newlines).all())

@@ -61,7 +61,7 @@ class RowCompletion:
     defaults: Mapping[str, Callable[[int], pa.Array]] = field(default_factory=dict)
     where: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
 
-    def batch(self, rows: ParsedRows) -> pa.RecordBatch:
+    def complete(self, rows: ParsedRows) -> pa.RecordBatch:
         """Returns a batch of the table's columns, not yet filtered."""
         given = {column.name: number for number, column in enumerate(self.columns)}
         arrays = []
@@ -111,9 +111,9 @@ class BlockSource:
     unit: str = "line"
     lines: int = 0
 
-    def placed(self, error: RowError) -> GpudbError:
+    def with_context(self, error: RowError) -> GpudbError:
         """Returns a block's error with its context."""
-        return error.placed(self.name, self.lines, self.unit)
+        return error.with_context(self.name, self.lines, self.unit)
 
 
 @dataclass(slots=True)
@@ -142,7 +142,7 @@ class CopyIngest:
         self._check = check
         self._pipeline: Pipeline[_ReadBlock] | None = None
         self._thread: threading.Thread | None = None
-        self._first: _ReadBlock | None = None
+        self._first_block: _ReadBlock | None = None
         self._error: BaseException | None = None
         self._closed = False
         self.copied = CopyResult()
@@ -152,13 +152,13 @@ class CopyIngest:
         try:
             self._raise_earlier()
             self._check()
-            if self._pipeline is None and self._first is None:
-                self._first = _ReadBlock(origin, block)
+            if self._pipeline is None and self._first_block is None:
+                self._first_block = _ReadBlock(origin, block)
                 return
-            pipeline = self._started()
+            pipeline = self._start()
             pipeline.put(lambda: self._read(_ReadBlock(origin, block)))
         except Stopped:
-            self.fail(self._joined())
+            self.fail(self._join_error())
         except BaseException as error:
             self.fail(error)
 
@@ -167,7 +167,7 @@ class CopyIngest:
         try:
             self._raise_earlier()
             if self._pipeline is None:
-                self._run([] if self._first is None else [self._read(self._first)])
+                self._write_blocks([] if self._first_block is None else [self._read(self._first_block)])
             else:
                 self._pipeline.end()
                 self._join()
@@ -197,15 +197,15 @@ class CopyIngest:
 
     # ---- the feeding thread
 
-    def _started(self) -> Pipeline[_ReadBlock]:
+    def _start(self) -> Pipeline[_ReadBlock]:
         if self._pipeline is None:
             self._pipeline = Pipeline()
             self._thread = threading.Thread(
                 target=self._write_all, args=(iter(self._pipeline),), name="gpudb-copy-write", daemon=True
             )
             self._thread.start()
-            if (first := self._first) is not None:
-                self._first = None
+            if (first := self._first_block) is not None:
+                self._first_block = None
                 self._pipeline.put(lambda: self._read(first))
         return self._pipeline
 
@@ -213,7 +213,7 @@ class CopyIngest:
         if self._thread is not None:
             self._thread.join()
 
-    def _joined(self) -> BaseException:
+    def _join_error(self) -> BaseException:
         self._join()
         return self._error or SqlError.of("internal_error", "COPY has ended")
 
@@ -225,7 +225,7 @@ class CopyIngest:
 
     def _write_all(self, outcomes: Iterator[_ReadBlock]) -> None:
         try:
-            self._run(outcomes)
+            self._write_blocks(outcomes)
         except Stopped:
             return  # the feeding thread has stopped the pipeline
         except BaseException as error:
@@ -233,7 +233,7 @@ class CopyIngest:
             if self._pipeline is not None:
                 self._pipeline.stop()
 
-    def _run(self, outcomes: Iterable[_ReadBlock]) -> None:
+    def _write_blocks(self, outcomes: Iterable[_ReadBlock]) -> None:
         self.copied.rows = self._write(self._batches(outcomes))
 
     def _read(self, outcome: _ReadBlock) -> _ReadBlock:
@@ -253,9 +253,9 @@ class CopyIngest:
             rows = outcome.rows
             if rows is None:
                 assert outcome.error is not None
-                raise origin.placed(outcome.error)
-            self._note(rows, origin.lines)
-            batch = origin.completion.batch(rows)
+                raise origin.with_context(outcome.error)
+            self._add_notes(rows, origin.lines)
+            batch = origin.completion.complete(rows)
             if origin.completion.where is not None:
                 batch = origin.completion.where(batch)
             else:
@@ -266,7 +266,7 @@ class CopyIngest:
                 self.copied.rows += batch.num_rows
                 yield batch
 
-    def _note(self, rows: ParsedRows, before: int) -> None:
+    def _add_notes(self, rows: ParsedRows, before: int) -> None:
         self.copied.skipped += rows.skipped
         if len(self.copied.notes) < _MAX_NOTES:
             self.copied.notes += [(before + line, column, text) for line, column, text in rows.notes]
@@ -291,7 +291,7 @@ class CopyIngest:
         line, text = outcome.origin.reader.line_of(outcome.block, row if kept is None else kept[row])
         failing = batch.slice(row, 1)
         error = null_violation(table, table.columns[number], failing, failing.column(number))
-        raise outcome.origin.placed(RowError(error, line, raw=text))
+        raise outcome.origin.with_context(RowError(error, line, raw=text))
 
 
 class CopyStream:
@@ -324,7 +324,7 @@ class CopyStream:
             try:
                 block = next(blocks, None)
             except RowError as error:
-                self._flow.fail(error.placed(self._origin.name, 0))
+                self._flow.fail(error.with_context(self._origin.name, 0))
             except GpudbError as error:
                 self._flow.fail(error)
             if block is None:

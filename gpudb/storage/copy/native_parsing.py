@@ -68,7 +68,7 @@ def finish_columns(
         elif values.min() < 0:
             # 0xFFFF is read as the negative number with these bits.
             negative.add(number, column, values < 0)
-    for odd, asks in ((negative, signs.hexadecimal), (zero, signs.small), (hours, signs.bare_hours)):
+    for odd, asks in ((negative, signs.has_hexadecimal), (zero, signs.has_underflow), (hours, signs.has_bare_hours)):
         if odd.columns and asks(np.logical_or.reduce(odd.rows)):
             doubtful += odd.columns
     return doubtful

@@ -69,12 +69,12 @@ class RowReader:
         self._clock = clock
         self._with_default = with_default
         self._fields = FieldSplitter(options)
-        self._force_null = self._chosen(options.force_null)
-        self._force_not_null = self._chosen(options.force_not_null)
+        self._force_null = self._column_numbers(options.force_null)
+        self._force_not_null = self._column_numbers(options.force_not_null)
         self._as_text = self._force_null | self._force_not_null
-        self._quick = FastReader(self._types, options, self._as_text)
+        self._fast_reader = FastReader(self._types, options, self._as_text)
 
-    def _chosen(self, names: Columns) -> frozenset[int]:
+    def _column_numbers(self, names: Columns) -> frozenset[int]:
         return frozenset(n for n, c in enumerate(self._columns) if names == "*" or c.name in names)
 
     def read(self, block: Block) -> ParsedRows:
@@ -82,19 +82,19 @@ class RowReader:
         data, header = block.data, 0
         first = block.first
         if block.first and self._options.header != "none":
-            header, data = self._without_header(block)
+            header, data = self._skip_header(block)
             first = header == 0
         eol = block.eol
-        sure, undo = (False, False) if eol is None else self._quick.check(data, eol)
+        sure, undo = (False, False) if eol is None else self._fast_reader.check(data, eol)
         if eol is not None and sure:
             signs = ByteProbes(data)
-            found = self._fast(data, eol, undo, signs)
+            found = self._read_fast(data, eol, undo, signs)
             if found is not None:
-                found.lines = header + self._lines(data, eol, first, signs)
+                found.lines = header + self._count_lines(data, eol, first, signs)
                 return found
-        return self._exact(data, block.eol, header, first)
+        return self._read_exact(data, block.eol, header, first)
 
-    def _lines(self, data: bytes, eol: bytes, first: bool, signs: ByteProbes) -> int:
+    def _count_lines(self, data: bytes, eol: bytes, first: bool, signs: ByteProbes) -> int:
         """Returns how many lines PostgreSQL counts in rows that are read the fast way."""
         if not data:
             return 0
@@ -106,20 +106,20 @@ class RowReader:
 
     # ---- the header
 
-    def _without_header(self, block: Block) -> tuple[int, bytes]:
+    def _skip_header(self, block: Block) -> tuple[int, bytes]:
         """Returns the number of the header's physical lines, and the data after it."""
         scanner = Scanner(self._options, block.eol, first=True)
         after, number = 0, 0
         for line, _ in zip(scanner.lines(block.data), range(self._options.header_lines)):
             if self._options.header == "match":
-                self._match(line, block.data)
+                self._match_header(line, block.data)
             after = line.end + len(block.eol or b"")
             number = line.number
         if number == 0 and not scanner.ended and self._options.header == "match":
-            self._match(Line(1, b""), b"")
+            self._match_header(Line(1, b""), b"")
         return number, block.data[after:] if not scanner.ended else b""
 
-    def _match(self, line: Line, data: bytes) -> None:
+    def _match_header(self, line: Line, data: bytes) -> None:
         fields = self._fields.split(line, data[line.end : line.end + 4])
         raw = line.raw.decode(errors="replace")
         if len(fields) != len(self._columns):
@@ -135,18 +135,18 @@ class RowReader:
 
     # ---- fast
 
-    def _fast(self, data: bytes, eol: bytes, undo: bool, signs: ByteProbes) -> ParsedRows | None:
+    def _read_fast(self, data: bytes, eol: bytes, undo: bool, signs: ByteProbes) -> ParsedRows | None:
         if not data:
             return ParsedRows([pa.nulls(0, type_.arrow) for type_ in self._types], 0, 0)
-        found = self._quick.columns(data, eol, undo, signs)
+        found = self._fast_reader.columns(data, eol, undo, signs)
         if found is None:
             return None
         columns = []
         for number, (type_, column) in enumerate(zip(self._types, found)):
-            if not self._quick.is_final(number, column):
+            if not self._fast_reader.is_final(number, column):
                 made = finish_text(type_, column) if number not in self._as_text else None
                 if made is None:
-                    converted = convert_text(type_, self._forced(number, column), self._clock)
+                    converted = convert_text(type_, self._apply_force(number, column), self._clock)
                     if converted.errors:
                         return None
                     made = converted.values
@@ -154,7 +154,7 @@ class RowReader:
             columns.append(column)
         return ParsedRows(columns, len(columns[0]), 0)
 
-    def _forced(self, number: int, column: pa.StringArray) -> pa.StringArray:
+    def _apply_force(self, number: int, column: pa.StringArray) -> pa.StringArray:
         null = self._options.null
         found = column
         if number in self._force_null:
@@ -187,7 +187,7 @@ class RowReader:
             elif number in self._force_null and value == self._options.null:
                 fields[number] = None
 
-    def _exact(self, data: bytes, eol: bytes | None, header: int, first: bool) -> ParsedRows:
+    def _read_exact(self, data: bytes, eol: bytes | None, header: int, first: bool) -> ParsedRows:
         scanner = Scanner(self._options, eol, first)
         lines: list[Line] = []
         rows: list[list[Field]] = []
@@ -199,7 +199,7 @@ class RowReader:
                 rows.append(fields)
         except RowError as error:
             broken = error
-        found = self._converted(lines, rows, header)
+        found = self._convert(lines, rows, header)
         if broken is not None:
             broken.line += header
             raise broken
@@ -219,7 +219,7 @@ class RowReader:
                 )
                 raise RowError(error, line.number, raw=line.raw.decode())
 
-    def _converted(self, lines: list[Line], rows: list[list[Field]], header: int) -> ParsedRows:
+    def _convert(self, lines: list[Line], rows: list[list[Field]], header: int) -> ParsedRows:
         columns: list[pa.Array] = []
         wrong: dict[int, tuple[int, GpudbError]] = {}
         defaulted: dict[int, pa.BooleanArray] = {}
@@ -250,9 +250,9 @@ class RowReader:
         """Raises the first error, or leaves out the rows with errors."""
         if not self._options.ignore_errors:
             row = min(wrong)
-            raise self._at(wrong[row], lines[row], rows[row], header)
+            raise self._error_at(wrong[row], lines[row], rows[row], header)
         for row in sorted(wrong):
-            error = self._at(wrong[row], lines[row], rows[row], header)
+            error = self._error_at(wrong[row], lines[row], rows[row], header)
             found.notes.append((error.line, self._columns[wrong[row][0]].name, error.value))
         keep = pa.array([row not in wrong for row in range(len(rows))], pa.bool_())
         found.columns = [column.filter(keep) for column in found.columns]
@@ -261,7 +261,7 @@ class RowReader:
         found.kept = [row for row in range(len(rows)) if row not in wrong]
         found.rows = len(found.kept)
 
-    def _at(self, wrong: tuple[int, GpudbError], line: Line, row: list[Field], header: int) -> RowError:
+    def _error_at(self, wrong: tuple[int, GpudbError], line: Line, row: list[Field], header: int) -> RowError:
         number, error = wrong
         value = row[number]
         text = value if isinstance(value, str) else None

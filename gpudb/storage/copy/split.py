@@ -26,7 +26,7 @@ class Splitter:
         self._quote = options.quote.encode()
         self._escape = options.escape.encode()
         self._block_bytes = block_bytes
-        self._wanted = block_bytes
+        self._min_bytes = block_bytes
         self._pending: list[bytes] = []
         self._size = 0
         self._quotes = 0
@@ -42,7 +42,7 @@ class Splitter:
         if self._decoder is not None:
             data = self._to_utf8(data, final=False)
         self._add(data)
-        if self._size >= self._wanted:
+        if self._size >= self._min_bytes:
             yield from self._cut()
 
     def _add(self, data: bytes) -> None:
@@ -64,7 +64,7 @@ class Splitter:
         # Usually a row ends in the last piece: then the data are copied once.
         *before, piece = self._pending
         if end := self._ends_in(piece):
-            self._wanted = self._block_bytes
+            self._min_bytes = self._block_bytes
             self._restart(piece[end:])
             yield self._block(b"".join([*before, memoryview(piece)[:end]]))
             return
@@ -75,10 +75,10 @@ class Splitter:
                 message = f"a row of COPY data is longer than {ROW_LIMIT} bytes"
                 raise SqlError.of("program_limit_exceeded", message)
             # Waits longer for the end, so that a long row is not searched repeatedly.
-            self._wanted = 2 * len(data)
+            self._min_bytes = 2 * len(data)
             self._restart(data)
             return
-        self._wanted = self._block_bytes
+        self._min_bytes = self._block_bytes
         self._restart(data[end:])
         yield self._block(data[:end])
 

@@ -50,7 +50,7 @@ class RowWriter:
         binary = self._options.format == "binary"
         before = HEADER if binary else b""
         if self._options.header != "none":
-            yield self._header()
+            yield self._encode_header()
         for rows in self._row_arrays(batches):
             if before and len(rows):
                 yield before + rows[0].as_py()
@@ -65,7 +65,7 @@ class RowWriter:
         if binary:
             yield HEADER
         if self._options.header != "none":
-            yield self._header()
+            yield self._encode_header()
         for rows in self._row_arrays(batches):
             if self._options.is_utf8 or binary:
                 _, offsets, data = rows.buffers()
@@ -78,37 +78,37 @@ class RowWriter:
 
     def _row_arrays(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.BinaryArray]:
         """Yields the rows of all batches in order; later parts are joined while earlier ones are sent."""
-        for arrays in map_in_order(partial(self._joined, part) for part in self._parts(batches)):
-            yield from self._counted(arrays)
+        for arrays in map_in_order(partial(self._encode_rows, part) for part in self._split(batches)):
+            yield from self._count(arrays)
 
-    def _counted(self, arrays: list[pa.BinaryArray]) -> list[pa.BinaryArray]:
+    def _count(self, arrays: list[pa.BinaryArray]) -> list[pa.BinaryArray]:
         self.rows += sum(map(len, arrays))
         return arrays
 
-    def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _split(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for start in range(0, batch.num_rows, JOINED_ROWS):
                 yield batch.slice(start, JOINED_ROWS)
 
-    def _joined(self, batch: pa.RecordBatch) -> list[pa.BinaryArray]:
+    def _encode_rows(self, batch: pa.RecordBatch) -> list[pa.BinaryArray]:
         """Returns the rows as bytes; in halves if they exceed the limit of one array."""
         try:
-            rows = self._binary(batch) if self._options.format == "binary" else self._text(batch)
+            rows = self._encode_binary(batch) if self._options.format == "binary" else self._encode_text(batch)
         except (pa.ArrowInvalid, SqlError) as error:
             if batch.num_rows == 1 or (isinstance(error, SqlError) and error.sqlstate != "54000"):
                 raise
             half = batch.num_rows // 2
-            return [*self._joined(batch.slice(0, half)), *self._joined(batch.slice(half))]
+            return [*self._encode_rows(batch.slice(0, half)), *self._encode_rows(batch.slice(half))]
         return [rows]
 
     # ---- text and csv
 
-    def _text(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+    def _encode_text(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         options = self._options
         if not self._types:
             return pa.array([b"\n"] * batch.num_rows, pa.binary())
         columns = [
-            self._field(number, type_, text_column(type_, column, self._zone))
+            self._encode_field(number, type_, text_column(type_, column, self._zone))
             for number, (type_, column) in enumerate(zip(self._types, batch.columns))
         ]
         last = pc.fill_null(columns[-1], options.null)
@@ -118,19 +118,19 @@ class RowWriter:
         )
         if options.is_utf8:
             return joined.cast(pa.binary())
-        return pa.array([self._encoded(row) for row in joined.to_pylist()], pa.binary())
+        return pa.array([self._encode_line(row) for row in joined.to_pylist()], pa.binary())
 
-    def _field(self, number: int, type_: SqlType, text: pa.StringArray) -> pa.StringArray:
+    def _encode_field(self, number: int, type_: SqlType, text: pa.StringArray) -> pa.StringArray:
         forced = self._forced[number]
         if type_.name in _BARE and not forced and self._options.delimiter in _USUAL_DELIMITERS:
-            return text if self._options.format == "text" else self._quoted(text, None)
+            return text if self._options.format == "text" else self._quote(text, None)
         if self._options.format == "text":
-            return self._escaped(text)
+            return self._escape(text)
         if forced:
-            return self._quoted(text, pc.is_valid(text))
-        return self._quoted(text, pc.match_substring_regex(text, self._quotable))
+            return self._quote(text, pc.is_valid(text))
+        return self._quote(text, pc.match_substring_regex(text, self._quotable))
 
-    def _escaped(self, text: pa.StringArray) -> pa.StringArray:
+    def _escape(self, text: pa.StringArray) -> pa.StringArray:
         if not pc.any(pc.match_substring_regex(text, self._special)).as_py():
             return text
         delimiter = self._options.delimiter
@@ -142,7 +142,7 @@ class RowWriter:
             text = pc.replace_substring(text, delimiter, "\\" + delimiter)
         return text
 
-    def _quoted(self, text: pa.StringArray, wanted: pa.BooleanArray | None) -> pa.StringArray:
+    def _quote(self, text: pa.StringArray, wanted: pa.BooleanArray | None) -> pa.StringArray:
         """Quotes values where wanted, and where they would be read as NULL or as the end of the data."""
         options = self._options
         alike = pc.equal(text, options.null)
@@ -157,16 +157,16 @@ class RowWriter:
         inner = pc.replace_substring(inner, options.quote, options.escape + options.quote)
         return pc.if_else(wanted, pc.binary_join_element_wise(options.quote, inner, options.quote, ""), text)
 
-    def _header(self) -> bytes:
+    def _encode_header(self) -> bytes:
         options = self._options
         names = pa.array(self._names, pa.string())
         if options.format == "text":
-            fields = self._escaped(names)
+            fields = self._escape(names)
         else:
-            fields = self._quoted(names, pc.match_substring_regex(names, self._quotable))
-        return self._encoded(options.delimiter.join(fields.to_pylist()) + "\n")
+            fields = self._quote(names, pc.match_substring_regex(names, self._quotable))
+        return self._encode_line(options.delimiter.join(fields.to_pylist()) + "\n")
 
-    def _encoded(self, text: str) -> bytes:
+    def _encode_line(self, text: str) -> bytes:
         try:
             return text.encode(self._options.encoding)
         except UnicodeEncodeError as error:
@@ -179,7 +179,7 @@ class RowWriter:
 
     # ---- binary
 
-    def _binary(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+    def _encode_binary(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         rows = RowPieces(batch.num_rows)
         rows.fixed(">i2", len(self._types))
         for type_, column in zip(self._types, batch.columns):

@@ -36,7 +36,7 @@ class _BucketRows:
     def __init__(self, bucket: int | None, files: FileWriter) -> None:
         self.bucket = bucket
         self.files = files
-        self.apart: FileWriter | None = None
+        self.extra_files: FileWriter | None = None
         self.batches: list[pa.RecordBatch] = []
         self.rows = 0
         self.bytes = 0
@@ -48,11 +48,11 @@ class _BucketRows:
         self.bytes += size
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether there are enough rows for a row group."""
         return self.rows >= GROUP_ROWS or self.bytes >= GROUP_BYTES
 
-    def group(self) -> pa.Table:
+    def take_group(self) -> pa.Table:
         """Hands over the waiting rows as a row group."""
         made = pa.Table.from_batches(self.batches)
         self.batches, self.rows, self.bytes = [], 0, 0
@@ -61,14 +61,14 @@ class _BucketRows:
     def finish(self) -> list[DataFile]:
         """Writes the waiting rows and closes the last file; returns all files."""
         if self.batches:
-            self.files.write(self.group())
-        return self.files.finish() + ([] if self.apart is None else self.apart.finish())
+            self.files.write(self.take_group())
+        return self.files.finish() + ([] if self.extra_files is None else self.extra_files.finish())
 
     def abort(self) -> None:
         """Removes every file that was begun."""
         self.files.abort()
-        if self.apart is not None:
-            self.apart.abort()
+        if self.extra_files is not None:
+            self.extra_files.abort()
 
 
 class DataWriter:
@@ -89,7 +89,7 @@ class DataWriter:
         hashed = table.hashed_by
         self._hashed = None if hashed is None else (table.columns.index(hashed), hashed.type)
         self._directory, self._durable = directory, durable
-        self._lanes: dict[int | None, _BucketRows] = {}
+        self._waiting: dict[int | None, _BucketRows] = {}
         self._encoder: ThreadPoolExecutor | None = None
         self._encoding: Future[None] | None = None
         self._encoded: _BucketRows | None = None
@@ -117,58 +117,58 @@ class DataWriter:
         # A huge batch is split, so that a row group stays within its limits.
         step = max(1, min(batch.num_rows, GROUP_ROWS, GROUP_BYTES * batch.num_rows // max(size, 1)))
         for start in range(0, batch.num_rows, step):
-            for bucket, part in self._parts(stored_batch.slice(start, step)):
-                lane = self._lanes.get(bucket)
+            for bucket, part in self._split(stored_batch.slice(start, step)):
+                lane = self._waiting.get(bucket)
                 if lane is None:
-                    lane = self._lanes[bucket] = _BucketRows(bucket, self._files(bucket))
+                    lane = self._waiting[bucket] = _BucketRows(bucket, self._open_files(bucket))
                 lane.add(part, size * part.num_rows // batch.num_rows)
-                if lane.full:
-                    self._hand_over(lane)
-            if self._hashed is not None and sum(lane.bytes for lane in self._lanes.values()) > MAX_WAITING_BYTES:
-                self._hand_over(max(self._lanes.values(), key=lambda lane: lane.bytes))
+                if lane.is_full:
+                    self._submit(lane)
+            if self._hashed is not None and sum(lane.bytes for lane in self._waiting.values()) > MAX_WAITING_BYTES:
+                self._submit(max(self._waiting.values(), key=lambda lane: lane.bytes))
         self.rows += batch.num_rows
 
-    def _files(self, bucket: int | None) -> FileWriter:
+    def _open_files(self, bucket: int | None) -> FileWriter:
         durable = self._durable
         return FileWriter(self._directory, self._table, self._schema, FILE_BYTES, durable=durable, bucket=bucket)
 
-    def _parts(self, batch: pa.RecordBatch) -> Iterable[tuple[int | None, pa.RecordBatch]]:
+    def _split(self, batch: pa.RecordBatch) -> Iterable[tuple[int | None, pa.RecordBatch]]:
         return [(None, batch)] if self._hashed is None else split_by_bucket(batch, *self._hashed)
 
     def finish(self) -> list[DataFile]:
         """Closes the last files and returns all files."""
         with disk_errors():
-            self._write_apart()
-            self._settle()
-            lanes = sorted(self._lanes.values(), key=lambda lane: -2 if lane.bucket is None else lane.bucket)
+            self._write_last_rows()
+            self._stop_encoder()
+            lanes = sorted(self._waiting.values(), key=lambda lane: -2 if lane.bucket is None else lane.bucket)
             return [file for lane in lanes for file in lane.finish()]
 
-    def _write_apart(self) -> None:
+    def _write_last_rows(self) -> None:
         """Encodes the last rows while the encoder is still writing the row group before them."""
         lane = self._encoded
         if lane is None or self._encoding is None or self._encoding.done() or lane.bytes < MIN_EXTRA_FILE_BYTES:
             return
-        lane.apart = self._files(lane.bucket)
-        lane.apart.write(lane.group())
+        lane.extra_files = self._open_files(lane.bucket)
+        lane.extra_files.write(lane.take_group())
 
     def abort(self) -> None:
         """Removes every file that was begun."""
         with contextlib.suppress(GpudbError):
-            self._settle()
-        for lane in self._lanes.values():
+            self._stop_encoder()
+        for lane in self._waiting.values():
             lane.abort()
 
-    def _hand_over(self, lane: _BucketRows) -> None:
+    def _submit(self, lane: _BucketRows) -> None:
         """Submits a full row group to the encoder once the previous one is done, so that at most two are in memory."""
         if self._encoding is not None:
             with disk_errors():
                 self._encoding.result()
         if self._encoder is None:
             self._encoder = ThreadPoolExecutor(1, "gpudb-encoder")
-        self._encoding = self._encoder.submit(lane.files.write, lane.group())
+        self._encoding = self._encoder.submit(lane.files.write, lane.take_group())
         self._encoded = lane
 
-    def _settle(self) -> None:
+    def _stop_encoder(self) -> None:
         """Waits for the encoder and stops it."""
         try:
             if self._encoding is not None:

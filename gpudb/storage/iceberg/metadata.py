@@ -183,7 +183,7 @@ class _ManifestWriter:
         written: list[Path],
         spec: PartitionSpec,
     ) -> None:
-        self._parted = spec
+        self._partition_spec = spec
         self._directory = directory
         self._version = version
         self._schema = schema
@@ -205,15 +205,15 @@ class _ManifestWriter:
         holding = {path for manifest in kept for path in manifest.paths}
         moved = [path for path in self._files if path in live and path not in holding]
         assert whole or not manifests or listed >= set(moved)
-        for spec in {0: UNPARTITIONED_PARTITION_SPEC, self._parted.spec_id: self._parted}.values():
+        for spec in {0: UNPARTITIONED_PARTITION_SPEC, self._partition_spec.spec_id: self._partition_spec}.values():
             # All files of a manifest have one spec.
-            fresh, again = ([path for path in paths if self._spec(path) == spec.spec_id] for paths in (new, moved))
+            fresh, again = ([path for path in paths if self._spec_id(path) == spec.spec_id] for paths in (new, moved))
             if fresh or again:
                 kept.append(self._write(spec, fresh, again, live))
         return tuple(kept), added
 
-    def _spec(self, path: str) -> int:
-        return 0 if self._files[path].bucket is None else self._parted.spec_id
+    def _spec_id(self, path: str) -> int:
+        return 0 if self._files[path].bucket is None else self._partition_spec.spec_id
 
     def _write(self, spec: PartitionSpec, new: list[str], moved: list[str], live: Mapping[str, _Addition]) -> _Manifest:
         path = self._directory / f"{self._version}-m{spec.spec_id}.avro"
@@ -255,7 +255,7 @@ class _ManifestWriter:
             lower_bounds=dict(statistics.lower_bounds),
             upper_bounds=dict(statistics.upper_bounds),
         )
-        data_file.spec_id = self._spec(path)
+        data_file.spec_id = self._spec_id(path)
         return ManifestEntry.from_args(
             status=status,
             snapshot_id=snapshot_id,

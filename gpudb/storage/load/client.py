@@ -59,14 +59,14 @@ def _build_source(file: files.DataFile, meter: Meter, sent: list[int]) -> CopySo
 
     def chunks() -> Iterator[bytes]:
         before = sent[0]
-        for data in writer.blocks(files.read_batches(file, BATCH_ROWS, meter.at)):
+        for data in writer.blocks(files.read_batches(file, BATCH_ROWS, meter.report_position)):
             sent[0] = before + writer.rows
             yield data
-        meter.file_done(file.size)
+        meter.finish_file(file.size)
 
     return CopySource(file, tuple(schema.names), chunks())
 
 
 def _read_csv(file: files.DataFile, meter: Meter) -> Iterator[bytes]:
-    yield from files.read_csv(file, meter.at)
-    meter.file_done(file.size)
+    yield from files.read_csv(file, meter.report_position)
+    meter.finish_file(file.size)

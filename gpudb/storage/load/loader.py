@@ -27,14 +27,14 @@ Defaults = Mapping[str, Callable[[int], pa.Array]]
 
 @dataclass(frozen=True, slots=True)
 class LoadParameters:
-    """Parameters of a load: `defaults` are as in `RowCompletion`; `change` computes generated columns."""
+    """Parameters of a load: `defaults` are as in `RowCompletion`; `compute_generated` computes generated columns."""
 
     table: Table
     defaults: Defaults
     clock: Clock
     csv: CopyOptions
     batch_rows: int = BATCH_ROWS
-    change: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
+    compute_generated: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
 
 
 def load_files(
@@ -61,9 +61,9 @@ def load_files(
                 _feed_csv(file, loading, flow, meter)
             else:
                 _feed_batches(file, loading, flow, meter)
-            meter.file_done(file.size)
+            meter.finish_file(file.size)
         rows = flow.finish().rows
-        meter.at(0)
+        meter.report_position(0)
         return rows
     except GpudbError as error:
         flow.fail(error)
@@ -77,9 +77,9 @@ def _feed_csv(file: files.DataFile, loading: LoadParameters, flow: CopyIngest, m
     defaults = frozenset(column.name for column in table.columns if column.default is not None)
     columns = tuple(column for column in table.columns if column.generated is None)
     reader = RowReader(columns, options, loading.clock, defaults)
-    origin = BlockSource(f'file "{file.path}"', reader, RowCompletion(table, columns, where=loading.change))
+    origin = BlockSource(f'file "{file.path}"', reader, RowCompletion(table, columns, where=loading.compute_generated))
     one = CopyStream(Splitter(options), origin, flow)
-    for data in files.read_csv(file, meter.at):
+    for data in files.read_csv(file, meter.report_position):
         one.feed(data)
     one.end()
 
@@ -92,11 +92,11 @@ def _feed_batches(file: files.DataFile, loading: LoadParameters, flow: CopyInges
         loading.table,
         columns,
         {name: make for name, make in loading.defaults.items() if name not in listed},
-        loading.change,
+        loading.compute_generated,
     )
     reader = BatchReader(columns, loading.clock)
     origin = BlockSource(f'file "{file.path}"', reader, completion, unit="row")
-    for batch in files.read_batches(file, loading.batch_rows, meter.at):
+    for batch in files.read_batches(file, loading.batch_rows, meter.report_position):
         flow.put(origin, BatchBlock(b"", None, batch=batch))
 
 

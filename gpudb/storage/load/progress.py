@@ -34,11 +34,11 @@ class Meter:
         self._rows = rows
         self._finished = 0
 
-    def at(self, position: int) -> None:
+    def report_position(self, position: int) -> None:
         """Reports that the current file is read up to `position`."""
         self._report(Progress(min(self._finished + position, self._total), self._total, self._rows()))
 
-    def file_done(self, size: int) -> None:
+    def finish_file(self, size: int) -> None:
         """Reports that the current file is read to its end."""
         self._finished += size
-        self.at(0)
+        self.report_position(0)

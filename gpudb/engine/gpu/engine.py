@@ -199,7 +199,7 @@ class ClusterStream:
             return
         chunks = self._execution.results()
         try:
-            while (chunk := self._wait_for(self._cluster.run(_next(chunks)))) is not None:
+            while (chunk := self._wait_for(self._cluster.run(_next_chunk(chunks)))) is not None:
                 yield chunk
         finally:
             self.close()
@@ -220,7 +220,7 @@ class ClusterStream:
             self._cluster.loop.call_soon_threadsafe(self._execution.close)
 
 
-async def _next(parts: AsyncGenerator[bytes]) -> bytes | None:
+async def _next_chunk(parts: AsyncGenerator[bytes]) -> bytes | None:
     return await anext(parts, None)
 
 

@@ -78,7 +78,7 @@ def _outcome(run: Callable[[], Rows], *, ordered: bool) -> object:
 def _check(seed: int, queries: int) -> None:
     chance = random.Random(f"star {seed}")
     calm = chance.random() < 0.4
-    lab, twin, plain = Lab(), NumpyRunner(PackedTables(2**30)), NumpyRunner(PackedTables(2**30, texts=0))
+    lab, twin, plain = Lab(), NumpyRunner(PackedTables(2**30)), NumpyRunner(PackedTables(2**30, raw_text_rows=0))
     try:
         for statement in random_stars.Star(chance, chance.choice(ROWS), calm).setup():
             lab.run(statement)

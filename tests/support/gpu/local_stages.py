@@ -21,7 +21,7 @@ from gpudb.engine.protocol import Engine, Request
 from gpudb.plan.physical.exchange_planning import Costs
 from gpudb.plan.tree.stages import Stage
 from gpudb.types import SqlType
-from gpudb.values.text_columns import text_column
+from gpudb.values.text_columns import format_text_column
 
 TABLES = ResidentTables(2**30)
 PACKED = PackedTables(2**30)
@@ -67,7 +67,9 @@ def as_text(batches: Iterable[pa.RecordBatch], kinds: Sequence[SqlType]) -> list
     """Rows as a client would see them."""
     found: list[tuple[str | None, ...]] = []
     for batch in batches:
-        texts = [text_column(kind, column).to_pylist() for kind, column in zip(kinds, batch.columns, strict=True)]
+        texts = [
+            format_text_column(kind, column).to_pylist() for kind, column in zip(kinds, batch.columns, strict=True)
+        ]
         found += zip(*texts, strict=True)
     return found
 

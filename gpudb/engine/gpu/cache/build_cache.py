@@ -33,11 +33,11 @@ class BuildCache:
         return self._bound.get((digest, parameters, peers)) or ()
 
     def record(
-        self, digest: bytes, parameters: bytes, peers: tuple[str, ...], told: Iterable[Sequence[Sequence[int]]]
+        self, digest: bytes, parameters: bytes, peers: tuple[str, ...], reports: Iterable[Sequence[Sequence[int]]]
     ) -> None:
         """Records the stages that each worker has run and bound, and run and not bound; no stage was left out."""
         loose, every = set[int](), set[int]()
-        for bound, other in told:
+        for bound, other in reports:
             every |= set(bound)
             loose |= set(other)
         self._bound.put((digest, parameters, peers), tuple(sorted(every - loose)))

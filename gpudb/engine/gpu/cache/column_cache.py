@@ -63,7 +63,7 @@ class ColumnCache(Generic[K, V]):
             entry.hits += 1
             return entry.value
 
-    def holds(self, key: K) -> bool:
+    def contains(self, key: K) -> bool:
         """Returns whether a column is cached, without marking it as used."""
         return key in self._entries
 

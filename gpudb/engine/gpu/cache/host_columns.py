@@ -28,7 +28,7 @@ from gpudb.engine.gpu.lower.host_fallback import repeat_text_value, restore_colu
 from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
 from gpudb.engine.gpu.lower.values import Bounds, is_keyed, physical_columns, type_bounds, unscaled_digits
 from gpudb.errors import SqlError
-from gpudb.lru import ByIdentity, LruCache
+from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.nodes import INPUT, Scan
 from gpudb.plan.tree.traversal import join_conjuncts, remap_columns
 from gpudb.sql import bound
@@ -88,24 +88,24 @@ class ResidentTables:
         self._budget = budget
         self.columns: ColumnCache[_Key, pl.DataFrame] = ColumnCache()
         # A repeated statement has the same nodes. With parameters the excluded files may differ.
-        self._scans: LruCache[tuple[ByIdentity[Scan], Partition], _PartitionScan] = LruCache(64)
+        self._scans: LruCache[tuple[IdentityKey[Scan], Partition], _PartitionScan] = LruCache(64)
 
     def frame(self, scan: Scan, partition: Partition, parameters: Sequence[object]) -> Frame:
         """Returns a scan's columns over a partition of the table's files; files excluded by the filter are skipped."""
-        key = ByIdentity(scan), partition
+        key = IdentityKey(scan), partition
         planned = None if parameters else self._scans.get(key)
         if planned is None:
             planned = _plan_scan(scan, partition, parameters)
             if not parameters:
                 self._scans.put(key, planned)
-        parts = [self._file(scan.table, planned, each) for each in planned.files]
+        parts = [self._file_columns(scan.table, planned, each) for each in planned.files]
         if parts:
             lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
         else:
-            lazy = _empty([column.type for column in planned.columns]).lazy()
+            lazy = _empty_frame([column.type for column in planned.columns]).lazy()
         return Frame(lazy, planned.bounds)
 
-    def _file(self, table: Table, planned: _PartitionScan, part: _FileScan) -> pl.DataFrame:
+    def _file_columns(self, table: Table, planned: _PartitionScan, part: _FileScan) -> pl.DataFrame:
         """Returns the wanted rows of a file, and caches its rows `held`."""
         file, wanted, held = part.file, part.wanted, part.held
         columns, partition = planned.columns, planned.partition
@@ -183,13 +183,13 @@ def _group_ends(path: str) -> tuple[int, ...]:
     Empty for an unreadable file, whose reader raises the error.
     """
     try:
-        return _group_ends_at(path, Path(path).stat().st_mtime_ns)
+        return _read_group_ends(path, Path(path).stat().st_mtime_ns)
     except (OSError, pa.ArrowException):
         return ()
 
 
 @lru_cache(1024)
-def _group_ends_at(path: str, changed: int) -> tuple[int, ...]:
+def _read_group_ends(path: str, changed: int) -> tuple[int, ...]:
     described = pq.read_metadata(path)
     return tuple(accumulate(described.row_group(number).num_rows for number in range(described.num_row_groups)))
 
@@ -197,13 +197,13 @@ def _group_ends_at(path: str, changed: int) -> tuple[int, ...]:
 def stored_width(file: DataFile, column: Column) -> float:
     """Returns the average uncompressed bytes of a column's value in a file; 0 if unknown."""
     try:
-        return _widths_at(file.path, Path(file.path).stat().st_mtime_ns).get(column.field_id, 0)
+        return _read_widths(file.path, Path(file.path).stat().st_mtime_ns).get(column.field_id, 0)
     except (OSError, pa.ArrowException):
         return 0
 
 
 @lru_cache(1024)
-def _widths_at(path: str, changed: int) -> Mapping[int, float]:
+def _read_widths(path: str, changed: int) -> Mapping[int, float]:
     described = pq.read_metadata(path)
     sizes: Counter[str] = Counter()
     for number in range(described.num_row_groups):
@@ -217,7 +217,7 @@ def _widths_at(path: str, changed: int) -> Mapping[int, float]:
 
 def pruned_files(scan: Scan, parameters: Sequence[object]) -> tuple[DataFile, ...]:
     """Returns the files of a scan's table, without those that its filter excludes by their statistics."""
-    condition = join_conjuncts(tuple(each for each in (scan.filter, scan.wanted) if each is not None))
+    condition = join_conjuncts(tuple(each for each in (scan.filter, scan.optional_filter) if each is not None))
     if condition is None:
         return scan.table.files
     if isinstance(condition, bound.Constant):
@@ -265,7 +265,7 @@ def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     if pa.types.is_null(array.type):
         return pl.DataFrame({s: pl.repeat(None, len(array), dtype=each, eager=True) for s, each in held.items()})
     if kind.name == "uuid":
-        return pl.DataFrame({"": _uuids(array)})
+        return pl.DataFrame({"": _format_uuids(array)})
     if kind.carried and kind.name == "numeric":
         value, shown = array.combine_chunks().flatten()
         return pl.DataFrame({"": series(value, held[""]), "s": series(shown, held["s"])})
@@ -274,7 +274,7 @@ def to_lanes(array: pa.ChunkedArray, kind: SqlType) -> pl.DataFrame:
     return pl.DataFrame({"": series(array, held[""])})
 
 
-def _uuids(array: pa.ChunkedArray) -> pl.Series:
+def _format_uuids(array: pa.ChunkedArray) -> pl.Series:
     storage = pa.chunked_array([chunk.storage for chunk in array.chunks], pa.binary(16))
     digits = pl.Series(pl.from_arrow(storage.cast(pa.binary()))).bin.encode("hex")
     places = ((0, 8), (8, 4), (12, 4), (16, 4), (20, 12))
@@ -283,7 +283,7 @@ def _uuids(array: pa.ChunkedArray) -> pl.Series:
     return frame.select(pl.concat_str(parts, separator="-").alias(""))[""]
 
 
-def _empty(types: Sequence[SqlType]) -> pl.DataFrame:
+def _empty_frame(types: Sequence[SqlType]) -> pl.DataFrame:
     schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
     return pl.DataFrame(schema=schema or {NO_COLUMNS: pl.Boolean()})
 

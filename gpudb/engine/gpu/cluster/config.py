@@ -50,7 +50,7 @@ def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) 
     from distributed.system import MEMORY_LIMIT
 
     each = max((memory or int(0.8 * MEMORY_LIMIT)) // count, _LEAST_BYTES)
-    return WorkerProcesses(count, each, each // 2, min(each // 8, 2**28), 0.3, _start_cpu, fuse)
+    return WorkerProcesses(count, each, each // 2, min(each // 8, 2**28), 0.3, _launch_cpu, fuse)
 
 
 def gpu_processes(devices: Sequence[str], memory: int | None = None) -> WorkerProcesses:
@@ -65,7 +65,7 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> WorkerPr
         environment = {**kernel_cache_variables(cache_folder()), "POLARS_MAX_THREADS": str(_HOST_THREADS)}
         return LocalLauncher(GpuWorkers(count, devices, environment))
 
-    return _on_gpus(replace(base, start=start))
+    return _with_gpus(replace(base, start=start))
 
 
 def joined_processes(scheduler: str, count: int | None, memory: int | None = None, *, gpu: bool) -> WorkerProcesses:
@@ -75,12 +75,12 @@ def joined_processes(scheduler: str, count: int | None, memory: int | None = Non
     scheduler answers, 55006 if another server uses its workers, 58000 for too few workers or other versions.
     """
     joined = JoinedLauncher(scheduler, count)
-    told = memory // joined.count if memory else int(0.8 * joined.memory)
-    base = replace(cpu_processes(joined.count, told * joined.count or None), start=lambda count: joined)
-    return _on_gpus(base) if gpu else base
+    limit = memory // joined.count if memory else int(0.8 * joined.memory)
+    base = replace(cpu_processes(joined.count, limit * joined.count or None), start=lambda count: joined)
+    return _with_gpus(base) if gpu else base
 
 
-def _on_gpus(base: WorkerProcesses) -> WorkerProcesses:
+def _with_gpus(base: WorkerProcesses) -> WorkerProcesses:
     return replace(base, resident=0, patience=2.0, fuse=True, gpu=True)
 
 
@@ -104,7 +104,7 @@ def _configure() -> None:
     forkserver.configure()
 
 
-def _start_cpu(count: int) -> Launcher:
+def _launch_cpu(count: int) -> Launcher:
     """Launches workers of one thread each."""
     from distributed import LocalCluster
 

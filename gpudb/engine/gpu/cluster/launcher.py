@@ -142,20 +142,20 @@ class JoinedLauncher:
                 message = f'{len(workers)} of {count or 1} workers have come to the scheduler at "{address}"'
                 raise SqlError.of("system_error", message, hint=f"Start them: dask worker {address}")
             time.sleep(0.1)
-        alone = [str(told["name"]) for told in workers.values() if not told["nanny"]]
+        alone = [str(info["name"]) for info in workers.values() if not info["nanny"]]
         if alone:
             message = f"worker {alone[0]} runs without a nanny, which would start it again"
             raise SqlError.of("system_error", message, hint="Start it without --no-nanny.")
         self.count = count or len(workers)
         self._update(workers)
-        return min(int(told["memory_limit"] or 0) for told in workers.values())
+        return min(int(info["memory_limit"] or 0) for info in workers.values())
 
     def _check_versions(self) -> None:
         """Raises 58000 if a worker lacks a package, or has another version of it."""
         versions = self.client.get_versions(packages=_SAME)
         ours = versions["client"]["packages"]
-        for address, told in versions["workers"].items():
-            theirs = told["packages"]
+        for address, info in versions["workers"].items():
+            theirs = info["packages"]
             for name in _SAME:
                 if theirs.get(name) != ours[name]:
                     there = f"has {name} {theirs[name]}" if theirs.get(name) else f"lacks {name}"
@@ -169,8 +169,8 @@ class JoinedLauncher:
 
     async def _query_scheduler(self) -> Mapping[str, Any]:
         async with asyncio.timeout(CONNECT_SECONDS):
-            told: Mapping[str, Any] = (await self.client.scheduler.identity(n_workers=-1))["workers"]
-            return told
+            info: Mapping[str, Any] = (await self.client.scheduler.identity(n_workers=-1))["workers"]
+            return info
 
     async def refresh(self) -> None:
         """See `Launcher`: while the scheduler does not answer, the workers are assumed unchanged."""
@@ -181,7 +181,7 @@ class JoinedLauncher:
 
     def _update(self, workers: Mapping[str, Any]) -> None:
         """Numbers workers; a new one takes the number of one that is gone, or none while all are there."""
-        names = {str(told["name"]): address for address, told in workers.items()}
+        names = {str(info["name"]): address for address, info in workers.items()}
         for name in sorted(names.keys() - self._numbers.keys()):
             there = {number for each, number in self._numbers.items() if each in names}
             free = [number for number in range(self.count) if number not in there]
@@ -248,11 +248,11 @@ def is_runnable(nanny: Any) -> bool:
     if nanny.process is None or nanny.process.pid is None:
         return False
     try:
-        told = Path(f"/proc/{nanny.process.pid}/stat").read_text(errors="replace")
+        info = Path(f"/proc/{nanny.process.pid}/stat").read_text(errors="replace")
     except OSError:
         return not Path("/proc/self/stat").exists()
     # The state follows the program's name, which is in brackets and may contain any character.
-    return told.rpartition(")")[2].split()[0] not in _ENDED
+    return info.rpartition(")")[2].split()[0] not in _ENDED
 
 
 def kill(nanny: Any) -> None:

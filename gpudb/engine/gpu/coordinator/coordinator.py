@@ -150,7 +150,7 @@ class Execution:
                 except _Lost as lost:
                     self.end(forget=True)
                     if self._attempts >= _ATTEMPTS:
-                        raise _lost_worker() from lost
+                        raise _worker_lost_error() from lost
                 except OutOfMemory as error:
                     await self._use_smaller_chunks(error)
 
@@ -186,7 +186,7 @@ class Execution:
         partitions: dict[str, list[int]] = {}
         for partition in sorted({partition for stage in stages for partition in stage_partitions(stage, count)}):
             partitions.setdefault(self._peers[partition // chunks], []).append(partition)
-        answers = await _all([self._run_on(address, found) for address, found in partitions.items()])
+        answers = await _gather_all([self._run_on(address, found) for address, found in partitions.items()])
         self.measured = {stage.number: StageMeasurements() for stage in stages}
         figures = [each for answer in answers for each in answer.figures]
         for each in sorted(figures, key=lambda each: (each.stage, each.partition)):
@@ -206,7 +206,7 @@ class Execution:
             if self._memory_error is not None:
                 raise self._memory_error from None
             if again:
-                raise _lost_worker() from None
+                raise _worker_lost_error() from None
             raise
 
     async def _run_on(self, address: str, partitions: list[int]) -> RunResult:
@@ -267,7 +267,7 @@ class Execution:
                 return
             except _Lost as lost:
                 if sent or self._closed or self._attempts >= _ATTEMPTS:
-                    raise _lost_worker() from lost
+                    raise _worker_lost_error() from lost
             self.end(forget=True)
             await self.run()
 
@@ -319,7 +319,7 @@ class Execution:
             self._cluster.end(statement)
 
 
-async def _all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
+async def _gather_all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
     """Returns all results, or raises the first error without waiting for the others."""
     if len(calls) == 1:
         return [await calls[0]]
@@ -331,5 +331,5 @@ async def _all(calls: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
             task.cancel()
 
 
-def _lost_worker() -> WorkerLost:
+def _worker_lost_error() -> WorkerLost:
     return WorkerLost("a worker of the cluster was lost while the statement ran", hint="Run the statement again.")

@@ -47,60 +47,60 @@ class FastPath:
         """
         if planned.chunks > 1 or not self._pool.is_enabled(planned.digest, parameters):
             return None
-        halves = planned.two_phase if self._cluster.size > 1 else None
-        if self._cluster.size > 1 and halves is None:
+        phases = planned.two_phase if self._cluster.size > 1 else None
+        if self._cluster.size > 1 and phases is None:
             return None
         ready = [
             (each.address, reachable_endpoint(each.heartbeat.endpoints if each.heartbeat else ()))
             for each in self._cluster.heartbeats()
         ]
-        entries = [entry for _, entry in ready if entry]
+        endpoints = [endpoint for _, endpoint in ready if endpoint]
         # Partitions of a missing worker belong to another one, which has not bound them.
-        if len(entries) < self._cluster.size:
+        if len(endpoints) < self._cluster.size:
             return None
         cancel = request.cancel
         statement = self._cluster.begin()
         try:
-            made = self._request_rows(statement, entries, planned, halves, request, parameters)
+            rows = self._request_rows(statement, endpoints, planned, phases, request, parameters)
         except Exception as error:
             _LOG.info("statement %s falls back to staged execution: %s", statement, error)
-            made = None
+            rows = None
         finally:
             self._cluster.end(statement)
         if cancel.reason is not None:
             peers = tuple(address for address, _ in ready)
             self._cluster.loop.call_soon_threadsafe(lambda: self._cluster.spawn(self._cluster.forget(statement, peers)))
             cancel.check()
-        if made is None:
+        if rows is None:
             self._pool.disable(planned.digest, parameters)
-        return made
+        return rows
 
     def _request_rows(
         self,
         statement: int,
-        entries: Sequence[str],
+        endpoints: Sequence[str],
         planned: PhysicalPlan,
-        halves: TwoPhasePlan | None,
+        phases: TwoPhasePlan | None,
         request: Request,
         parameters: bytes,
     ) -> pa.RecordBatch | None:
-        partitions = len(entries)
-        asked = [
+        partitions = len(endpoints)
+        requests = [
             FastPathRequest(statement, planned.digest, parameters, partition, partitions)
             for partition in range(partitions)
         ]
-        answers = self._pool.request(entries, asked, request.cancel)
+        answers = self._pool.request(endpoints, requests, request.cancel)
         if answers is None:
             return None
-        if halves is not None:
+        if phases is not None:
             parts = zip(*map(pickle.loads, answers), strict=True)
             received = {
-                part.number: list(map(decode_output, given)) for part, given in zip(halves.first, parts, strict=True)
+                part.number: list(map(decode_output, given)) for part, given in zip(phases.first, parts, strict=True)
             }
-            done = finish_phases(halves, received, request.parameters)
+            done = finish_phases(phases, received, request.parameters)
             if done is not None:
                 return done.batch
             # Statements alternate between the workers.
-            one, rest = entries[statement % partitions], asked[0]._replace(first_phase=tuple(answers))
-            answers = self._pool.request([one], [rest], request.cancel, entries)
+            one, rest = endpoints[statement % partitions], requests[0]._replace(first_phase=tuple(answers))
+            answers = self._pool.request([one], [rest], request.cancel, endpoints)
         return decode_batch(answers[0], planned.schema) if answers is not None else None

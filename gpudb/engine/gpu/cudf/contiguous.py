@@ -35,7 +35,7 @@ class ContiguousPacker:
         synchronize()
         return pickle.dumps(layout), buffer
 
-    def unpack(self, facts: bytes, buffer: Any) -> CudfFrame:
+    def unpack(self, metadata: bytes, buffer: Any) -> CudfFrame:
         """See `BufferPacker`."""
-        layout: PackedLayout = pickle.loads(facts)
+        layout: PackedLayout = pickle.loads(metadata)
         return CudfFrame(layout.unpack(buffer), self._frames)

@@ -93,30 +93,30 @@ class SpilledFrame(Offloaded):
 class ExchangeBuffers:
     """A stage's output on one partition: a frame for each consumer, or one for all.
 
-    `takers` are the pending consumers.
+    `consumers` are the pending consumers.
     """
 
-    def __init__(self, frames: Sequence[ComputedFrame | Offloaded], takers: Sequence[int]) -> None:
+    def __init__(self, frames: Sequence[ComputedFrame | Offloaded], consumers: Sequence[int]) -> None:
         self._frames: list[ComputedFrame | Offloaded | None] = list(frames)
-        self._pending = Counter(map(self._place, takers))
-        for place in range(len(self._frames)):
-            self._free_if_read(place)
+        self._pending = Counter(map(self._index, consumers))
+        for index in range(len(self._frames)):
+            self._free_if_read(index)
 
-    def _place(self, taker: int) -> int:
-        return taker if len(self._frames) > 1 else 0
+    def _index(self, consumer: int) -> int:
+        return consumer if len(self._frames) > 1 else 0
 
-    def _free_if_read(self, place: int) -> None:
-        if not self._pending[place]:
-            self._frames[place] = None
-            del self._pending[place]
+    def _free_if_read(self, index: int) -> None:
+        if not self._pending[index]:
+            self._frames[index] = None
+            del self._pending[index]
 
-    def take(self, taker: int) -> ComputedFrame | Offloaded:
+    def take(self, consumer: int) -> ComputedFrame | Offloaded:
         """Returns a consumer's rows, and frees them after the last consumer."""
-        place = self._place(taker)
-        frame = self._frames[place]
+        index = self._index(consumer)
+        frame = self._frames[index]
         assert frame is not None
-        self._pending[place] -= 1
-        self._free_if_read(place)
+        self._pending[index] -= 1
+        self._free_if_read(index)
         return frame
 
     @property

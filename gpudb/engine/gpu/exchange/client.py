@@ -43,10 +43,10 @@ class BufferPacker(Protocol):
     def prepare_thread(self) -> None:
         """Prepares the calling thread for sending and receiving buffers."""
 
-    def pack(self, held: ComputedFrame) -> tuple[bytes, Any] | None:
+    def pack(self, rows: ComputedFrame) -> tuple[bytes, Any] | None:
         """Returns a buffer and the metadata that decodes it; None for rows that are better sent from the host."""
 
-    def unpack(self, facts: bytes, buffer: Any) -> ComputedFrame:
+    def unpack(self, metadata: bytes, buffer: Any) -> ComputedFrame:
         """Returns the frame that a buffer holds, without a copy."""
 
     def locate(self, buffer: Any) -> IpcHandle | None:
@@ -62,8 +62,8 @@ class BufferPacker(Protocol):
 class ExchangeClient:
     """A worker's transfers to and from other workers; `packer` is that of a GPU."""
 
-    def __init__(self, worker: Any, frames: Backend, packer: BufferPacker | None) -> None:
-        self._worker, self._frames, self._packer = worker, frames, packer
+    def __init__(self, worker: Any, backend: Backend, packer: BufferPacker | None) -> None:
+        self._worker, self._backend, self._packer = worker, backend, packer
         self._connections = Connections(worker.connection_args)
         self._ucx_addresses: dict[str, str] = {}
         self._ucx: UcxServer | None = None
@@ -78,29 +78,29 @@ class ExchangeClient:
         """The address of this worker's UCX server; empty if it has none."""
         return self._ucx.address if self._ucx is not None else ""
 
-    async def start_server(self, give: BufferHandler, protocol: str = "ucx") -> asyncio.AbstractEventLoop | None:
-        """Starts the UCX server, at which `give` answers; returns its event loop, None if it cannot start."""
+    async def start_server(self, handler: BufferHandler, protocol: str = "ucx") -> asyncio.AbstractEventLoop | None:
+        """Starts the UCX server, at which `handler` answers; returns its event loop, None if it cannot start."""
         from distributed.comm.addressing import get_address_host
 
         assert self._packer is not None
-        door = UcxServer(self._worker.connection_args, give, self._packer.prepare_thread, protocol)
+        server = UcxServer(self._worker.connection_args, handler, self._packer.prepare_thread, protocol)
         try:
-            await door.start(get_address_host(self._worker.address))
+            await server.start(get_address_host(self._worker.address))
         except Exception as error:
             _LOG.warning("rows go through the host's memory, since UCX cannot be had: %s", error)
             return None
-        self._ucx = door
-        return door.loop
+        self._ucx = server
+        return server.loop
 
     def close(self) -> None:
         """Closes the UCX server."""
         if self._ucx is not None:
             self._ucx.close()
 
-    def set_peers(self, peers: Sequence[str], doors: Sequence[str]) -> None:
+    def set_peers(self, peers: Sequence[str], ucx_addresses: Sequence[str]) -> None:
         """Sets the UCX addresses of other workers, by their addresses."""
-        every = zip(peers, doors, strict=True) if self.ucx_address and doors else ()
-        self._ucx_addresses = {peer: door for peer, door in every if door}
+        every = zip(peers, ucx_addresses, strict=True) if self.ucx_address and ucx_addresses else ()
+        self._ucx_addresses = {peer: server for peer, server in every if server}
 
     async def encode(
         self, parts: Sequence[ComputedFrame | Offloaded], *, by_ucx: bool, near: bool = False
@@ -109,34 +109,34 @@ class ExchangeClient:
 
         A worker that is `near` also gets the buffer's position. Raises ValueError if a spill file is closed.
         """
-        held, *more = parts
+        rows, *more = parts
         if more:
             return await asyncio.to_thread(lambda: encode_frame(concat_on_host(parts)))
-        if isinstance(held, Offloaded):
-            return await asyncio.to_thread(held.data)
+        if isinstance(rows, Offloaded):
+            return await asyncio.to_thread(rows.data)
         if by_ucx and self._packer is not None:
-            packed = await asyncio.to_thread(self._pack, self._packer, held, near)
+            packed = await asyncio.to_thread(self._pack, self._packer, rows, near)
             if packed is not None:
                 return packed
-        if held.bytes < LARGE_BYTES and isinstance(held, HostFrame):
-            return encode_frame(held.to_polars())
+        if rows.bytes < LARGE_BYTES and isinstance(rows, HostFrame):
+            return encode_frame(rows.to_polars())
         # Work on the GPU may delay the copy.
-        return await asyncio.to_thread(lambda: encode_frame(held.to_polars()))
+        return await asyncio.to_thread(lambda: encode_frame(rows.to_polars()))
 
     async def merge_local(self, parts: Sequence[ComputedFrame | Offloaded]) -> ComputedFrame:
         """Returns rows that stay on this worker, in the backend's memory. Raises ValueError if a spill file is closed.
 
         MemoryError where the GPU has no room for them.
         """
-        held, *more = parts
-        if more or isinstance(held, Offloaded):
+        rows, *more = parts
+        if more or isinstance(rows, Offloaded):
             return await asyncio.to_thread(
-                lambda: self._frames.reload(parts) or self._frames.from_host(concat_on_host(parts))
+                lambda: self._backend.reload(parts) or self._backend.from_host(concat_on_host(parts))
             )
-        return held
+        return rows
 
-    def _pack(self, packer: BufferPacker, held: ComputedFrame, near: bool) -> BufferReply | None:
-        found = self._frames.retry_with_memory(lambda: packer.pack(held))
+    def _pack(self, packer: BufferPacker, rows: ComputedFrame, near: bool) -> BufferReply | None:
+        found = self._backend.retry_with_memory(lambda: packer.pack(rows))
         if found is None:
             return None
         metadata, buffer = found
@@ -164,7 +164,7 @@ class ExchangeClient:
         self._mapped.add(address)
         try:
             copy = partial(self._packer.copy_from, address, place)
-            return await asyncio.to_thread(self._frames.retry_with_memory, copy)
+            return await asyncio.to_thread(self._backend.retry_with_memory, copy)
         except MemoryError as error:
             raise OutOfMemory("out of GPU memory", detail=str(error)[:200]) from error
         except OSError as error:
@@ -210,5 +210,5 @@ class ExchangeClient:
         if len(data) < limits.HOST_BYTES:
             return HostFrame(decode_frame(data))
         if self._packer is not None or len(data) >= LARGE_BYTES:
-            return await asyncio.to_thread(lambda: self._frames.from_host(decode_frame(data)))
-        return self._frames.from_host(decode_frame(data))
+            return await asyncio.to_thread(lambda: self._backend.from_host(decode_frame(data)))
+        return self._backend.from_host(decode_frame(data))

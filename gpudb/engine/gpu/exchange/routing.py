@@ -12,18 +12,19 @@ def stage_partitions(stage: Stage, count: int) -> tuple[int, ...]:
     return (0,) if stage.alone else tuple(range(count))
 
 
-def producers(stage: Stage, taker: int, count: int) -> tuple[int, ...]:
-    """Returns the partitions whose rows of a stage go to partition `taker`."""
+def producers(stage: Stage, consumer: int, count: int) -> tuple[int, ...]:
+    """Returns the partitions whose rows of a stage go to partition `consumer`."""
     given = stage_partitions(stage, count)
     if stage.output == "stay":
-        return (taker,) if taker in given else ()
-    if stage.output == "gather" and taker != 0:
+        return (consumer,) if consumer in given else ()
+    if stage.output == "gather" and consumer != 0:
         return ()
     return given
 
 
-def consumers(stages: Sequence[Stage], number: int, giver: int, count: int, chunks: int = 1) -> tuple[int, ...]:
-    """Returns the partitions that read the rows of a stage from partition `giver`, once for each stage that reads them.
+def consumers(stages: Sequence[Stage], number: int, producer: int, count: int, chunks: int = 1) -> tuple[int, ...]:
+    """Returns the partitions that read the rows of a stage from partition `producer`, once for each stage that reads
+    them.
 
     Of the `chunks` partitions of one worker, the first takes rows that are broadcast.
     """
@@ -32,7 +33,7 @@ def consumers(stages: Sequence[Stage], number: int, giver: int, count: int, chun
     for stage in stages:
         if number in stage.inputs:
             runs = stage_partitions(stage, count)[::step]
-            found += [taker for taker in runs if giver in producers(stages[number], taker, count)]
+            found += [consumer for consumer in runs if producer in producers(stages[number], consumer, count)]
     return tuple(found)
 
 

@@ -42,7 +42,7 @@ def encode_states(lanes: Sequence[ResultColumn]) -> EncodedStates:
     rows: list[Array] = []
     columns: list[_Column] = []
     for each in lanes:
-        parts, valid, texts = _compact(each)
+        parts, valid, texts = _compact_column(each)
         kind = _NUMBERS.get(each.kind, each.kind)
         if valid is None and len(parts) == 1 and parts[0].dtype.kind == "i" and each.kind != pl.Boolean:
             rows.append(parts[0])
@@ -52,7 +52,7 @@ def encode_states(lanes: Sequence[ResultColumn]) -> EncodedStates:
     return np.array(rows, np.int64) if rows else np.empty((0, 0), np.int64), columns
 
 
-def _compact(lane: ResultColumn) -> tuple[tuple[Any, ...], Any, bytes | None]:
+def _compact_column(lane: ResultColumn) -> tuple[tuple[Any, ...], Any, bytes | None]:
     if lane.dictionary is None:
         return lane.parts, lane.valid, None
     (codes,) = lane.parts
@@ -76,17 +76,17 @@ def decode_states(data: EncodedStates) -> DecodedStates:
             places[name] = len(places)
             parts = (matrix[places[name]],)
         held = _KINDS[kind] if isinstance(kind, int) else kind
-        lanes.append(ResultColumn(name, held, parts, valid, None if texts is None else _dictionary(texts)))
+        lanes.append(ResultColumn(name, held, parts, valid, None if texts is None else _cached_dictionary(texts)))
     return DecodedStates(lanes, matrix, places)
 
 
-def _dictionary(texts: bytes) -> Dictionary:
+def _cached_dictionary(texts: bytes) -> Dictionary:
     """Returns the cached dictionary of texts, with its derived sort order and Arrow form."""
-    return _KEPT.get(texts, len(texts)) or Dictionary(_listed(texts))
+    return _KEPT.get(texts, len(texts)) or Dictionary(_unpickle_texts(texts))
 
 
-def _listed(texts: bytes) -> pl.Series:
+def _unpickle_texts(texts: bytes) -> pl.Series:
     return pl.Series(pickle.loads(texts), dtype=pl.String)
 
 
-_KEPT: StringCache[bytes, Dictionary] = StringCache(lambda texts: Dictionary(_listed(texts), is_shared=True))
+_KEPT: StringCache[bytes, Dictionary] = StringCache(lambda texts: Dictionary(_unpickle_texts(texts), is_shared=True))

@@ -11,11 +11,11 @@ from gpudb.plan.tree.stage_nodes import Defer, Fetch, Final, Partial
 from gpudb.sql import bound
 
 
-def nodes_below(node: nodes.Node) -> list[nodes.Node]:
+def list_nodes(node: nodes.Node) -> list[nodes.Node]:
     """Returns a node and its inputs, down to the start of its stage."""
     found = [node]
     for each in node.inputs:
-        found += nodes_below(each)
+        found += list_nodes(each)
     return found
 
 
@@ -25,12 +25,12 @@ def describe_operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
         case nodes.Scan():
             details = [("Table", node.table.name), ("Columns", ", ".join(node.names) or "none")]
             if node.table.distribution is not None:
-                details.append(("Distribution", _spread(node)))
+                details.append(("Distribution", _describe_distribution(node)))
             if node.filter is not None:
                 details.append(("Filter", render_expression(node.filter, node.names)))
             return "Scan", tuple(details)
         case Fused():
-            return "Fused", _fused(node.root)
+            return "Fused", _describe_fused(node.root)
         case Defer():
             return "Defer", (("Columns", ", ".join(node.names[place] for place in node.strings)),)
         case Fetch():
@@ -38,49 +38,54 @@ def describe_operator(node: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
         case nodes.Filter():
             return "Filter", (("Condition", render_expression(node.condition, node.input.names)),)
         case nodes.Project():
-            return "Project", (("Expressions", _listed(node.exprs, node.input)),)
+            return "Project", (("Expressions", _render_list(node.exprs, node.input)),)
         case nodes.Join():
-            return _join(node)
+            return _describe_join(node)
         case nodes.Aggregate():
-            return "Aggregate", _groups(node)
+            return "Aggregate", _describe_groups(node)
         case Partial(aggregate=aggregate):
-            return "Aggregate (Partial)", _groups(aggregate)
+            return "Aggregate (Partial)", _describe_groups(aggregate)
         case Final(aggregate=aggregate, whole=whole):
-            told = _groups(aggregate)
+            items = _describe_groups(aggregate)
             # Without keys there is only one group.
             if whole and aggregate.keys:
-                told += (("Groups", "whole: none is put together here"),)
-            return "Aggregate (Final)", told
+                items += (("Groups", "whole: none is put together here"),)
+            return "Aggregate (Final)", items
         case nodes.Sort():
             counts = (("Limit", node.limit), ("Offset", node.offset))
             limits = tuple((name, render_expression(count, ())) for name, count in counts if count is not None)
             name = "Limit" if not node.keys else "TopN" if node.limit is not None else "Sort"
-            return name, ((("Sort Key", _keys(node.keys, node)),) if node.keys else ()) + limits
+            return name, ((("Sort Key", _render_sort_keys(node.keys, node)),) if node.keys else ()) + limits
         case nodes.DistinctOn():
-            return "DistinctOn", (("Keys", _listed(node.keys, node.input)), ("Sort Key", _keys(node.order, node)))
+            return "DistinctOn", (
+                ("Keys", _render_list(node.keys, node.input)),
+                ("Sort Key", _render_sort_keys(node.order, node)),
+            )
         case nodes.ProjectSet():
-            return "ProjectSet", (("Calls", _listed(node.calls, node.input)),)
+            return "ProjectSet", (("Calls", _render_list(node.calls, node.input)),)
         case nodes.Window():
             calls = ", ".join(call.function.name for call in node.calls)
-            parted = _listed(node.calls[0].partition_by, node.input)
-            orders = "; ".join(dict.fromkeys(_keys(call.order_by, node.input) for call in node.calls if call.order_by))
-            told = (("Calls", calls), ("Partition By", parted), ("Order By", orders))
-            return "Window", tuple(each for each in told if each[1])
+            parted = _render_list(node.calls[0].partition_by, node.input)
+            orders = "; ".join(
+                dict.fromkeys(_render_sort_keys(call.order_by, node.input) for call in node.calls if call.order_by)
+            )
+            items = (("Calls", calls), ("Partition By", parted), ("Order By", orders))
+            return "Window", tuple(each for each in items if each[1])
         case nodes.SetOperation():
             return f"{node.op.title()}{' All' if node.all else ''}", ()
         case _:
             return type(node).__name__, ()
 
 
-def _listed(exprs: Sequence[Any], over: nodes.Node) -> str:
+def _render_list(exprs: Sequence[Any], over: nodes.Node) -> str:
     return ", ".join(render_expression(expr, over.names) for expr in exprs)
 
 
-def _keys(keys: Sequence[bound.SortKey], over: nodes.Node) -> str:
+def _render_sort_keys(keys: Sequence[bound.SortKey], over: nodes.Node) -> str:
     return ", ".join(render_expression(key.expr, over.names) + (" DESC" if key.descending else "") for key in keys)
 
 
-def _spread(node: nodes.Scan) -> str:
+def _describe_distribution(node: nodes.Scan) -> str:
     """Describes which of a table's rows a worker reads."""
     if node.part is not None:
         return "all rows" if node.part == nodes.WHOLE else f"those of worker {node.part[0]} alone"
@@ -90,7 +95,7 @@ def _spread(node: nodes.Scan) -> str:
     return f"hash of {by.name}" + ("" if node.table.bucketed else ", but for files of several buckets")
 
 
-def _join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _describe_join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
     pairs = [
         f"{render_expression(a, node.left.names)} = {render_expression(b, node.right.names)}" for a, b in node.keys
     ]
@@ -101,18 +106,18 @@ def _join(node: nodes.Join) -> tuple[str, tuple[tuple[str, str], ...]]:
     return "HashJoin" if pairs else "NestedLoop", tuple(details)
 
 
-def _fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:
+def _describe_fused(root: nodes.Node) -> tuple[tuple[str, str], ...]:
     """Describes the operators of a kernel, from its scan on."""
     parts: list[tuple[str, str]] = []
-    for node in reversed(nodes_below(root)):
+    for node in reversed(list_nodes(root)):
         name, details = describe_operator(node)
         if not isinstance(node, Built | nodes.Project):
-            parts += [(label if isinstance(node, nodes.Scan) else f"{name} {label}", told) for label, told in details]
+            parts += [(label if isinstance(node, nodes.Scan) else f"{name} {label}", items) for label, items in details]
     return tuple(parts)
 
 
-def _groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:
-    keys, calls = _listed(node.keys, node.input), _listed(node.calls, node.input)
+def _describe_groups(node: nodes.Aggregate) -> tuple[tuple[str, str], ...]:
+    keys, calls = _render_list(node.keys, node.input), _render_list(node.calls, node.input)
     return ((("Group Key", keys),) if keys else ()) + ((("Aggregates", calls),) if calls else ())
 
 

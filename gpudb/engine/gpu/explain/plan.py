@@ -82,7 +82,7 @@ class _Display:
             if off := dict.fromkeys(each for reasons in done.host for each in reasons):
                 details.append(("Off the GPU", "; ".join(off)))
             if stage.output in _MOVING:
-                details.append(("Bytes Moved", str(_moved(stage, done))))
+                details.append(("Bytes Moved", str(_moved_bytes(stage, done))))
             if any(done.spilled):
                 details.append(("Bytes Spilled", str(sum(done.spilled))))
             if not done.workers:
@@ -111,11 +111,11 @@ class _Display:
         name, details = describe_operator(node)
         if isinstance(node, nodes.Scan):
             details += self._describe_files(node)
-            details += _narrowed(self._scan_numbers.get(id(node)), done)
+            details += _describe_join_keys(self._scan_numbers.get(id(node)), done)
         if isinstance(node, Fused):
             details += self._describe_files(find_scan(node.root))
         if isinstance(node, Fused) and done is not None:
-            details += _launched(details, done)
+            details += _describe_kernels(details, done)
         place = self._numbers[id(node)]
         by_worker = [] if done is None else [(who, each) for who, each in done.observed if each.place == place]
         seen = [each for _, each in by_worker]
@@ -124,7 +124,7 @@ class _Display:
             spent[worker] += each.milliseconds
         return PlanNode(
             self._prefix_of(node, done) + name,
-            details + _sizes(seen),
+            details + _describe_sizes(seen),
             estimate(node),
             sum(each.rows for each in seen) if seen else None,
             max(spent.values(), default=None),
@@ -141,7 +141,7 @@ class _Display:
         """
         if done is None or not self._prefix or isinstance(node, nodes.Scan | Fused):
             return self._prefix
-        reasons = {each for told in done.host for each in told if each}
+        reasons = {each for items in done.host for each in items if each}
         hosted = any(isinstance(node, _HOSTED.get(each, nodes.Node)) for each in reasons)
         return "Cpu" if hosted else self._prefix
 
@@ -152,8 +152,8 @@ class _Display:
         read = pruned_files(scan, self._parameters)
         left_out = len(scan.table.files) - len(read)
         rows = scan.table.rows - sum(file.rows for file in read)
-        told = f"{len(read)} of {len(scan.table.files)}"
-        return (("Files", told + (f", {left_out} skipped with {rows} rows" if left_out else "")),)
+        items = f"{len(read)} of {len(scan.table.files)}"
+        return (("Files", items + (f", {left_out} skipped with {rows} rows" if left_out else "")),)
 
 
 _HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
@@ -167,37 +167,37 @@ _HOSTED: Mapping[str, tuple[type[nodes.Node], ...]] = {
 """The operators that have the steps named in `Backend.compute_on_host`."""
 
 
-def _sizes(seen: Sequence[OperatorFigures]) -> tuple[tuple[str, str], ...]:
+def _describe_sizes(seen: Sequence[OperatorFigures]) -> tuple[tuple[str, str], ...]:
     """Describes the rows that a filter removed on all workers, and the largest hash table of a worker."""
     if not seen:
         return ()
     removed = sum(each.read - each.rows for each in seen if each.read)
-    told = [("Rows Removed by Filter", str(removed))] if any(each.read for each in seen) else []
+    items = [("Rows Removed by Filter", str(removed))] if any(each.read for each in seen) else []
     largest = max(seen, key=lambda each: each.bytes)
     if largest.hashed:
-        told += [("Hash Rows", str(largest.hashed)), ("Hash Bytes", str(largest.bytes))]
-    return tuple(told)
+        items += [("Hash Rows", str(largest.hashed)), ("Hash Bytes", str(largest.bytes))]
+    return tuple(items)
 
 
 _MOVING = frozenset({"hash", "broadcast", "gather", "range"})
 
 
-def _narrowed(place: int | None, done: StageMeasurements | None) -> tuple[tuple[str, str], ...]:
+def _describe_join_keys(place: int | None, done: StageMeasurements | None) -> tuple[tuple[str, str], ...]:
     """Describes the join keys by which a scan was narrowed, and what each worker skipped."""
     if place is None or done is None:
         return ()
-    told: list[str] = []
+    items: list[str] = []
     mine = [each for each in done.narrowed if each.scan == place]
     for keys in dict.fromkeys(each.keys for each in mine):
         those = [each for each in mine if each.keys == keys]
         skipped, read = max(each.skipped for each in those), min(each.read for each in those)
         words = f"{skipped} of {skipped + read} files skipped with {sum(each.rows for each in those)} rows"
         words += ", the others' rows compared" if any(each.compared for each in those) else ""
-        told.append(f"{keys}: {words}")
-    return (("Join Keys", "; ".join(told)),) if told else ()
+        items.append(f"{keys}: {words}")
+    return (("Join Keys", "; ".join(items)),) if items else ()
 
 
-def _moved(stage: Stage, done: StageMeasurements) -> int:
+def _moved_bytes(stage: Stage, done: StageMeasurements) -> int:
     """Returns the bytes that left their worker.
 
     Partitioned rows stay with their own worker in part; broadcast rows leave once for each other worker.
@@ -212,7 +212,7 @@ def _moved(stage: Stage, done: StageMeasurements) -> int:
             return total * (workers - 1) // max(workers, 1)
 
 
-def _launched(details: tuple[tuple[str, str], ...], done: StageMeasurements) -> tuple[tuple[str, str], ...]:
+def _describe_kernels(details: tuple[tuple[str, str], ...], done: StageMeasurements) -> tuple[tuple[str, str], ...]:
     """Describes a fused part's kernels: the bytes of all workers, the time of the slowest."""
     mine = [each for each in done.launched if ("Table", each.table) in details]
     if not mine:
@@ -222,26 +222,28 @@ def _launched(details: tuple[tuple[str, str], ...], done: StageMeasurements) -> 
     registers = max((each.registers for each in ran), default=0)
     by = [f"the general engine: {reason}" for reason in declined]
     by += ["kernel" if registers else "the kernel's twin"] if ran else []
-    told = [("Answered By", "; ".join(by))]
+    items = [("Answered By", "; ".join(by))]
     if ran:
-        told += [
+        items += [
             ("Bytes Read", str(sum(each.bytes for each in ran))),
             ("Segments", str(sum(each.segments for each in ran))),
             ("Rows Skipped", str(sum(each.skipped for each in ran))),
-            *_removed(details, ran),
+            *_describe_removed(details, ran),
             ("Kernel Time", f"{max(each.milliseconds for each in ran):.3f} ms"),
             ("Bound Before", "yes" if all(each.reused for each in ran) else "no"),
         ]
-    return (*told, ("Registers", str(registers))) if registers else tuple(told)
+    return (*items, ("Registers", str(registers))) if registers else tuple(items)
 
 
-def _removed(details: tuple[tuple[str, str], ...], ran: Sequence[KernelFigures]) -> tuple[tuple[str, str], ...]:
+def _describe_removed(
+    details: tuple[tuple[str, str], ...], ran: Sequence[KernelFigures]
+) -> tuple[tuple[str, str], ...]:
     """Describes the rows that a fused part removed, and the largest hash tables of a worker."""
-    told: list[tuple[str, str]] = []
+    items: list[tuple[str, str]] = []
     left = sum(each.rows - each.passed for each in ran if each.passed is not None)
     joined = any("Join" in label for label, _ in details)
     if all(each.passed is not None for each in ran) and (left > 0 or any("Filter" in label for label, _ in details)):
-        told.append(("Rows Removed by Filter" + (" or Join" if joined else ""), str(left)))
+        items.append(("Rows Removed by Filter" + (" or Join" if joined else ""), str(left)))
     if joined:
-        told.append(("Hash Bytes", str(max(each.hashed for each in ran))))
-    return tuple(told)
+        items.append(("Hash Bytes", str(max(each.hashed for each in ran))))
+    return tuple(items)

@@ -41,28 +41,28 @@ class FastPathPool:
         self._enabled.pop((digest, parameters))
 
     def request(
-        self, entries: Sequence[str], questions: Sequence[FastPathRequest], cancel: Cancel, others: Sequence[str] = ()
+        self, endpoints: Sequence[str], requests: Sequence[FastPathRequest], cancel: Cancel, others: Sequence[str] = ()
     ) -> list[bytes] | None:
         """Returns the workers' replies; None if one declines or is lost, or the statement is cancelled.
 
-        All requests are sent before the first reply is read. Connections to other servers than `entries` and `others`
+        All requests are sent before the first reply is read. Connections to other servers than `endpoints` and `others`
         are closed.
         """
-        asked: list[socket.socket] = []
+        connections: list[socket.socket] = []
 
         def interrupt() -> None:
-            for each in asked:
+            for each in connections:
                 with contextlib.suppress(OSError):
                     each.shutdown(socket.SHUT_RDWR)
 
         answers: list[bytes | None] = []
         try:
-            for entry in entries:
-                asked.append(self._connection(entry, (*entries, *others)))
+            for endpoint in endpoints:
+                connections.append(self._connection(endpoint, (*endpoints, *others)))
             cancel.attach(interrupt)
-            for connection, question in zip(asked, questions, strict=True):
-                send(connection, pickle.dumps(tuple(question)))
-            for connection in asked:
+            for connection, request in zip(connections, requests, strict=True):
+                send(connection, pickle.dumps(tuple(request)))
+            for connection in connections:
                 answers.append(receive(connection))
                 if answers[-1] is None:
                     break
@@ -71,26 +71,26 @@ class FastPathPool:
         finally:
             cancel.detach(interrupt)
         found = [each for each in answers if each is not None]
-        if len(found) < len(questions) or cancel.reason is not None:
+        if len(found) < len(requests) or cancel.reason is not None:
             # Replies that are still to come must not reach another statement.
-            for connection in asked:
+            for connection in connections:
                 connection.close()
             return None
         with self._lock:
-            for entry, connection in zip(entries, asked, strict=True):
-                self._idle.setdefault(entry, []).append(connection)
+            for endpoint, connection in zip(endpoints, connections, strict=True):
+                self._idle.setdefault(endpoint, []).append(connection)
         return found if all(found) else None
 
-    def _connection(self, entry: str, entries: Sequence[str]) -> socket.socket:
-        """Returns a connection to one of the servers `entries`; closes idle connections to all other servers."""
+    def _connection(self, endpoint: str, endpoints: Sequence[str]) -> socket.socket:
+        """Returns a connection to one of the servers `endpoints`; closes idle connections to all other servers."""
         with self._lock:
-            idle = self._idle.get(entry)
+            idle = self._idle.get(endpoint)
             if idle:
                 return idle.pop()
-            gone = [each for other in self._idle.keys() - set(entries) for each in self._idle.pop(other)]
+            gone = [each for other in self._idle.keys() - set(endpoints) for each in self._idle.pop(other)]
         for each in gone:
             each.close()
-        return connect(entry)
+        return connect(endpoint)
 
     def close(self) -> None:
         """Closes all connections."""

@@ -118,7 +118,7 @@ class FastPathServer:
         token = b""
         while len(token) < _TOKEN_BYTES and (more := connection.recv(_TOKEN_BYTES - len(token))):
             token += more
-        _lasting(connection)
+        _keep_alive(connection)
         return hmac.compare_digest(token, self._token)
 
 
@@ -135,11 +135,11 @@ def remote_host(address: str) -> str:
 
 def reachable_endpoint(endpoints: Sequence[str]) -> str:
     """Returns the endpoint of a server that is reachable from here; empty if none is."""
-    return _nearest(tuple(endpoints))
+    return _find_reachable(tuple(endpoints))
 
 
 @lru_cache(1024)
-def _nearest(endpoints: tuple[str, ...]) -> str:
+def _find_reachable(endpoints: tuple[str, ...]) -> str:
     # The path of a worker either exists here, or is on another host, for as long as the worker lives.
     path, *others = endpoints or ("",)
     return path if path and Path(path).exists() else (others or [""])[0]
@@ -158,12 +158,12 @@ def connect(endpoint: str) -> socket.socket:
     address, _, token = endpoint.removeprefix(_TCP).rpartition("/")
     host, _, port = address.rpartition(":")
     created = socket.create_connection((host, int(port)), _SECONDS)
-    _lasting(created)
+    _keep_alive(created)
     created.sendall(bytes.fromhex(token))
     return created
 
 
-def _lasting(connection: socket.socket) -> None:
+def _keep_alive(connection: socket.socket) -> None:
     """Configures a connection between hosts to stay open, and to end when the other host vanishes."""
     connection.settimeout(None)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

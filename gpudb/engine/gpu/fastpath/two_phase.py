@@ -20,7 +20,7 @@ from gpudb.plan.tree.nodes import Node
 from gpudb.plan.tree.stage_nodes import Receive
 from gpudb.plan.tree.stages import Stage
 
-BYTES = 2**20
+MAX_BYTES = 2**20
 """Byte limit for the first phase's rows of all workers."""
 
 
@@ -48,12 +48,12 @@ def split_phases(stages: Sequence[Stage]) -> TwoPhasePlan | None:
     last = stages[-1]
     parts: dict[int, Stage] = {}
     try:
-        if _is_part(last):
+        if _is_first_phase(last):
             parts[last.number] = last
             columns = tuple(zip(last.root.names, last.root.types, strict=True))
             root: Node = Receive(last.number, columns, last.rows)
         else:
-            root = _joined(last.root, stages, parts, set())
+            root = _join_phases(last.root, stages, parts, set())
     except NotSplittable:
         return None
     if not parts:
@@ -62,35 +62,35 @@ def split_phases(stages: Sequence[Stage]) -> TwoPhasePlan | None:
     return TwoPhasePlan(tuple(alike), replace(last, root=root, inputs=tuple(sorted(parts)), dynamic_filters=()))
 
 
-def _is_part(stage: Stage) -> bool:
+def _is_first_phase(stage: Stage) -> bool:
     """Returns whether a stage reads only fused parts, apart from their build sides."""
-    return not stage.alone and all(isinstance(each, Fused) for each in _leaves(stage.root))
+    return not stage.alone and all(isinstance(each, Fused) for each in _iterate_leaves(stage.root))
 
 
-def _leaves(node: Node) -> Iterator[Node]:
+def _iterate_leaves(node: Node) -> Iterator[Node]:
     if isinstance(node, Fused) or not node.inputs:
         yield node
         return
     for each in node.inputs:
-        yield from _leaves(each)
+        yield from _iterate_leaves(each)
 
 
-def _joined(node: Node, stages: Sequence[Stage], parts: dict[int, Stage], read: set[int]) -> Node:
+def _join_phases(node: Node, stages: Sequence[Stage], parts: dict[int, Stage], read: set[int]) -> Node:
     """Returns a node over the outputs of the first phase, without the exchanges between."""
     if isinstance(node, Receive):
         stage = stages[node.stage]
         if stage.output == "range" or stage.sample is not None:
             raise NotSplittable  # many rows are expected
-        if _is_part(stage):
+        if _is_first_phase(stage):
             parts[stage.number] = stage
             return node
         if stage.number in read:
             raise NotSplittable  # it would be computed twice
         read.add(stage.number)
-        return _joined(stage.root, stages, parts, read)
+        return _join_phases(stage.root, stages, parts, read)
     if isinstance(node, Fused) or not node.inputs:
         raise NotSplittable
-    return node.with_inputs(*(_joined(each, stages, parts, read) for each in node.inputs))
+    return node.with_inputs(*(_join_phases(each, stages, parts, read) for each in node.inputs))
 
 
 def decode_output(data: bytes | EncodedStates) -> States:
@@ -99,10 +99,10 @@ def decode_output(data: bytes | EncodedStates) -> States:
 
 
 def finish_phases(
-    halves: TwoPhasePlan, received: Mapping[int, Sequence[States]], parameters: Sequence[object]
+    phases: TwoPhasePlan, received: Mapping[int, Sequence[States]], parameters: Sequence[object]
 ) -> FinalResult | None:
     """Returns the result if the second phase only finishes few rows, or states of groups; else None."""
-    if halves.final_stage is None:
+    if phases.final_stage is None:
         return None
     (states,) = received.values()
-    return halves.final_stage.finalize(states, parameters)
+    return phases.final_stage.finalize(states, parameters)

@@ -26,7 +26,7 @@ def divide_averages(totals: Array, counts: Array, scale: int, shown: Array) -> t
     both are 0 where the count is 0. Raises 22003.
     """
     words = len(totals) >= _MANY and totals.dtype == counts.dtype == np.int64
-    made = _by_words(totals, counts, scale, shown) if words else None
+    made = _divide_words(totals, counts, scale, shown) if words else None
     if made is not None:
         return made
     found = [
@@ -36,14 +36,14 @@ def divide_averages(totals: Array, counts: Array, scale: int, shown: Array) -> t
     return np.array([value for value, _ in found], object), np.array([show for _, show in found], np.int8)
 
 
-def _by_words(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[Array, Array] | None:
+def _divide_words(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[Array, Array] | None:
     """Computes `averages` in 64-bit words; None if an intermediate value does not fit."""
     if totals.min() <= -_MOST_TOTAL or totals.max() >= _MOST_TOTAL or counts.max() >= _MOST_COUNT:
         return None
     there = counts > 0
     dividends, divisors = np.abs(totals), np.where(there, counts, 1)
-    weight, digit = _leading(dividends, scale)
-    divisor_weight, divisor_digit = _leading(divisors, 0)
+    weight, digit = _leading_digit(dividends, scale)
+    divisor_weight, divisor_digit = _leading_digit(divisors, 0)
     weight = weight - divisor_weight - (digit <= divisor_digit)
     shown = np.where(there, np.maximum(np.maximum(_SIGNIFICANT - 4 * weight, shown), 0), 0)
     decimals = np.minimum(shown, CARRIED_SCALE)
@@ -65,7 +65,7 @@ def _by_words(totals: Array, counts: Array, scale: int, shown: Array) -> tuple[A
     return values, np.where(zero, np.minimum(shown, MAX_DIGITS), decimals).astype(np.int8)
 
 
-def _leading(values: Array, scale: int) -> tuple[Array, Array]:
+def _leading_digit(values: Array, scale: int) -> tuple[Array, Array]:
     """Returns the leading power of 10000 of numbers, and the digit there."""
     length = np.searchsorted(_TENS, values, side="right")
     weight = (length - 1 - scale) // 4

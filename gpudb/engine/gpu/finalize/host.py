@@ -126,14 +126,14 @@ class FinalStage:
                 return list(range(len(self._kinds)))
             case Receive():
                 for number, (_, kind) in enumerate(node.columns):
-                    self._add(kind, _held(f"c{number}", kind))
+                    self._add(kind, _key_maker(f"c{number}", kind))
                 return list(range(len(self._kinds)))
             case Project(exprs=exprs):
                 below = self._compile(node.input)
-                return [below[_place(expr)] for expr in exprs]
+                return [below[_column_index(expr)] for expr in exprs]
             case Sort():
                 below = self._compile(node.input)
-                keys = [(below[_place(key.expr)], key) for key in node.keys]
+                keys = [(below[_column_index(key.expr)], key) for key in node.keys]
                 if not all(self._kinds[place].name in _ORDERED for place, _ in keys):
                     raise _Unsupported
                 self._sorts.append((keys, node))
@@ -143,7 +143,7 @@ class FinalStage:
     def _add_groups(self, node: Aggregate) -> None:
         self.aggregate = node
         for number, key in enumerate(node.keys):
-            self._add(key.type, _held(f"k{number}", key.type))
+            self._add(key.type, _key_maker(f"k{number}", key.type))
         for number, call in enumerate(node.calls):
             maker = _CALLS.get(call.function.name)
             if maker is None or any(arg.type.name not in _HELD for arg in call.args):
@@ -156,21 +156,21 @@ class FinalStage:
         self._kinds.append(kind)
         self._makers.append(maker)
 
-    def finalize(self, given: Sequence[States], parameters: Sequence[object]) -> FinalResult | None:
+    def finalize(self, states: Sequence[States], parameters: Sequence[object]) -> FinalResult | None:
         """Returns the result from the rows or the states of each worker, of which none has a group twice.
 
         None if the stage needs the lowering.
         """
         aggregate = self.aggregate
-        if sum(each.height for each in given) > (_most_rows(given) if aggregate is None else MOST):
+        if sum(each.height for each in states) > (_max_rows(states) if aggregate is None else MOST):
             return None
         keys = None if aggregate is None else len(aggregate.keys)
         try:
             try:
-                return FinalResult(self._make_batch(MergedGroups(given, keys), parameters))
+                return FinalResult(self._make_batch(MergedGroups(states, keys), parameters))
             except NotMergeable:
                 assert aggregate is not None
-                merged = Aggregation.merge(pl.concat([each.frame for each in given]).lazy(), aggregate).collect()
+                merged = Aggregation.merge(pl.concat([each.frame for each in states]).lazy(), aggregate).collect()
                 return FinalResult(self._make_batch(MergedGroups([FrameStates(merged)], keys), parameters))
         except (_Unsupported, GpudbError):
             return None
@@ -183,20 +183,20 @@ class FinalStage:
             if -1 in {limit, offset}:
                 raise _Unsupported
             first = offset or 0
-            ranks = [rank for place, key in keys for rank in _ranks(made[place].at(rows), key)]
-            order = _order(ranks, states.height if rows is None else len(rows))
+            ranks = [rank for place, key in keys for rank in _rank_key(made[place].at(rows), key)]
+            order = _sort(ranks, states.height if rows is None else len(rows))
             order = order[first : None if limit is None else first + limit]
             rows = order if rows is None else rows[order]
-        arrays = [_array(self._kinds[place], made[place].at(rows)) for place in self._places]
+        arrays = [_to_arrow(self._kinds[place], made[place].at(rows)) for place in self._places]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
-def _most_rows(given: Sequence[States]) -> int:
+def _max_rows(states: Sequence[States]) -> int:
     """Returns the row limit below which rows that are not groups take less time here than as frames."""
-    return MANY if all(isinstance(each, KernelStates) and each.is_plain for each in given) else ROWS
+    return MANY if all(isinstance(each, KernelStates) and each.is_plain for each in states) else ROWS
 
 
-def _place(expr: bound.Expr) -> int:
+def _column_index(expr: bound.Expr) -> int:
     if not isinstance(expr, bound.Column):
         raise _Unsupported
     return expr.index
@@ -205,9 +205,9 @@ def _place(expr: bound.Expr) -> int:
 # ---------------------------------------------------------------------------------------------- sort order
 
 
-def _ranks(lane: OutputColumn, key: bound.SortKey) -> list[Array]:
+def _rank_key(lane: OutputColumn, key: bound.SortKey) -> list[Array]:
     """Returns integers that sort as rows do by a key: the position of NULLs, and the values, inverted for DESC."""
-    ranks = _ascending(lane)
+    ranks = _rank_ascending(lane)
     if key.descending:
         ranks = ~ranks
     if lane.valid is None:
@@ -215,7 +215,7 @@ def _ranks(lane: OutputColumn, key: bound.SortKey) -> list[Array]:
     return [lane.valid if key.nulls_first else ~lane.valid, np.where(lane.valid, ranks, 0)]
 
 
-def _ascending(lane: OutputColumn) -> Array:
+def _rank_ascending(lane: OutputColumn) -> Array:
     """Returns integers that sort as values do: NaN sorts above all floats, and zeros are equal."""
     values = lane.values
     if lane.texts is not None:
@@ -229,7 +229,7 @@ def _ascending(lane: OutputColumn) -> Array:
     return np.where(np.isnan(values), _NAN, np.where(bits < 0, bits ^ _NAN, bits))
 
 
-def _order(ranks: Sequence[Array], count: int) -> Array:
+def _sort(ranks: Sequence[Array], count: int) -> Array:
     """Returns the order of rows by ranks, the first of which is most significant; stable.
 
     Ranks that fit in one word sort several times as fast.
@@ -252,7 +252,7 @@ def _order(ranks: Sequence[Array], count: int) -> Array:
 # ---------------------------------------------------------------------------------------------- to Arrow
 
 
-def _array(kind: SqlType, lane: OutputColumn) -> pa.Array:
+def _to_arrow(kind: SqlType, lane: OutputColumn) -> pa.Array:
     """Converts values to a column of `SqlType.arrow`."""
     values = lane.values
     if lane.texts is not None:
@@ -260,13 +260,15 @@ def _array(kind: SqlType, lane: OutputColumn) -> pa.Array:
         return texts if texts.type == kind.arrow else texts.cast(kind.arrow)
     mask = None if lane.valid is None else ~lane.valid
     if kind.name == "numeric":
-        return to_numerics(_digits(values, mask), None if lane.shown is None else pa.array(lane.shown, pa.int8()), kind)
+        return to_numerics(
+            _to_decimals(values, mask), None if lane.shown is None else pa.array(lane.shown, pa.int8()), kind
+        )
     if kind.name in {"date", "timestamp", "timestamptz"}:
         return pa.array(values.astype(np.int32 if kind.name == "date" else np.int64), mask=mask).view(kind.arrow)
     return pa.array(values.astype(kind.arrow.to_pandas_dtype(), copy=False), mask=mask)
 
 
-def _digits(values: Array, mask: Array | None) -> pa.Array:
+def _to_decimals(values: Array, mask: Array | None) -> pa.Array:
     """Converts unscaled integers to decimals of scale 0."""
     kind = pa.decimal128(MAX_DIGITS, 0)
     if values.dtype == object:
@@ -280,26 +282,26 @@ def _digits(values: Array, mask: Array | None) -> pa.Array:
 # ---------------------------------------------------------------------------------------------- columns of groups
 
 
-def _held(name: str, kind: SqlType) -> Maker:
+def _key_maker(name: str, kind: SqlType) -> Maker:
     """Returns the maker of a key column."""
 
     def lane(states: MergedGroups) -> OutputColumn:
-        return _lane(states.key(name), states.key(name + "s").values if kind.carried else None)
+        return _to_output(states.key(name), states.key(name + "s").values if kind.carried else None)
 
     return lane
 
 
-def _lane(column: StateColumn, shown: Array | None = None) -> OutputColumn:
+def _to_output(column: StateColumn, shown: Array | None = None) -> OutputColumn:
     return OutputColumn(column.values, column.valid, column.texts, shown)
 
 
-def _picked(how: MergeFunction, name: str, call: bound.Aggregate) -> Maker:
+def _pick_maker(how: MergeFunction, name: str, call: bound.Aggregate) -> Maker:
     """Returns the maker for a state that is the result: a count, or the least or greatest value."""
-    kind, held = call.type, _held(name, call.type)
+    kind, held = call.type, _key_maker(name, call.type)
 
     def lane(states: MergedGroups) -> OutputColumn:
         if kind.name not in _TEXT and not kind.carried:
-            return _lane(states.values(name, how))
+            return _to_output(states.values(name, how))
         if states.several:
             raise NotMergeable  # the order of texts, and the display form of equal values
         return held(states)
@@ -307,7 +309,7 @@ def _picked(how: MergeFunction, name: str, call: bound.Aggregate) -> Maker:
     return lane
 
 
-def _totals(name: str, states: MergedGroups) -> tuple[Array, Array | None, Array]:
+def _sum_totals(name: str, states: MergedGroups) -> tuple[Array, Array | None, Array]:
     """Returns sums, their validity, and the counts of their values."""
     values = states.values(name, "sum").values
     counts = states.values(name + "n", "sum").values
@@ -315,16 +317,16 @@ def _totals(name: str, states: MergedGroups) -> tuple[Array, Array | None, Array
     return values, None if valid.all() else valid, counts
 
 
-def _summed(name: str, call: bound.Aggregate) -> Maker:
+def _sum_maker(name: str, call: bound.Aggregate) -> Maker:
     kind = call.args[0].type
     if kind.name == "float8":
-        return _real(name, average=False)
+        return _float_maker(name, average=False)
     if kind.name not in _NUMBERS or call.type.name not in _NUMBERS:
         raise _Unsupported
     low, high = INTEGER_RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
 
     def lane(states: MergedGroups) -> OutputColumn:
-        totals, valid, _ = _totals(name, states)
+        totals, valid, _ = _sum_totals(name, states)
         if totals.dtype == object and any(not low <= total <= high for total in totals.tolist()):
             raise _Unsupported
         return OutputColumn(totals, valid, None, states.values(name + "s", "max").values if call.type.carried else None)
@@ -332,10 +334,10 @@ def _summed(name: str, call: bound.Aggregate) -> Maker:
     return lane
 
 
-def _averaged(name: str, call: bound.Aggregate) -> Maker:
+def _average_maker(name: str, call: bound.Aggregate) -> Maker:
     kind = call.args[0].type
     if kind.name == "float8":
-        return _real(name, average=True)
+        return _float_maker(name, average=True)
     if kind.name not in _NUMBERS or not call.type.carried:
         raise _Unsupported
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
@@ -343,7 +345,7 @@ def _averaged(name: str, call: bound.Aggregate) -> Maker:
     def lane(states: MergedGroups) -> OutputColumn:
         if states.height > FEW:
             raise _Unsupported
-        totals, valid, counts = _totals(name, states)
+        totals, valid, counts = _sum_totals(name, states)
         shown = states.values(name + "s", "max").values if kind.carried else np.full(states.height, scale)
         values, shown = divide_averages(totals, counts, scale, shown)
         return OutputColumn(values, valid, None, shown)
@@ -351,9 +353,9 @@ def _averaged(name: str, call: bound.Aggregate) -> Maker:
     return lane
 
 
-def _real(name: str, *, average: bool) -> Maker:
+def _float_maker(name: str, *, average: bool) -> Maker:
     def lane(states: MergedGroups) -> OutputColumn:
-        totals, valid, counts = _totals(name, states)
+        totals, valid, counts = _sum_totals(name, states)
         if np.isinf(totals).any():
             raise _Unsupported
         return OutputColumn(totals / np.maximum(counts, 1) if average else totals, valid)
@@ -362,10 +364,10 @@ def _real(name: str, *, average: bool) -> Maker:
 
 
 _CALLS: Mapping[str, Callable[[str, bound.Aggregate], Maker]] = {
-    "count": partial(_picked, "sum"),
-    "sum": _summed,
-    "avg": _averaged,
-    **dict.fromkeys(("min", "bool_and", "every"), partial(_picked, "min")),
-    **dict.fromkeys(("max", "bool_or"), partial(_picked, "max")),
-    "any_value": partial(_picked, "any"),
+    "count": partial(_pick_maker, "sum"),
+    "sum": _sum_maker,
+    "avg": _average_maker,
+    **dict.fromkeys(("min", "bool_and", "every"), partial(_pick_maker, "min")),
+    **dict.fromkeys(("max", "bool_or"), partial(_pick_maker, "max")),
+    "any_value": partial(_pick_maker, "any"),
 }

@@ -43,7 +43,7 @@ class StateColumn:
     valid: Array | None = None
     texts: Dictionary | None = None
 
-    def listed(self) -> list[Any]:
+    def to_list(self) -> list[Any]:
         """Returns the values as Python objects, None for NULL."""
         if self.texts is not None:
             return self.texts.decode(self.values, self.valid).to_list()
@@ -89,7 +89,7 @@ class MergedGroups:
         columns = [self._column(f"k{number}") for number in range(keys)]
         if any(each.values.dtype.kind == "f" for each in columns):
             raise NotMergeable
-        groups = _numbered(columns, self.height)
+        groups = _number_groups(columns, self.height)
         self._order = np.argsort(groups, kind="stable")
         ordered = groups[self._order]
         self._starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -148,7 +148,7 @@ class MergedGroups:
         found = self._columns.get(name)
         if found is None:
             parts = [each.column(name) for each in self._states]
-            found = self._columns[name] = parts[0] if len(parts) == 1 else _joined(parts)
+            found = self._columns[name] = parts[0] if len(parts) == 1 else _concat(parts)
         return found
 
     def key(self, name: str) -> StateColumn:
@@ -182,12 +182,12 @@ class MergedGroups:
         if valid is None:
             return StateColumn(_PICKS[how].reduceat(values, self._starts))
         valid = valid[self._order]
-        made = _PICKS[how].reduceat(np.where(valid, values, _end(values.dtype, how)), self._starts)
+        made = _PICKS[how].reduceat(np.where(valid, values, _neutral_value(values.dtype, how)), self._starts)
         valid = np.logical_or.reduceat(valid, self._starts)
         return StateColumn(np.where(valid, made, np.zeros(1, made.dtype)), valid)
 
 
-def _joined(parts: Sequence[StateColumn]) -> StateColumn:
+def _concat(parts: Sequence[StateColumn]) -> StateColumn:
     """Concatenates columns of workers, whose dictionaries may differ."""
     valid = None
     if any(each.valid is not None for each in parts):
@@ -199,12 +199,14 @@ def _joined(parts: Sequence[StateColumn]) -> StateColumn:
     if all(each is texts[0] for each in texts):
         return StateColumn(np.concatenate([each.values for each in parts]), valid, texts[0])
     size = sum(int(each.values.estimated_size()) for each in texts)
-    merged, places = (_KEPT.get(texts, size) if all(each.is_shared for each in texts) else None) or _merged(texts)
+    merged, places = (_KEPT.get(texts, size) if all(each.is_shared for each in texts) else None) or _merge_dictionaries(
+        texts
+    )
     codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
     return StateColumn(np.concatenate(codes), valid, merged)
 
 
-def _merged(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...]]:
+def _merge_dictionaries(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...]]:
     """Returns one dictionary of several's texts, and a map from each one's codes to its codes."""
     known: dict[str, int] = {}
     places = [[known.setdefault(text, len(known)) for text in each.values.to_list()] for each in texts]
@@ -212,11 +214,13 @@ def _merged(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tuple[Array, ...
     return made, tuple(np.array(each, np.int64) for each in places)
 
 
-_KEPT: StringCache[tuple[Dictionary, ...], tuple[Dictionary, tuple[Array, ...]]] = StringCache(_merged, few=MOST_BYTES)
+_KEPT: StringCache[tuple[Dictionary, ...], tuple[Dictionary, tuple[Array, ...]]] = StringCache(
+    _merge_dictionaries, few=MOST_BYTES
+)
 """Caches the merged dictionary of cached dictionaries (see `state_codec.decode_states`) with its sort order."""
 
 
-def _numbered(columns: Sequence[StateColumn], count: int) -> Array:
+def _number_groups(columns: Sequence[StateColumn], count: int) -> Array:
     """Returns a number for each row that is equal for equal keys."""
     made = np.zeros(count, np.int64)
     room = 1
@@ -302,7 +306,7 @@ class KernelStates:
         lane = self._lanes[name]
         values, *more = lane.parts
         if more or values.dtype == object:
-            values = _narrowed(lane.parts)
+            values = _to_int64(lane.parts)
         elif lane.kind == pl.Boolean:
             values = values.astype(bool)
         elif values.dtype.kind != "f":
@@ -315,7 +319,7 @@ class KernelStates:
         )
 
 
-def _narrowed(parts: Sequence[Array]) -> Array:
+def _to_int64(parts: Sequence[Array]) -> Array:
     """Converts integers of several words, or Python integers, to int64 if all of them fit."""
     rows = zip(*(part.tolist() for part in parts), strict=True)
     found = [sum(part << 32 * number for number, part in enumerate(row)) for row in rows]
@@ -326,7 +330,7 @@ def _narrowed(parts: Sequence[Array]) -> Array:
 _PICKS = {"min": np.minimum, "max": np.maximum}
 
 
-def _end(kind: Any, how: MergeFunction) -> Any:
+def _neutral_value(kind: Any, how: MergeFunction) -> Any:
     """Returns the value that loses against every other one."""
     if kind.kind == "b":
         return how == "min"

@@ -25,7 +25,7 @@ from gpudb.sql.traverse import walk
 _NOTHING = ResidentTables(0)
 
 
-class _Empty(HostBackend):
+class _EmptyBackend(HostBackend):
     """A backend without rows: it only computes types."""
 
     def compute(self, lazy: pl.LazyFrame) -> HostFrame:
@@ -46,7 +46,7 @@ class _Empty(HostBackend):
         return [self.compute(lazy)]
 
 
-_FRAMES = _Empty()
+_FRAMES = _EmptyBackend()
 
 
 def check_functions(query: bound.Query) -> None:

@@ -30,24 +30,28 @@ def make_evaluator(engine: Engine, request: Request) -> Evaluate:
 
     def evaluate(exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
         found = [evaluate_exact(expr) for expr in exprs]
-        asked = iter(_asked(engine, request, [expr for expr, each in zip(exprs, found, strict=True) if each is None]))
+        asked = iter(
+            _evaluate_on_engine(
+                engine, request, [expr for expr, each in zip(exprs, found, strict=True) if each is None]
+            )
+        )
         return [next(asked) if each is None else each for each in found]
 
     return evaluate
 
 
-def _asked(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+def _evaluate_on_engine(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
     if not exprs:
         return []
     try:
-        return _values(engine, request, exprs)
+        return _fetch_values(engine, request, exprs)
     except GpudbError:
         if len(exprs) == 1:
             return [None]
-    return [_asked(engine, request, [expr])[0] for expr in exprs]
+    return [_evaluate_on_engine(engine, request, [expr])[0] for expr in exprs]
 
 
-def _values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
+def _fetch_values(engine: Engine, request: Request, exprs: Sequence[bound.Expr]) -> list[bound.Constant | None]:
     columns = tuple(bound.OutputColumn(f"c{number}", expr.type) for number, expr in enumerate(exprs))
     stream = engine.run(replace(request, query=bound.Select(columns, tuple(exprs))))
     (batch,) = list(stream)

@@ -60,7 +60,7 @@ def _constant(value: Any, kind: SqlType) -> bound.Constant | None:
     return bound.Constant(value, kind)
 
 
-def _moved(sign: int) -> Callable[[dt.date, Interval], dt.datetime]:
+def _add_interval(sign: int) -> Callable[[dt.date, Interval], dt.datetime]:
     """Adds an interval to a date or timestamp: first the months, clamped to the last day, then days and time."""
 
     def move(start: dt.date, span: Interval) -> dt.datetime:
@@ -73,8 +73,8 @@ def _moved(sign: int) -> Callable[[dt.date, Interval], dt.datetime]:
 
 
 _COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
-    **{f"{kind}_pl_interval": _moved(1) for kind in ("date", "timestamp")},
-    **{f"{kind}_mi_interval": _moved(-1) for kind in ("date", "timestamp")},
+    **{f"{kind}_pl_interval": _add_interval(1) for kind in ("date", "timestamp")},
+    **{f"{kind}_mi_interval": _add_interval(-1) for kind in ("date", "timestamp")},
     "date_pli": lambda day, count: day + dt.timedelta(days=count),
     "date_mii": lambda day, count: day - dt.timedelta(days=count),
     "numeric_add": _EXACT.add,

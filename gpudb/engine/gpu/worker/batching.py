@@ -16,9 +16,9 @@ from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Node, Scan, Window
 from gpudb.plan.tree.traversal import walk_nodes
 
-MOST = 64
+MAX_CHUNKS = 64
 """The maximum number of chunks of a worker's partition."""
-FINER = 4
+GROWTH = 4
 """Factor by which the number of chunks grows on a retry."""
 _COPIES, _SENT = 3, 1
 """Copies of an operator's rows in memory: input, hash table and output; with several workers, one more in transit."""
@@ -52,14 +52,14 @@ def choose_chunks(root: Node, workers: int, space: MemorySpace) -> int:
         elif isinstance(node, Fused):
             scan = find_scan(node.root)
             read += scan.table.rows * row_width(scan.types)
-            scans += scan.table.rows * _packed(scan)
+            scans += scan.table.rows * _packed_row_bytes(scan)
         most = max(most, estimate_bytes(node) * (_WINDOWED if isinstance(node, Window) else 1))
     copies = _COPIES + _SENT * (workers > 1)
     needed = copies * min(most, _FANOUT * read) // workers
     if scans // workers > space.tables:
         # Columns are then read from files, all columns of a chunk at once.
         needed = max(needed, copies * scans // workers)
-    return min(max(-(-needed // space.statements), 1), MOST)
+    return min(max(-(-needed // space.statements), 1), MAX_CHUNKS)
 
 
 def max_build_rows(space: MemorySpace) -> int:
@@ -74,10 +74,10 @@ def max_cached_build_rows(space: MemorySpace) -> int:
 
 def next_chunks(chunks: int) -> int | None:
     """Returns the next number of chunks after memory ran out; None at the maximum."""
-    return min(chunks * FINER, MOST) if chunks < MOST else None
+    return min(chunks * GROWTH, MAX_CHUNKS) if chunks < MAX_CHUNKS else None
 
 
-def _packed(scan: Scan) -> int:
+def _packed_row_bytes(scan: Scan) -> int:
     """Returns a row's bytes in the packed form: integers as narrow as their values, texts as codes if few
     are distinct.
     """

@@ -77,7 +77,7 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
         tables = CudfTableCache(room, frames)
         frames.shrink = partial(tables.columns.shrink, 0)
         return Device(frames, tables, None, space, context_error, packer, blocks.shrink)
-    packed = PackedTables(room * 3 // 4, CudfChunkReader(), texts=MANY_ROWS)
+    packed = PackedTables(room * 3 // 4, CudfChunkReader(), raw_text_rows=MANY_ROWS)
     tables, kernels = CudfTableCache(room, frames, packed), KernelRunner(packed, ResultFrameBuilder(frames))
 
     def shrink() -> None:

@@ -42,26 +42,26 @@ def narrow_scans(
     partition: Partition,
     parameters: Sequence[object],
     received: Mapping[int, Sequence[ComputedFrame]],
-    frames: Backend,
+    backend: Backend,
 ) -> tuple[Node, list[NarrowedScan]]:
     """Returns the stage's root with narrowed scans, and a description of each."""
     scans = [node for node in walk_nodes(stage.root) if isinstance(node, Scan)]
     made = dict(enumerate(scans))
-    told: list[NarrowedScan] = []
+    narrowed: list[NarrowedScan] = []
     for each in stage.dynamic_filters:
-        before, compares = made[each.scan], each.grouped or frames.prefilters_joins
-        if each.stage not in received or not (compares or _apart(before, each.column)):
+        before, compares = made[each.scan], each.grouped or backend.prefilters_joins
+        if each.stage not in received or not (compares or _has_narrow_files(before, each.column)):
             continue
-        keys = _keys(each, received[each.stage], frames)
+        keys = _collect_keys(each, received[each.stage], backend)
         if keys is None:
             continue
-        scan = _narrower(before, each.column, keys, compares)
+        scan = _narrow_scan(before, each.column, keys, compares)
         if scan is before:
             continue
         made[each.scan] = scan
-        told.append(_told(each, keys, before, scan, partition, parameters))
+        narrowed.append(_describe(each, keys, before, scan, partition, parameters))
     changed = {id(scan): made[place] for place, scan in enumerate(scans)}
-    return rebuild(stage.root, lambda node: changed.get(id(node), node)), told
+    return rebuild(stage.root, lambda node: changed.get(id(node), node)), narrowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class _Keys:
     values: tuple[Any, ...] | None
 
 
-def _keys(narrowing: DynamicFilter, received: Sequence[ComputedFrame], frames: Backend) -> _Keys | None:
+def _collect_keys(narrowing: DynamicFilter, received: Sequence[ComputedFrame], backend: Backend) -> _Keys | None:
     """Returns the keys; None if they are too many, or datetimes beyond Python's calendar."""
     if sum(each.rows for each in received) > ROWS:
         return None
@@ -83,12 +83,12 @@ def _keys(narrowing: DynamicFilter, received: Sequence[ComputedFrame], frames: B
     many = False
     found: list[pl.Series] = []
     for each in received:
-        differing = frames.compute(each.lazy.select(own.unique())) if each.rows else None
+        differing = backend.compute(each.lazy.select(own.unique())) if each.rows else None
         if differing is None:
             continue
         if differing.rows > VALUES:
             # The backend finds the range; copying all keys to the host takes longer.
-            ends = frames.compute(differing.lazy.select(least=own.min(), greatest=own.max())).to_polars()
+            ends = backend.compute(differing.lazy.select(least=own.min(), greatest=own.max())).to_polars()
             many, found = True, [*found, *(each.alias(name) for each in ends.get_columns())]
         else:
             found.append(differing.column(name))
@@ -101,7 +101,7 @@ def _keys(narrowing: DynamicFilter, received: Sequence[ComputedFrame], frames: B
     return _Keys(name, least, greatest, values)
 
 
-def _apart(scan: Scan, index: int) -> bool:
+def _has_narrow_files(scan: Scan, index: int) -> bool:
     """Returns whether some file of a scan's table lacks a large part of a column's range, so that files
     can be skipped.
     """
@@ -115,7 +115,7 @@ def _apart(scan: Scan, index: int) -> bool:
     return any(high - low < _NEARLY * whole for low, high in known)
 
 
-def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
+def _narrow_scan(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
     """Returns the scan with a narrower filter; the same scan if that keeps nearly all rows.
 
     With `compares` rows are compared too.
@@ -123,7 +123,7 @@ def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
     kind = scan.types[index]
     values = None
     if keys.values is not None:
-        values = [each for value in keys.values if (each := _value(value, kind)) is not None]
+        values = [each for value in keys.values if (each := _to_constant(value, kind)) is not None]
     if keys.least is None or values == []:
         return replace(scan, filter=bound.Constant(False, BOOL))
     known = profile_table(scan.table, (scan.columns[index],)).columns[0]
@@ -134,17 +134,17 @@ def _narrower(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:
     elif kind.name in EXACT_TYPES:
         return scan
     else:
-        least, greatest = _value(keys.least, kind, within=True), _value(keys.greatest, kind, within=True)
+        least, greatest = _to_constant(keys.least, kind, within=True), _to_constant(keys.greatest, kind, within=True)
         bounds = (("ge", least), ("le", greatest))
-        tests = (bound.Call(_compares(kind, how), (own, bound.Constant(each, kind)), BOOL) for how, each in bounds)
+        tests = (bound.Call(_comparison(kind, how), (own, bound.Constant(each, kind)), BOOL) for how, each in bounds)
         condition = join_conjuncts(tuple(tests))
-        fraction = _covered(known, to_number(least), to_number(greatest))
+        fraction = _covered_fraction(known, to_number(least), to_number(greatest))
     if fraction > MAX_FRACTION or not compares:
-        return replace(scan, wanted=_both(scan.wanted, condition)) if fraction < 1 else scan
-    return replace(scan, filter=_both(scan.filter, condition))
+        return replace(scan, optional_filter=_and(scan.optional_filter, condition)) if fraction < 1 else scan
+    return replace(scan, filter=_and(scan.filter, condition))
 
 
-def _covered(known: ColumnProfile, least: float | None, greatest: float | None) -> float:
+def _covered_fraction(known: ColumnProfile, least: float | None, greatest: float | None) -> float:
     """Returns the fraction of a column's range between two values."""
     if known.low is None or known.high is None or least is None or greatest is None:
         return 1.0
@@ -152,7 +152,7 @@ def _covered(known: ColumnProfile, least: float | None, greatest: float | None) 
     return max(within, 0.0) / (known.high - known.low) if known.high > known.low else 1.0
 
 
-def _value(held: Any, kind: SqlType, *, within: bool = False) -> Any:
+def _to_constant(held: Any, kind: SqlType, *, within: bool = False) -> Any:
     """Converts a lane's value to a constant; an integer out of range gives None, or with `within` the nearest value."""
     if kind.name in INTEGER_RANGES:
         low, high = INTEGER_RANGES[kind.name]
@@ -162,26 +162,31 @@ def _value(held: Any, kind: SqlType, *, within: bool = False) -> Any:
     return held.replace(tzinfo=dt.UTC) if kind.name == "timestamptz" else held
 
 
-def _compares(kind: SqlType, how: str) -> Any:
+def _comparison(kind: SqlType, how: str) -> Any:
     name = f"{kind.name}{how}" if kind.name in INTEGER_RANGES else f"{kind.name}_{how}"
     return find_function(name, kind.plain, kind.plain)
 
 
-def _both(one: Any | None, other: Any) -> Any:
+def _and(one: Any | None, other: Any) -> Any:
     return join_conjuncts(tuple(each for each in (one, other) if each is not None))
 
 
-def _told(
+def _describe(
     narrowing: DynamicFilter, keys: _Keys, before: Scan, after: Scan, partition: Partition, parameters: Sequence[object]
 ) -> NarrowedScan:
-    there, left = pruned_files(before, parameters), pruned_files(after, parameters)
-    paths = {file.path for file in left}
+    before_files, after_files = pruned_files(before, parameters), pruned_files(after, parameters)
+    paths = {file.path for file in after_files}
     own = scan_partition(before, partition)
     owned = own.row_ranges(before.table)
-    rows = sum(len(range(*owned[file.path])) for file in there if file.path not in paths)
+    rows = sum(len(range(*owned[file.path])) for file in before_files if file.path not in paths)
     count = f" ({len(keys.values)} values)" if keys.values is not None else ""
     name = before.names[narrowing.column]
     words = f"{name} from {keys.least} to {keys.greatest}{count}" if keys.least is not None else f"{name}: none"
     return NarrowedScan(
-        narrowing.scan, words, len(left), len(there) - len(left), rows, after.filter is not before.filter
+        narrowing.scan,
+        words,
+        len(after_files),
+        len(before_files) - len(after_files),
+        rows,
+        after.filter is not before.filter,
     )

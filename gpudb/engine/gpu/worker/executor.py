@@ -104,10 +104,10 @@ class Executor:
         return made, StageFigures(task.stage.number, task.partition.index, made.rows, made.bytes, 0, spent, host)
 
     def _to_device(
-        self, received: Mapping[int, Sequence[ComputedFrame]], few: bool
+        self, received: Mapping[int, Sequence[ComputedFrame]], is_few: bool
     ) -> Mapping[int, Sequence[ComputedFrame]]:
         """Copies host inputs to the GPU, unless the stage runs on the host."""
-        if few or not self.gpu:
+        if is_few or not self.gpu:
             return received
         given = self.backend.from_host
         return {
@@ -121,11 +121,11 @@ class Executor:
         """Executes a stage in a queue's thread; more than a few rows of the statement `spill` are offloaded."""
         started = time.perf_counter()
         frames, kernels = self.backend, self.kernels
-        few = self.gpu and _few(task, received)
+        is_few = self.gpu and _is_few(task, received)
 
         def work() -> list[ComputedFrame]:
-            there = self._to_device(received, few)
-            return execute_stage(task, self.tables, there, _HOST if few else frames, kernels)
+            inputs = self._to_device(received, is_few)
+            return execute_stage(task, self.tables, inputs, _HOST if is_few else frames, kernels)
 
         try:
             parts = self._retry_with_memory(work, task)
@@ -136,9 +136,9 @@ class Executor:
             self._take_profile()  # the next stage of this thread would report it
             raise
         rows, size = sum(each.rows for each in parts), sum(each.bytes for each in parts)
-        away = self._offload(parts, task.partition, spill) if spill is not None and size > _SPILL_BYTES else []
-        made: Sequence[ComputedFrame | Offloaded] = away or parts
-        spilled = sum(each.size for each in away)
+        offloaded = self._offload(parts, task.partition, spill) if spill is not None and size > _SPILL_BYTES else []
+        made: Sequence[ComputedFrame | Offloaded] = offloaded or parts
+        spilled = sum(each.size for each in offloaded)
         spent = 1000 * (time.perf_counter() - started)
         host, launched = self._take_profile()
         return made, StageFigures(
@@ -148,7 +148,7 @@ class Executor:
             size,
             spilled,
             spent,
-            host or ((_FEW_ROWS,) if few else ()),
+            host or ((_FEW_ROWS,) if is_few else ()),
             launched,
             tuple(task.narrowed_scans),
             tuple(task.operator_figures),
@@ -208,8 +208,8 @@ class Executor:
         """Returns a partition of the result if it is small; else stores it and returns None."""
         if rows.bytes <= INLINE_BYTES:
             # Work on the GPU may delay the copy, and the event loop must answer.
-            away = self.gpu and not isinstance(rows, HostFrame)
-            frame = await asyncio.to_thread(rows.to_polars) if away else rows.to_polars()
+            offloaded = self.gpu and not isinstance(rows, HostFrame)
+            frame = await asyncio.to_thread(rows.to_polars) if offloaded else rows.to_polars()
             return encode_batch(to_batch(frame, running.types))
         running.results[partition] = await asyncio.to_thread(lambda: self.results.store(rows.to_polars()))
         return None
@@ -230,7 +230,7 @@ class Executor:
         return Failed.of(WorkerLost(message, hint=hint))
 
 
-def _few(task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> bool:
+def _is_few(task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> bool:
     """Returns whether a stage reads only a few rows on the host, where computing them is cheapest."""
     if not received or not all(isinstance(each, HostFrame) for parts in received.values() for each in parts):
         return False

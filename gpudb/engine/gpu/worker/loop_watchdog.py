@@ -54,7 +54,7 @@ class LoopWatchdog:
             with contextlib.suppress(RuntimeError, ValueError, OSError):  # standard error is not a file
                 faulthandler.dump_traceback_later(LOCKED_SECONDS, exit=False)
             for each in self._watched:
-                each.look()
+                each.check()
             self._stopped.wait(EVERY_SECONDS)
         faulthandler.cancel_dump_traceback_later()
 
@@ -65,27 +65,29 @@ class _Watched:
     def __init__(self, name: str, loop: asyncio.AbstractEventLoop) -> None:
         self._name, self._loop = name, loop
         self._thread = 0
-        self._asked = 0.0
-        self._told = False
+        self._scheduled = 0.0
+        self._is_logged = False
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Schedules a callback on the loop, or logs that it is late."""
         now = time.monotonic()
-        if self._asked:
-            if now - self._asked > LATE_SECONDS and not self._told:
-                self._told = True
-                _LOG.warning("%s is late by %.1f s:\n%s", self._name, now - self._asked, format_stacks(self._thread))
+        if self._scheduled:
+            if now - self._scheduled > LATE_SECONDS and not self._is_logged:
+                self._is_logged = True
+                _LOG.warning(
+                    "%s is late by %.1f s:\n%s", self._name, now - self._scheduled, format_stacks(self._thread)
+                )
             return
-        self._asked = now
+        self._scheduled = now
         with contextlib.suppress(RuntimeError):  # it has been closed
-            self._loop.call_soon_threadsafe(self._answered)
+            self._loop.call_soon_threadsafe(self._run_callback)
 
-    def _answered(self) -> None:
-        late = time.monotonic() - self._asked
+    def _run_callback(self) -> None:
+        late = time.monotonic() - self._scheduled
         self._thread = threading.get_ident()
-        self._asked = 0.0
-        if self._told:
-            self._told = False
+        self._scheduled = 0.0
+        if self._is_logged:
+            self._is_logged = False
             _LOG.warning("%s was late by %.1f s", self._name, late)
 
 
@@ -94,13 +96,13 @@ def format_stacks(first: int) -> str:
     frames = sys._current_frames()
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     here = threading.get_ident()
-    told = [_stack(names.get(first, "?"), frames.pop(first), _FRAMES)] if first in frames else []
+    parts = [_format_stack(names.get(first, "?"), frames.pop(first), _FRAMES)] if first in frames else []
     for ident, frame in frames.items():
         if ident != here and frame.f_code.co_name not in _IDLE:
-            told.append(_stack(names.get(ident, "?"), frame, _OTHERS))
-    return "\n".join(told)
+            parts.append(_format_stack(names.get(ident, "?"), frame, _OTHERS))
+    return "\n".join(parts)
 
 
-def _stack(name: str, frame: FrameType, deep: int) -> str:
+def _format_stack(name: str, frame: FrameType, deep: int) -> str:
     lines = traceback.format_list(traceback.extract_stack(frame)[-deep:])
     return f"  thread {name}:\n" + "".join(lines).rstrip()

@@ -24,11 +24,11 @@ class OperatorProfiler:
         partition: Partition,
         parameters: Sequence[object],
         received: Mapping[int, Sequence[ComputedFrame]],
-        frames: Backend,
+        backend: Backend,
     ) -> None:
         self._numbers = number_nodes(root)
         self._partition, self._parameters = partition, parameters
-        self._received, self._frames = received, frames
+        self._received, self._backend = received, backend
         self._outputs: dict[int, tuple[int, int]] = {}
         self._last = time.perf_counter()
         self.figures: list[OperatorFigures] = []
@@ -41,7 +41,7 @@ class OperatorProfiler:
             return frame
         if id(node) not in self._numbers:
             return frame
-        held = self._frames.compute(frame.lazy)
+        held = self._backend.compute(frame.lazy)
         self._outputs[id(node)] = held.rows, held.bytes
         now = time.perf_counter()
         spent, self._last = 1000 * (now - self._last), now

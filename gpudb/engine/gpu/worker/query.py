@@ -103,7 +103,7 @@ class QueryRun:
                         ):
                             group.create_task(self._run_stage(stage, partition, {}))
         except BaseExceptionGroup as failed:
-            return await self._encode_failure(_first(failed))
+            return await self._encode_failure(_first_error(failed))
         except Exception as error:
             return await self._encode_failure(error)
         return RunResult(
@@ -167,7 +167,9 @@ class QueryRun:
         """Runs all stages in sequence, without those that only build sides of bound parts read."""
         bound_parts, remaining = self._plan_sequence()
         # Columns may have to be read first, which may take long.
-        self._running.short = self._running.short and all(rows < _MANY for rows in _unbound(self._stages, bound_parts))
+        self._running.short = self._running.short and all(
+            rows < _MANY for rows in _unbound_rows(self._stages, bound_parts)
+        )
         outputs: dict[int, list[ComputedFrame]] = {}
         while remaining:
             run = partial(self._run_stages, remaining, outputs, bound_parts)
@@ -206,10 +208,10 @@ class QueryRun:
             return (
                 phases.run_second(request.first_phase) if request.first_phase else phases.run_first(request.partition)
             )
-        kernels, plain = self._executor.kernels, self._plan.single_kernel
-        if kernels is not None and plain is not None:
-            ready = kernels.get(plain.part, self._whole_key)
-            return self._run_single_kernel(plain, kernels, ready) if ready is not None else None
+        kernels, single = self._executor.kernels, self._plan.single_kernel
+        if kernels is not None and single is not None:
+            ready = kernels.get(single.part, self._whole_key)
+            return self._run_single_kernel(single, kernels, ready) if ready is not None else None
         bound_parts, stages = self._plan_sequence()
         outputs: dict[int, list[ComputedFrame]] = {}
         if not all(is_bound(stage.root, bound_parts) for stage in stages):
@@ -221,13 +223,13 @@ class QueryRun:
         ((rows,),) = outputs.values()
         return self._encode_result(rows)
 
-    def _run_single_kernel(self, plain: SingleKernelPlan, kernels: NumpyRunner, ready: ReadyPart) -> bytes | None:
+    def _run_single_kernel(self, single: SingleKernelPlan, kernels: NumpyRunner, ready: ReadyPart) -> bytes | None:
         """Answers where only a kernel's groups are left to finish."""
-        made = plain.run(kernels, ready, self._parameters)
+        made = single.run(kernels, ready, self._parameters)
         if isinstance(made, FinalResult):
             return encode_batch(made.batch)
         task = StageTask(self._plan.stages[-1], WHOLE, self._parameters, self._timezone)
-        ((rows,), _) = self._executor.execute(task, {plain.number: [made]})
+        ((rows,), _) = self._executor.execute(task, {single.number: [made]})
         assert not isinstance(rows, Offloaded)
         return self._encode_result(rows)
 
@@ -245,7 +247,7 @@ class QueryRun:
             if task is not None and task.cancelling():
                 return []
             stage, *remaining = remaining
-            work = self._task(stage, WHOLE, self._whole_key, bound_parts)
+            work = self._make_task(stage, WHOLE, self._whole_key, bound_parts)
             received = {number: outputs[number] for number in stage.inputs if number in outputs}
             done = self._executor.finish(work, received)
             if done is not None:
@@ -259,7 +261,7 @@ class QueryRun:
                 del outputs[number]
         return remaining
 
-    def _task(
+    def _make_task(
         self, stage: Stage, partition: Partition, key: Hashable, bound_parts: Mapping[int, BoundPart]
     ) -> StageTask:
         return StageTask(
@@ -297,8 +299,8 @@ class QueryRun:
         if bound_parts is None:
             bound_parts = self._executor.bound_parts([stage], key) if key is not None else {}
         if stage.alone and self._chunks > 1:
-            self._check_memory(_bytes(received), _TOGETHER)
-        task = self._task(stage, part, key, bound_parts)
+            self._check_memory(_total_bytes(received), _TOGETHER)
+        task = self._make_task(stage, part, key, bound_parts)
         readers = consumers(self._stages, stage.number, partition, self._count, self._chunks)
         spill = self._running if self._chunks > 1 and readers else None
         work = partial(self._executor.execute, task, received, spill=spill)
@@ -306,9 +308,9 @@ class QueryRun:
             frames, figures = await self._executor.run_queued(self._running, work)
         except (MemoryError, OutOfMemory) as error:
             room = min(self._executor.available_memory(), self._executor.statement_bytes)
-            if not self._gathers_all_rows(stage) or _COPIES * _bytes(received) <= room:
+            if not self._gathers_all_rows(stage) or _COPIES * _total_bytes(received) <= room:
                 raise
-            raise _too_large(_bytes(received), "whose memory ran out over them") from error
+            raise _too_large_error(_total_bytes(received), "whose memory ran out over them") from error
         self._figures.append(figures)
         if stage.output == "result":
             (rows,) = frames
@@ -327,7 +329,7 @@ class QueryRun:
         """
         room = self._executor.available_memory()
         if copies * size > room:
-            raise _too_large(size, f"which has room for {max(room, 0)}")
+            raise _too_large_error(size, f"which has room for {max(room, 0)}")
 
     async def _receive(self, number: int, partition: int) -> list[ComputedFrame]:
         """Receives a stage's rows for a partition: from each worker those of all its partitions at once."""
@@ -337,30 +339,30 @@ class QueryRun:
         by_peer = [tuple(group) for _, group in groupby(found, lambda giver: giver // self._chunks)]
         return list(await asyncio.gather(*(self._fetch_group(number, group, partition) for group in by_peer)))
 
-    async def _fetch_group(self, stage: int, givers: tuple[int, ...], taker: int) -> ComputedFrame:
-        address = self._peers[givers[0] // self._chunks]
-        return await self._fetch(address, self._running.number, stage, givers, taker)
+    async def _fetch_group(self, stage: int, producing: tuple[int, ...], consumer: int) -> ComputedFrame:
+        address = self._peers[producing[0] // self._chunks]
+        return await self._fetch(address, self._running.number, stage, producing, consumer)
 
 
-def _bytes(received: Mapping[int, Sequence[ComputedFrame]]) -> int:
+def _total_bytes(received: Mapping[int, Sequence[ComputedFrame]]) -> int:
     """Returns the bytes of all rows that a stage has received."""
     return sum(each.bytes for rows in received.values() for each in rows)
 
 
-def _too_large(size: int, why: str) -> TooLarge:
+def _too_large_error(size: int, why: str) -> TooLarge:
     detail = f"{size} bytes of rows come together on one worker, {why}."
     hint = "Partition the window by more columns, sort or group fewer rows, or raise the setting memory_limit."
     return TooLarge("out of memory", detail=detail, hint=hint)
 
 
-def _unbound(stages: Sequence[Stage], bound_parts: Mapping[int, object]) -> Iterator[int]:
+def _unbound_rows(stages: Sequence[Stage], bound_parts: Mapping[int, object]) -> Iterator[int]:
     """Yields the row counts of the tables whose fused parts are not bound yet."""
     for node in (node for stage in stages for node in walk_nodes(stage.root)):
         if isinstance(node, Fused) and id(node) not in bound_parts:
             yield find_scan(node.root).table.rows
 
 
-def _first(error: BaseException) -> BaseException:
+def _first_error(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

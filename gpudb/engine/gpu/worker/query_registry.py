@@ -73,16 +73,16 @@ class RunningQuery:
             found = self._outputs[stage, partition] = asyncio.get_running_loop().create_future()
         return found
 
-    async def take_output(self, stage: int, givers: Sequence[int], taker: int) -> list[ComputedFrame | Offloaded]:
+    async def take_output(self, stage: int, producers: Sequence[int], consumer: int) -> list[ComputedFrame | Offloaded]:
         """Returns a stage's output for a partition once it is available.
 
         Raises ValueError once the statement has ended.
         """
         found = []
-        for giver in givers:
+        for producer in producers:
             if self.ended:  # between two of them: missing output never arrives
                 raise ValueError("the statement has ended")
-            found.append((await asyncio.shield(self.output(stage, giver))).take(taker))
+            found.append((await asyncio.shield(self.output(stage, producer))).take(consumer))
         return found
 
     def hold_buffer(self, rows: BufferReply) -> PendingBuffer:
@@ -101,11 +101,11 @@ class RunningQuery:
 
     def open_spill_file(self, folder: Path) -> SpillFile:
         """Returns a new spill file that is closed with the statement."""
-        made = SpillFile(folder)
-        self._files.add(made)
+        created = SpillFile(folder)
+        self._files.add(created)
         if self.ended:
-            made.close()
-        return made
+            created.close()
+        return created
 
     @property
     def is_read(self) -> bool:
@@ -174,8 +174,8 @@ class QueryRegistry:
 
     def begin(self, number: int) -> RunningQuery:
         """Begins a statement."""
-        made = self._running[number] = RunningQuery(number)
-        return made
+        created = self._running[number] = RunningQuery(number)
+        return created
 
     def has_ended(self, number: int) -> bool:
         """Returns whether a statement has run here and has ended."""

@@ -24,7 +24,7 @@ from gpudb.engine.gpu.lower.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.lowered_frame import NO_COLUMNS, Frame
 from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.lower.values import physical_columns, type_bounds
-from gpudb.engine.gpu.worker.batching import MOST
+from gpudb.engine.gpu.worker.batching import MAX_CHUNKS
 from gpudb.engine.gpu.worker.dynamic_filters import narrow_scans
 from gpudb.engine.gpu.worker.profiling import OperatorProfiler
 from gpudb.plan.tree.fused_nodes import Built, Fused
@@ -86,22 +86,22 @@ Kernels = Callable[
 """Computes a fused part from its build sides' rows; None if the data do not allow it."""
 
 
-def finish_stage(work: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> FinalResult | None:
+def finish_stage(task: StageTask, received: Mapping[int, Sequence[ComputedFrame]]) -> FinalResult | None:
     """Returns the result if a kernel left its input on the host and there is one worker; else None."""
     parts = [part for each in received.values() for part in each]
-    if work.measure or work.stage.output != "result" or work.partition.count != 1:
+    if task.measure or task.stage.output != "result" or task.partition.count != 1:
         return None
     if len(parts) != 1 or not isinstance(parts[0], HostFrame):
         return None
-    tail = compile_final_stage(work.stage.root)
-    return None if tail is None else tail.finalize([FrameStates(parts[0].table)], work.parameters)
+    tail = compile_final_stage(task.stage.root)
+    return None if tail is None else tail.finalize([FrameStates(parts[0].table)], task.parameters)
 
 
 def execute_stage(
-    work: StageTask,
+    task: StageTask,
     tables: TableSource,
     received: Mapping[int, Sequence[ComputedFrame]],
-    frames: Backend,
+    backend: Backend,
     kernels: Kernels | None = None,
     asked: HostFallback | None = None,
 ) -> list[ComputedFrame]:
@@ -111,22 +111,24 @@ def execute_stage(
     what only the lowering detects.
     """
 
-    frames.set_final_attempt(work.partition.chunks >= MOST)
-    host = asked or HostFallback(work.parameters, work.timezone)
-    sources = _Sources(work, tables, received, frames, host, kernels)
-    root = work.stage.root
-    if work.stage.dynamic_filters:
-        root, told = narrow_scans(work.stage, work.partition, work.parameters, received, frames)
-        work.narrowed_scans.extend(told)
-    seen = OperatorProfiler(root, work.partition, work.parameters, received, frames) if work.measure else None
-    frame = StageLowering(sources.frame, frames, host, work.partition.index, seen).frame(root)
-    work.operator_figures.extend(seen.figures if seen is not None else ())
-    if sources.stage_rows and (work.partition.count == 1 or work.stage.output in {"gather", "broadcast", "stay"}):
+    backend.set_final_attempt(task.partition.chunks >= MAX_CHUNKS)
+    host = asked or HostFallback(task.parameters, task.timezone)
+    sources = _Sources(task, tables, received, backend, host, kernels)
+    root = task.stage.root
+    if task.stage.dynamic_filters:
+        root, narrowed = narrow_scans(task.stage, task.partition, task.parameters, received, backend)
+        task.narrowed_scans.extend(narrowed)
+    profiler = OperatorProfiler(root, task.partition, task.parameters, received, backend) if task.measure else None
+    frame = StageLowering(sources.frame, backend, host, task.partition.index, profiler).frame(root)
+    task.operator_figures.extend(profiler.figures if profiler is not None else ())
+    if sources.stage_rows and (task.partition.count == 1 or task.stage.output in {"gather", "broadcast", "stay"}):
         return sources.stage_rows
-    if work.stage.output == "hash":
-        return _split(work, frame, frames, host)
+    if task.stage.output == "hash":
+        return _partition_by_hash(task, frame, backend, host)
     return (
-        _ranges(work, frame, received, frames, host) if work.stage.output == "range" else [frames.compute(frame.lazy)]
+        _partition_by_range(task, frame, received, backend, host)
+        if task.stage.output == "range"
+        else [backend.compute(frame.lazy)]
     )
 
 
@@ -150,50 +152,50 @@ class _Sources:
         if isinstance(node, Scan):
             return self.tables.frame(node, self.task.partition, self.task.parameters)
         if isinstance(node, Fused):
-            return self._fused(node, lowering)
+            return self._fused_frame(node, lowering)
         assert isinstance(node, Receive)
         given = self.received[node.stage]
         parts = [each for each in given if each.rows] or given[:1]
         bounds = tuple(map(type_bounds, node.types))
         if len(parts) == 1:
             return Frame(parts[0].lazy, bounds, parts[0])
-        return Frame(pl.concat([part.lazy for part in parts]) if parts else _nothing(node.types), bounds)
+        return Frame(pl.concat([part.lazy for part in parts]) if parts else _empty_frame(node.types), bounds)
 
-    def _fused(self, node: Fused, lowering: StageLowering) -> Frame:
-        work, frames = self.task, self.backend
-        if id(node) in work.bound_parts:
-            return self._result(node, work.bound_parts[id(node)]())
+    def _fused_frame(self, node: Fused, lowering: StageLowering) -> Frame:
+        task, backend = self.task, self.backend
+        if id(node) in task.bound_parts:
+            return self._to_frame(node, task.bound_parts[id(node)]())
         sides = [lowering.frame(each) for each in node.builds]
-        builds = [frames.compute(side.lazy) for side in sides]
-        made = self._by_kernel(node, builds)
+        builds = [backend.compute(side.lazy) for side in sides]
+        made = self._run_kernel(node, builds)
         if made is not None:
-            return self._result(node, made)
+            return self._to_frame(node, made)
 
         def inside(part: Node, lowering: StageLowering) -> Frame:
             if isinstance(part, Built):
                 return Frame(builds[part.number].lazy, sides[part.number].bounds)
             return self.frame(part, lowering)
 
-        return StageLowering(inside, frames, self.host, work.partition.index).frame(node.root)
+        return StageLowering(inside, backend, self.host, task.partition.index).frame(node.root)
 
-    def _by_kernel(self, node: Fused, builds: Sequence[ComputedFrame]) -> pl.DataFrame | ComputedFrame | None:
+    def _run_kernel(self, node: Fused, builds: Sequence[ComputedFrame]) -> pl.DataFrame | ComputedFrame | None:
         """Returns a kernel's output; None without a kernel, or if memory is too small for its tables even after freeing
         it.
 
         Smaller chunks do not make those tables smaller.
         """
-        work = self.task
-        if self.kernels is None or id(node) in work.declined:
+        task = self.task
+        if self.kernels is None or id(node) in task.declined:
             return None
-        made = partial(self.kernels, node, builds, work.partition, work.parameters, work.key)
+        made = partial(self.kernels, node, builds, task.partition, task.parameters, task.key)
         try:
             return self.backend.retry_with_memory(made)
         except MemoryError as error:
             _LOG.warning("a fused part runs as the general engine's: %s", error)
-            work.declined.add(id(node))
+            task.declined.add(id(node))
             return None
 
-    def _result(self, node: Fused, made: pl.DataFrame | ComputedFrame) -> Frame:
+    def _to_frame(self, node: Fused, made: pl.DataFrame | ComputedFrame) -> Frame:
         held: ComputedFrame
         if isinstance(made, pl.DataFrame):
             # Few rows stay on the host, where the remaining steps are cheapest.
@@ -205,79 +207,87 @@ class _Sources:
         return Frame(held.lazy, tuple(map(type_bounds, node.types)), held)
 
 
-def _split(work: StageTask, frame: Frame, frames: Backend, host: HostFallback) -> list[ComputedFrame]:
+def _partition_by_hash(task: StageTask, frame: Frame, backend: Backend, host: HostFallback) -> list[ComputedFrame]:
     """Partitions the rows by the hash of their keys."""
     lazy = frame.lazy
-    root = work.stage.root.root if isinstance(work.stage.root, Fused) else work.stage.root
+    root = task.stage.root.root if isinstance(task.stage.root, Fused) else task.stage.root
     if isinstance(root, Partial):
         kinds = [key.type for key in root.aggregate.keys]
         keys = [pl.col(f"k{number}").cast(physical_columns(kind)[""]) for number, kind in enumerate(kinds)]
     else:
         over = ExpressionLowering(frame.bounds, host)
-        if work.stage.by and work.partition.count > 1:
-            return _to_buckets(work, lazy, over, frames)
-        values = [over.value(key) for key in work.stage.keys]
+        if task.stage.by and task.partition.count > 1:
+            return _partition_by_buckets(task, lazy, over, backend)
+        values = [over.value(key) for key in task.stage.keys]
         keys = [value.expr.cast(physical_columns(value.type)[""]) for value in values]
         if over.deferred.steps:
-            parts = frames.partition_by_hash(over.deferred.run(lazy, frames).lazy, keys, work.partition.count)
-            return [frames.compute(part.lazy.drop(over.deferred.columns)) for part in parts]
-    return frames.partition_by_hash(lazy, keys, work.partition.count, away=_to_files(work, frames))
+            parts = backend.partition_by_hash(over.deferred.run(lazy, backend).lazy, keys, task.partition.count)
+            return [backend.compute(part.lazy.drop(over.deferred.columns)) for part in parts]
+    return backend.partition_by_hash(lazy, keys, task.partition.count, away=_goes_to_files(task, backend))
 
 
-def _to_files(work: StageTask, frames: Backend) -> bool:
+def _goes_to_files(task: StageTask, backend: Backend) -> bool:
     """Returns whether most parts pass through the host: to files, and from there to other workers."""
-    return work.partition.chunks > 1 and not (frames.can_offload and work.partition.worker.count == 1)
+    return task.partition.chunks > 1 and not (backend.can_offload and task.partition.worker.count == 1)
 
 
-def _to_buckets(work: StageTask, lazy: pl.LazyFrame, over: ExpressionLowering, frames: Backend) -> list[ComputedFrame]:
+def _partition_by_buckets(
+    task: StageTask, lazy: pl.LazyFrame, over: ExpressionLowering, backend: Backend
+) -> list[ComputedFrame]:
     """Partitions the rows by the buckets of their one key, as a table's files are."""
-    (key,) = work.stage.keys
+    (key,) = task.stage.keys
     columns = over.value(key).as_columns("k")
-    lazy = over.deferred.run(lazy, frames).lazy if over.deferred.steps else lazy
-    held = frames.compute(lazy.with_columns(columns).drop(over.deferred.columns))
+    lazy = over.deferred.run(lazy, backend).lazy if over.deferred.steps else lazy
+    held = backend.compute(lazy.with_columns(columns).drop(over.deferred.columns))
     names = [each.meta.output_name() for each in columns]
-    values = to_arrow(frames.compute_on_host(held.lazy.select(names), "buckets"), "k", key.type)
+    values = to_arrow(backend.compute_on_host(held.lazy.select(names), "buckets"), "k", key.type)
     buckets = compute_buckets(to_stored(values, key.type, stored_type(key.type, 0)), key.type)
-    placed = held.add_columns(pl.DataFrame({"place": work.partition.assign_buckets(buckets)}))
-    return frames.partition_by_number(
-        placed.lazy.drop(names), "place", work.partition.count, away=_to_files(work, frames)
+    placed = held.add_columns(pl.DataFrame({"place": task.partition.assign_buckets(buckets)}))
+    return backend.partition_by_number(
+        placed.lazy.drop(names), "place", task.partition.count, away=_goes_to_files(task, backend)
     )
 
 
-def _ranges(
-    work: StageTask, frame: Frame, received: Mapping[int, Sequence[ComputedFrame]], frames: Backend, host: HostFallback
+def _partition_by_range(
+    task: StageTask, frame: Frame, received: Mapping[int, Sequence[ComputedFrame]], backend: Backend, host: HostFallback
 ) -> list[ComputedFrame]:
     """Partitions the rows by the ranges of a sample, which is the same on all workers."""
-    count, keys = work.partition.count, work.stage.keys
+    count, keys = task.partition.count, task.stage.keys
     if count == 1:
-        return [frames.compute(frame.lazy)]
-    order = [SortOrder(key.descending, key.nulls_first) for key in work.stage.order]
-    assert work.stage.sample is not None
+        return [backend.compute(frame.lazy)]
+    order = [SortOrder(key.descending, key.nulls_first) for key in task.stage.order]
+    assert task.stage.sample is not None
     kinds = [key.type for key in keys]
-    parts = [part.to_polars() for part in received[work.stage.sample]]
-    sample = pl.concat(parts) if parts else _nothing(kinds).collect()
-    seen = _ordered(sample.lazy(), [column(place, kind) for place, kind in enumerate(kinds)], HostBackend(), host)
+    parts = [part.to_polars() for part in received[task.stage.sample]]
+    sample = pl.concat(parts) if parts else _empty_frame(kinds).collect()
+    profiler = _add_sort_keys(
+        sample.lazy(), [column(place, kind) for place, kind in enumerate(kinds)], HostBackend(), host
+    )
     names = [f"k{place}" for place in range(len(keys))]
     last = [not key.nulls_first for key in order]
-    ordered = seen.select(names).sort(names, descending=[key.descending for key in order], nulls_last=last).collect()
+    ordered = (
+        profiler.select(names).sort(names, descending=[key.descending for key in order], nulls_last=last).collect()
+    )
     places = [ordered.height * number // count for number in range(1, count) if ordered.height]
     ends = ordered.select(pl.all().gather(pl.Series(places, dtype=pl.UInt32)))
     # If all ends differ, no row is equal to several.
-    spread = work.partition.chunks > 1 and not work.stage.together and ends.hash_rows().n_unique() < ends.height
-    placed = _ordered(frame.lazy, keys, frames, host)
-    return frames.partition_by_range(placed, ends, order, count, spread=spread, away=_to_files(work, frames))
+    spread = task.partition.chunks > 1 and not task.stage.together and ends.hash_rows().n_unique() < ends.height
+    placed = _add_sort_keys(frame.lazy, keys, backend, host)
+    return backend.partition_by_range(placed, ends, order, count, spread=spread, away=_goes_to_files(task, backend))
 
 
-def _ordered(lazy: pl.LazyFrame, keys: Sequence[bound.Expr], frames: Backend, host: HostFallback) -> pl.LazyFrame:
+def _add_sort_keys(
+    lazy: pl.LazyFrame, keys: Sequence[bound.Expr], backend: Backend, host: HostFallback
+) -> pl.LazyFrame:
     """Returns a frame with its rows' sort keys in k0, k1, …"""
     over = ExpressionLowering((None,) * (max(columns_read(tuple(keys)), default=0) + 1), host)
     values = [over.value(key) for key in keys]
     if over.deferred.steps:
-        lazy = over.deferred.run(lazy, frames).lazy
+        lazy = over.deferred.run(lazy, backend).lazy
     held = [value.expr.cast(physical_columns(value.type)[""]).alias(f"k{place}") for place, value in enumerate(values)]
     return lazy.with_columns(held).drop(over.deferred.columns)
 
 
-def _nothing(types: Sequence[SqlType]) -> pl.LazyFrame:
+def _empty_frame(types: Sequence[SqlType]) -> pl.LazyFrame:
     schema = {f"c{n}{suffix}": held for n, kind in enumerate(types) for suffix, held in physical_columns(kind).items()}
     return pl.LazyFrame(schema=schema or {NO_COLUMNS: pl.Boolean()})

@@ -12,7 +12,7 @@ from gpudb.engine.gpu.cache.partition import WHOLE, Partition
 from gpudb.engine.gpu.exchange.buffers import encode_frame
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
 from gpudb.engine.gpu.exchange.state_codec import EncodedStates, encode_states
-from gpudb.engine.gpu.fastpath.two_phase import BYTES, decode_output
+from gpudb.engine.gpu.fastpath.two_phase import MAX_BYTES, decode_output
 from gpudb.engine.gpu.figures import StageFigures
 from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
@@ -29,7 +29,7 @@ class TwoPhaseWorker:
         self._parameters, self._timezone = pickle.loads(parameters)
         self._types = plan.stages[-1].root.types
         self._phases = plan.two_phase
-        self._max_bytes = BYTES // count
+        self._max_bytes = MAX_BYTES // count
 
     def is_ready(self, partitions: Sequence[int], measured: Sequence[StageFigures]) -> bool:
         """Returns whether the first phase is bound over these partitions and returned few rows."""

@@ -26,22 +26,22 @@ def kernel_cache_variables(root: Path) -> dict[str, str]:
     }
 
 
-def warm_up(frames: Backend) -> int:
+def warm_up(backend: Backend) -> int:
     """Computes every common operator over a few rows; returns how many succeeded. Errors are only logged."""
     started, done = time.perf_counter(), 0
-    rows = frames.from_host(_rows()).lazy
-    for name, lazy in _plans(rows):
+    rows = backend.from_host(_sample_rows()).lazy
+    for name, lazy in _sample_plans(rows):
         try:
-            frames.compute(lazy)
+            backend.compute(lazy)
             done += 1
         except Exception as error:
             _LOG.warning("the warm-up of %s failed: %s", name, error)
-    frames.take_host_steps()
+    backend.take_host_steps()
     _LOG.info("%d operators were warmed up in %.1f s", done, time.perf_counter() - started)
     return done
 
 
-def _rows() -> pl.DataFrame:
+def _sample_rows() -> pl.DataFrame:
     return pl.DataFrame(
         {
             "k": pl.Series([1, 2, 3, 1, None, 2], dtype=pl.Int32),
@@ -54,7 +54,7 @@ def _rows() -> pl.DataFrame:
     )
 
 
-def _plans(rows: pl.LazyFrame) -> Iterator[tuple[str, pl.LazyFrame]]:
+def _sample_plans(rows: pl.LazyFrame) -> Iterator[tuple[str, pl.LazyFrame]]:
     k, n, t = pl.col("k"), pl.col("n"), pl.col("t")
     other = rows.select("k", other="n")
     yield "filters", rows.filter((n > 15) & (t != "zz") & pl.col("x").is_not_null())

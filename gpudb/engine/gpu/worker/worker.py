@@ -316,17 +316,17 @@ class StageWorker(WorkerPlugin):
             os.kill(os.getpid(), signal.SIGKILL)
 
     async def _fetch_output(
-        self, address: str, statement: int, stage: int, givers: Sequence[int], taker: int
+        self, address: str, statement: int, stage: int, producers: Sequence[int], consumer: int
     ) -> ComputedFrame:
         """Fetches a stage's output on some partitions from the worker that has run them."""
         if address == self._worker.address:
             return await self._exchange.merge_local(
-                await self._queries.get_or_begin(statement).take_output(stage, givers, taker)
+                await self._queries.get_or_begin(statement).take_output(stage, producers, consumer)
             )
         try:
-            rows = await self._exchange.fetch(address, OutputRequest(statement, stage, tuple(givers), taker))
+            rows = await self._exchange.fetch(address, OutputRequest(statement, stage, tuple(producers), consumer))
         except OSError as error:
-            raise PartitionLost(givers[0]) from error
+            raise PartitionLost(producers[0]) from error
         if rows is None:
-            raise PartitionLost(givers[0])
+            raise PartitionLost(producers[0])
         return rows

@@ -43,8 +43,8 @@ def test_what_is_put_again_keeps_its_hits() -> None:
 
 def test_looking_whether_one_is_there_is_no_use_of_it() -> None:
     kept = _three()
-    assert kept.holds("a")
-    assert not kept.holds("d")
+    assert kept.contains("a")
+    assert not kept.contains("d")
     assert sum(each.hits for each in kept.describe("plain")) == 0
     kept.shrink(20)
-    assert [kept.holds(key) for key in "abc"] == [False, True, True]
+    assert [kept.contains(key) for key in "abc"] == [False, True, True]

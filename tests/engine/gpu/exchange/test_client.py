@@ -189,7 +189,7 @@ def test_room_is_made_for_what_is_copied_and_a_worker_that_is_doubted_meanwhile_
             return real(peer, place)
 
         packer.copy_from = copied  # type: ignore[method-assign]
-        here._frames.free_memory = lambda: made.append(len(full))  # type: ignore[method-assign]
+        here._backend.free_memory = lambda: made.append(len(full))  # type: ignore[method-assign]
         here.set_peers((giver.address,), (from_there.ucx_address,))
         with pytest.raises(OutOfMemory):
             await here.fetch(giver.address, _wanted(1))
@@ -241,7 +241,7 @@ class _WithRoom(_Elsewhere):
 def test_rows_that_were_put_away_are_back_or_go_to_others(tmp_path: Path) -> None:
     async def moved() -> None:
         server, here = await _worker(None, lambda: None)
-        frames = here._frames = _WithRoom()
+        frames = here._backend = _WithRoom()
         parts = [_Near(0), HostFrame(ROWS.slice(10, 10)), _Near(20)]
         wanted = list(range(30))
         assert (await here.merge_local(parts)).to_polars()["a"].to_list() == wanted
@@ -263,7 +263,7 @@ def test_few_rows_stay_on_the_host(count: int) -> None:
         rows = pl.DataFrame({"a": range(count)})
         giver, _ = await _worker(Packer(), lambda: HostFrame(rows))
         taker, here = await _worker(Packer(), lambda: None)
-        frames = here._frames = _Elsewhere()
+        frames = here._backend = _Elsewhere()
         found = await here.fetch(giver.address, _wanted(1))
         assert found is not None
         assert found.to_polars()["a"].to_list() == list(range(count))

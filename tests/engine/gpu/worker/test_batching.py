@@ -26,7 +26,7 @@ from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.planning import planner
 from gpudb.engine.gpu.planning.planner import CAREFUL_SECONDS, Planner
 from gpudb.engine.gpu.worker import batching as cut
-from gpudb.engine.gpu.worker.batching import MOST, MemorySpace, choose_chunks, next_chunks
+from gpudb.engine.gpu.worker.batching import MAX_CHUNKS, MemorySpace, choose_chunks, next_chunks
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
 from gpudb.errors import GpudbError, SqlError
 from gpudb.plan.dask.planner import warm_up
@@ -295,7 +295,7 @@ def test_there_is_an_end_to_smaller_chunks() -> None:
     tried = [1]
     while (chunks := next_chunks(tried[-1])) is not None:
         tried.append(chunks)
-    assert tried[-1] == MOST
+    assert tried[-1] == MAX_CHUNKS
     assert len(tried) <= 5
 
 
@@ -373,8 +373,8 @@ def test_what_fits_is_not_cut(lab: Lab) -> None:
     root = plan(lab, STATEMENTS["join of two large"])
     assert choose_chunks(root, WORKERS, MemorySpace(2**30, 2**30)) == 1
     few, many = (choose_chunks(root, WORKERS, MemorySpace(2**20, size)) for size in (2**24, 2**22))
-    assert 1 < few < many <= MOST
-    assert choose_chunks(root, WORKERS, MemorySpace(2**10, 2**10)) == MOST
+    assert 1 < few < many <= MAX_CHUNKS
+    assert choose_chunks(root, WORKERS, MemorySpace(2**10, 2**10)) == MAX_CHUNKS
 
 
 def test_a_window_takes_more_memory_than_its_rows(lab: Lab) -> None:
@@ -391,12 +391,12 @@ def test_rows_on_their_way_and_raw_texts_take_memory(lab: Lab, monkeypatch: pyte
     space = MemorySpace(2**30, 2**22)
     # With the same rows per worker, one more copy if there are other workers to send them to.
     assert choose_chunks(root, 2, MemorySpace(2**30, 2**21)) > choose_chunks(root, 1, space) > 1
-    monkeypatch.setattr(cut, "MANY", ROWS)
+    monkeypatch.setattr(cut, "MANY_ROWS", ROWS)
     table = table_of(lab, "ch_big")
     place = next(place for place, column in enumerate(table.columns) if column.name == "name")
     for distinct, taken in ((977, 4), (ROWS, 28)):
         found = ColumnStatistics(table.columns[place].field_id, ROWS, 0, distinct, 14)
-        assert cut._packed(Scan(replace(table, statistics=(found,)), (place,))) == taken
+        assert cut._packed_row_bytes(Scan(replace(table, statistics=(found,)), (place,))) == taken
 
 
 def test_a_part_that_has_no_memory_is_tried_in_one_chunk_alone(lab: Lab) -> None:

@@ -13,7 +13,7 @@ from gpudb.engine.gpu.worker import warmup
 
 
 def test_every_operator_is_computed() -> None:
-    plans = len(list(warmup._plans(warmup._rows().lazy())))
+    plans = len(list(warmup._sample_plans(warmup._sample_rows().lazy())))
     assert warmup.warm_up(HostBackend()) == plans > 20
 
 
@@ -26,7 +26,7 @@ def test_one_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
 
     with caplog.at_level(logging.WARNING):
         made = warmup.warm_up(Failing())
-    assert made < len(list(warmup._plans(warmup._rows().lazy())))
+    assert made < len(list(warmup._sample_plans(warmup._sample_rows().lazy())))
     assert "order by k failed: no sorting here" in caplog.text
 
 

@@ -55,9 +55,9 @@ class Garbage:
 
     def restore(self, paths: Iterable[Path]) -> None:
         """Unmarks discarded paths that are part of the committed state again."""
-        wanted = set(paths)
+        restored = set(paths)
         with self._guard:
-            self._discarded = [item for item in self._discarded if item.path not in wanted]
+            self._discarded = [item for item in self._discarded if item.path not in restored]
 
     def collect(self, *, at_once: bool = False) -> int:
         """Removes the paths that no open transaction can read; returns their number."""

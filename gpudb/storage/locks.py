@@ -38,11 +38,11 @@ class TableLocks:
                 if self._deadlocked(owner):
                     raise SqlError.of("deadlock_detected", "deadlock detected")
                 while self.holders.get(oid, owner) != owner:
-                    left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
-                    if left <= 0:
+                    remaining = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
+                    if remaining <= 0:
                         message = "canceling statement due to lock timeout"
                         raise SqlError.of("lock_not_available", message)
-                    self._changed.wait(left)
+                    self._changed.wait(remaining)
                     if check is not None:
                         check()
                 self.holders[oid] = owner
@@ -67,7 +67,9 @@ class TableLocks:
     def _deadlocked(self, owner: int) -> bool:
         seen: set[int] = set()
         current = owner
-        while (wanted := self._waits.get(current)) is not None and (holder := self.holders.get(wanted)) is not None:
+        while (table_oid := self._waits.get(current)) is not None and (
+            holder := self.holders.get(table_oid)
+        ) is not None:
             if holder == owner:
                 return True
             if holder in seen:

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from gpudb.catalog.model import Column, Table
 from gpudb.errors import SqlError
-from gpudb.values.text_columns import text_column
+from gpudb.values.text_columns import format_text_column
 
 _MOST_BYTES = 64
 
@@ -37,7 +37,7 @@ def row_text(table: Table, batch: pa.RecordBatch, row: int, zone: str = "UTC") -
     """Formats a row of a batch of the table's columns; each value is cut at 64 bytes."""
     shown = []
     for column, array in zip(table.columns, batch.columns, strict=True):
-        text = text_column(column.type, array.slice(row, 1), zone)[0].as_py()
+        text = format_text_column(column.type, array.slice(row, 1), zone)[0].as_py()
         if text is None:
             shown.append("null")
         elif len(text.encode()) > _MOST_BYTES:

@@ -53,9 +53,9 @@ def profile(node: Node) -> Profile:
     return found
 
 
-def copy_profile(leaf: Leaf, given: Node) -> Leaf:
+def copy_profile(leaf: Leaf, source_node: Node) -> Leaf:
     """Copies to a leaf the profile of the node that produces its rows elsewhere."""
-    object.__setattr__(leaf, "profile", profile(given))
+    object.__setattr__(leaf, "profile", profile(source_node))
     return leaf
 
 

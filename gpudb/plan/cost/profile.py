@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gpudb.catalog.model import Column, Table
-from gpudb.lru import ByIdentity, LruCache
+from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.cost.sampling import sample_column
 from gpudb.types import SqlType
-from gpudb.values.calendar import days_of, microseconds_of
+from gpudb.values.calendar import days_from_date, microseconds_from_timestamp
 
 DEFAULT_DISTINCT = 200.0
 """Default number of distinct values of a column about which nothing is known, as in PostgreSQL."""
@@ -72,13 +72,13 @@ def unknown_column(rows: float) -> ColumnProfile:
 _MIN_SAMPLED_ROWS = 100
 """Tables of fewer rows are not sampled: there a default does no harm."""
 # Column profiles by position, per table. Keyed by identity, since hashing a table hashes all its files.
-_known: LruCache[ByIdentity[Table], dict[int, ColumnProfile]] = LruCache(512)
+_known: LruCache[IdentityKey[Table], dict[int, ColumnProfile]] = LruCache(512)
 
 
 def profile_table(table: Table, columns: Sequence[int]) -> Profile:
     """Returns the profile of some columns of a table, by their positions."""
     rows = float(max(table.rows, 1))
-    key = ByIdentity(table)
+    key = IdentityKey(table)
     known = _known.get(key)
     if known is None:
         known = {}
@@ -109,19 +109,21 @@ def _profile_column(
             known = False
     low_value, high_value = (min(lows), max(highs)) if known and lows else (None, None)
     share = min(nulls / rows, 1.0)
-    there = max(rows * (1 - share), 1.0)
+    non_null_rows = max(rows * (1 - share), 1.0)
     spread = _count_between(column.type, low_value, high_value)
     if column.name in unique:
-        distinct = there
+        distinct = non_null_rows
     elif column.field_id in counted:
-        distinct = max(min(counted[column.field_id], there, there if spread is None else spread), 1.0)
+        distinct = max(min(counted[column.field_id], non_null_rows, non_null_rows if spread is None else spread), 1.0)
     else:
         # A range of fewer values than rows is precise enough.
         found = (
-            sample_column(table, column) if rows >= _MIN_SAMPLED_ROWS and (spread is None or spread >= there) else None
+            sample_column(table, column)
+            if rows >= _MIN_SAMPLED_ROWS and (spread is None or spread >= non_null_rows)
+            else None
         )
-        guess = min(there, DEFAULT_DISTINCT if spread is None else spread)
-        distinct = guess if found is None else found.estimate_distinct(there)
+        guess = min(non_null_rows, DEFAULT_DISTINCT if spread is None else spread)
+        distinct = guess if found is None else found.estimate_distinct(non_null_rows)
     return ColumnProfile(distinct, low_value, high_value, share, distinct)
 
 
@@ -144,9 +146,9 @@ def to_number(value: object) -> float | None:
         case bool() | int() | float() | Decimal():
             return float(value) if math.isfinite(value) else None
         case dt.datetime():
-            return float(microseconds_of(value))
+            return float(microseconds_from_timestamp(value))
         case dt.date():
-            return float(days_of(value))
+            return float(days_from_date(value))
         case _:
             return None
 

@@ -87,10 +87,10 @@ def _match_comparison(part: Any) -> tuple[int, str, float | None] | None:
 
 def _bound_value(constant: bound.Constant, kind: SqlType) -> float | None:
     """Converts a constant to the unit of a column's bounds: days for dates, microseconds for other moments."""
-    found, given = to_number(constant.value), constant.type.name
-    if found is None or given == kind.name or not {given, kind.name} <= _MOMENT_TYPES:
+    found, own_name = to_number(constant.value), constant.type.name
+    if found is None or own_name == kind.name or not {own_name, kind.name} <= _MOMENT_TYPES:
         return found
-    return found / _DAY if kind.name == "date" else found * _DAY if given == "date" else found
+    return found / _DAY if kind.name == "date" else found * _DAY if own_name == "date" else found
 
 
 def _equality_selectivity(column: ColumnProfile, value: float | None) -> float:

@@ -73,29 +73,29 @@ class Decoder:
     # ------------------------------------------------------------------------------------------ nodes
 
     def _decode_scan(self, rel: Any) -> Node:
-        leaf, told = self._leaves[rel.getTable().getTableName()]
+        leaf, registered = self._leaves[rel.getTable().getTableName()]
         if not leaf.types:
             # The planner knows one column of each relation.
             leaf = Project(leaf, (bound.Constant(1, INT4),))
-        types = tuple(leaf.types[index] for index in told)
+        types = tuple(leaf.types[index] for index in registered)
         scan = rel.table_scan()
-        read = [int(name[1:]) for name in scan.getTableScanProjects()] if scan.containsProjections() else told
-        wanted = list(read)
+        read = [int(name[1:]) for name in scan.getTableScanProjects()] if scan.containsProjections() else registered
+        output = list(read)
         filters = [self.decode_expr(each, types) for each in scan.getFilters()]
-        filters = [remap_columns(each, told.__getitem__) for each in filters if not is_true(each)]
+        filters = [remap_columns(each, registered.__getitem__) for each in filters if not is_true(each)]
         own = split_conjuncts(leaf.filter) if isinstance(leaf, Scan) else ()
         condition = join_conjuncts((*own, *(part for each in filters for part in split_conjuncts(each))))
         if not isinstance(leaf, Scan):
             node = leaf if condition is None else Filter(leaf, condition)
-            every = wanted == list(range(len(leaf.types)))
-            return node if every else Project(node, tuple(column(i, leaf.types[i]) for i in wanted))
-        every_read = wanted + sorted(columns_read(condition) - set(wanted))
+            every = output == list(range(len(leaf.types)))
+            return node if every else Project(node, tuple(column(i, leaf.types[i]) for i in output))
+        every_read = output + sorted(columns_read(condition) - set(output))
         places = {index: place for place, index in enumerate(every_read)}
         over = remap_columns(condition, places.__getitem__) if condition is not None else None
         node = replace(leaf, columns=tuple(leaf.columns[index] for index in every_read), filter=over)
-        if every_read == wanted:
+        if every_read == output:
             return node
-        return Project(node, tuple(column(i, node.types[i]) for i in range(len(wanted))))
+        return Project(node, tuple(column(i, node.types[i]) for i in range(len(output))))
 
     def _decode_aggregate(self, rel: Any) -> Node:
         below = self.decode_node(rel.get_inputs()[0])

@@ -322,8 +322,8 @@ class DependentPlanner:
         return found
 
     def _build_domain(self, rows: Rows, reads: set[tuple[int, int]]) -> Domain:
-        wanted = sorted({place for each in reads if (place := rows.find_column(*each)) is not None})
-        return build_domain(rows.share(self.next_number()), wanted, self.next_number())
+        required = sorted({place for each in reads if (place := rows.find_column(*each)) is not None})
+        return build_domain(rows.share(self.next_number()), required, self.next_number())
 
 
 def _relation_rows(rel: int, node: Node) -> Rows:

@@ -139,33 +139,38 @@ class _PlanBuilder:
         own = [*rows.held[: domain.width]] if domain is not None else []
         above = _output_exprs(query)
         rows = _add_sets(_add_windows(rows, above, len(own)), above)
-        given = [rows.column_at(index) for index in range(len(own))]
+        domain_columns = [rows.column_at(index) for index in range(len(own))]
         targets = [rows.rewrite(each) for each in query.targets]
         keys = [bound.SortKey(rows.rewrite(key.expr), key.descending, key.nulls_first) for key in query.order_by]
         limit, offset = (
             each if is_constant_count(each) else rows.rewrite(each) for each in (query.limit, query.offset)
         )
-        labels = (*("",) * len(given), *(column.name for column in query.columns))
+        labels = (*("",) * len(domain_columns), *(column.name for column in query.columns))
         if query.distinct is True:
-            wide: Node = Project(rows.node, (*given, *targets), labels)
-            wide, held = Aggregate(wide, output_columns(wide)), [*given, *targets]
+            wide: Node = Project(rows.node, (*domain_columns, *targets), labels)
+            wide, held = Aggregate(wide, output_columns(wide)), [*domain_columns, *targets]
         else:
             node = rows.node
             if query.distinct:
-                node = DistinctOn(node, (*given, *(rows.rewrite(each) for each in query.distinct)), tuple(keys))
+                node = DistinctOn(
+                    node, (*domain_columns, *(rows.rewrite(each) for each in query.distinct)), tuple(keys)
+                )
             # ORDER BY and LIMIT may read expressions that are not in the select list.
-            wanted = [*(key.expr for key in keys), *(each for each in (limit, offset) if not is_constant_count(each))]
-            extra = [each for n, each in enumerate(wanted) if each not in targets and each not in wanted[:n]]
-            held = [*given, *targets, *extra]
+            sorted_by = [
+                *(key.expr for key in keys),
+                *(each for each in (limit, offset) if not is_constant_count(each)),
+            ]
+            extra = [each for n, each in enumerate(sorted_by) if each not in targets and each not in sorted_by[:n]]
+            held = [*domain_columns, *targets, *extra]
             wide = Project(node, tuple(held), labels + ("",) * len(extra))
         order = tuple(
             bound.SortKey(_column_at(held.index(key.expr), key.expr), key.descending, key.nulls_first) for key in keys
         )
         limit, offset = (each if is_constant_count(each) else rewrite_over(each, held) for each in (limit, offset))
-        made = apply_limit(wide, len(given), order, limit, offset)
-        if len(held) == len(given) + len(targets):
+        made = apply_limit(wide, len(domain_columns), order, limit, offset)
+        if len(held) == len(domain_columns) + len(targets):
             return made
-        return Project(made, output_columns(made)[: len(given) + len(targets)], labels)
+        return Project(made, output_columns(made)[: len(domain_columns) + len(targets)], labels)
 
     def _plan_block_rows(self, query: bound.Select, ctes: Ctes, domain: Domain | None) -> tuple[Rows, bound.Select]:
         """Returns the block's rows, and the query with its outputs over them."""
@@ -273,8 +278,8 @@ def _cast_columns(node: Node, columns: tuple[bound.OutputColumn, ...]) -> Node:
     own, made = node.types[-len(columns) :], output_columns(node)
     if not columns or all(kind == declared.type for kind, declared in zip(own, columns, strict=True)):
         return node
-    given, made = made[: -len(columns)], made[-len(columns) :]
-    return Project(node, (*given, *(cast_to(each, c.type) for each, c in zip(made, columns, strict=True))))
+    domain_columns, made = made[: -len(columns)], made[-len(columns) :]
+    return Project(node, (*domain_columns, *(cast_to(each, c.type) for each, c in zip(made, columns, strict=True))))
 
 
 def output_columns(node: Node) -> tuple[bound.Column, ...]:

@@ -59,12 +59,12 @@ class Rows:
         names = tuple(each.name for each in every[: len(self.held)]) + ("",) * len(pairs)
         return Rows(Project(self.node, every, names), (*self.held, *(what for what, _ in pairs)))
 
-    def select(self, wanted: Sequence[int]) -> Rows:
+    def select(self, required: Sequence[int]) -> Rows:
         """Returns the rows with some of their columns."""
-        if list(wanted) == list(range(len(self.node.types))):
+        if list(required) == list(range(len(self.node.types))):
             return self
-        exprs = tuple(self.column_at(index) for index in wanted)
-        return Rows(Project(self.node, exprs), tuple(self.held[index] for index in wanted))
+        exprs = tuple(self.column_at(index) for index in required)
+        return Rows(Project(self.node, exprs), tuple(self.held[index] for index in required))
 
     def share(self, number: int) -> Rows:
         """Returns the same rows, computed once for several uses."""
@@ -92,8 +92,8 @@ class Domain:
         marks = [index for _, index in self.keys]
         if len(marks) == self.width:
             return self, node
-        wanted = [*marks, *range(self.width, len(node.types))]
-        made = Project(node, tuple(column(index, node.types[index]) for index in wanted))
+        required = [*marks, *range(self.width, len(node.types))]
+        made = Project(node, tuple(column(index, node.types[index]) for index in required))
         keys = tuple((place, number) for number, (place, _) in enumerate(self.keys))
         return Domain(self.rows.select(marks), self.outside, keys, self.numbered), made
 
@@ -124,19 +124,19 @@ def _find_column(places: Sequence[Any], rel: int, index: int) -> int | None:
     return None
 
 
-def build_domain(rows: Rows, wanted: Sequence[int], number: int) -> Domain:
+def build_domain(rows: Rows, required: Sequence[int], number: int) -> Domain:
     """Returns the domain of some columns of shared rows; `number` is unused by relations and shared nodes."""
-    if all(_has_stand_in(rows.node.types[place]) for place in wanted):
-        project = Project(rows.node, tuple(rows.column_at(place) for place in wanted))
+    if all(_has_stand_in(rows.node.types[place]) for place in required):
+        project = Project(rows.node, tuple(rows.column_at(place) for place in required))
         keys = tuple(column(index, kind) for index, kind in enumerate(project.types))
-        held = Rows(Shared(Aggregate(project, keys), -number), tuple(rows.held[place] for place in wanted))
-        return Domain(held, rows, tuple((place, index) for index, place in enumerate(wanted)))
+        held = Rows(Shared(Aggregate(project, keys), -number), tuple(rows.held[place] for place in required))
+        return Domain(held, rows, tuple((place, index) for index, place in enumerate(required)))
     # Equal values may display differently, or have no equality: rows are identified by a number.
     numbered = number_rows(rows, number)
     last = len(rows.held)
-    project = Project(numbered.node, (*(numbered.column_at(place) for place in wanted), numbered.column_at(last)))
-    held = Rows(project, (*(rows.held[place] for place in wanted), numbered.held[last]))
-    return Domain(held, numbered, ((last, len(wanted)),), numbered=True)
+    project = Project(numbered.node, (*(numbered.column_at(place) for place in required), numbered.column_at(last)))
+    held = Rows(project, (*(rows.held[place] for place in required), numbered.held[last]))
+    return Domain(held, numbered, ((last, len(required)),), numbered=True)
 
 
 def number_rows(rows: Rows, number: int) -> Rows:

@@ -22,8 +22,8 @@ def join_function(rows: Rows, source: bound.FunctionScan) -> Rows:
     elif source.ordinality:
         raise NotSupportedOnWorkers(f"function {source.function.name} WITH ORDINALITY")
     else:
-        given = tuple(rows.column_at(index) for index in range(width))
-        node = Project(rows.node, (*given, bound.Call(source.function, args, kind)))
+        kept = tuple(rows.column_at(index) for index in range(width))
+        node = Project(rows.node, (*kept, bound.Call(source.function, args, kind)))
     if len(columns) > 1:
         node = _expand_record(node, width, source.columns)
     own = tuple(bound.Column(source.rel, i, c.type, c.name) for i, c in enumerate(source.columns))

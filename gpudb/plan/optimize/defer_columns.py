@@ -109,11 +109,11 @@ class _Dependencies:
         changed = True
         while changed:
             changed = False
-            for (scan, at), (other, there) in pairs:
+            for (scan, at), (other, other_at) in pairs:
                 if id(scan) not in self._sources or id(other) in self._sources or self._times[id(other)] > 1:
                     continue
-                if scan.types[at] == other.types[there] and (other.names[there],) in table_keys(other.table):
-                    by = ((other.names[there], (id(scan), scan.names[at])),)
+                if scan.types[at] == other.types[other_at] and (other.names[other_at],) in table_keys(other.table):
+                    by = ((other.names[other_at], (id(scan), scan.names[at])),)
                     self._sources[id(other)] = _Source(other, by)
                     changed = True
 

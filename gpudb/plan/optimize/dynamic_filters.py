@@ -61,10 +61,10 @@ def _filter_by(scanned: _Column, received: _Column, scans: Sequence[Scan], times
     (scan, index, grouped), (receive, key, _) = scanned, received
     if not isinstance(scan, Scan) or not isinstance(receive, Receive) or scan.table.rows < MIN_ROWS:
         return []
-    kind, given = scan.types[index], receive.types[key]
+    kind, received_type = scan.types[index], receive.types[key]
     if kind.name not in _RANGE_TYPES | EXACT_TYPES or kind.carried:
         return []
-    if kind.name == "numeric" and not (_same_digits(kind, given) or _same_digits(given, kind)):
+    if kind.name == "numeric" and not (_same_digits(kind, received_type) or _same_digits(received_type, kind)):
         return []
     values = profile_table(scan.table, (scan.columns[index],)).columns[0].distinct
     if receive.rows > MAX_SHARE * values or times[id(scan)] > 1:

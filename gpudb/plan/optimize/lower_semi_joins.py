@@ -30,29 +30,29 @@ def _lower(node: Node) -> Node:
 
 def _lower_into_left(node: Join) -> Node | None:
     """Returns the semi-join inside its left input; None where it is best in place."""
-    given = node.left
-    match given:
+    input_node = node.left
+    match input_node:
         case Project(exprs=exprs) if all(isinstance(expr, bound.Column) for expr in exprs):
-            keys, condition = _over_projection_input(node, exprs, len(given.input.types))
-            inner = replace(node, left=given.input, keys=keys, condition=condition)
+            keys, condition = _over_projection_input(node, exprs, len(input_node.input.types))
+            inner = replace(node, left=input_node.input, keys=keys, condition=condition)
             made = _lower_into_left(inner)
-            return None if made is None else replace(given, input=made)
+            return None if made is None else replace(input_node, input=made)
         case Join(kind="INNER" | "LEFT" as kind, left=left, right=right):
             width = len(left.types)
             reads = _left_columns_read(node)
             if not reads:
                 return None
-            if max(reads) < width and estimate(left) <= estimate(given):
-                condition = _shift_right_columns(node.condition, len(given.types), width)
+            if max(reads) < width and estimate(left) <= estimate(input_node):
+                condition = _shift_right_columns(node.condition, len(input_node.types), width)
                 inner = replace(node, left=left, condition=condition)
-                return replace(given, left=_lower_into_left(inner) or inner)
-            if min(reads) >= width and kind == "INNER" and estimate(right) <= estimate(given):
+                return replace(input_node, left=_lower_into_left(inner) or inner)
+            if min(reads) >= width and kind == "INNER" and estimate(right) <= estimate(input_node):
                 keys = tuple((remap_columns(a, lambda index: index - width), b) for a, b in node.keys)
                 condition = (
                     remap_columns(node.condition, lambda index: index - width) if node.condition is not None else None
                 )
                 inner = replace(node, left=right, keys=keys, condition=condition)
-                return replace(given, right=_lower_into_left(inner) or inner)
+                return replace(input_node, right=_lower_into_left(inner) or inner)
     return None
 
 

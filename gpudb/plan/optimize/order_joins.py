@@ -206,20 +206,20 @@ class _JoinTree:
 
     def _imply_by_equalities(self, early: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         """Returns conditions implied through equalities by conditions on a single column, those of scans included."""
-        given = [each for _, each in early]
+        conditions_known = [each for _, each in early]
         for start, leaf in zip(self.starts, self.leaves, strict=True):
-            given += (
+            conditions_known += (
                 [shift_columns(part, start) for part in split_conjuncts(leaf.filter)] if isinstance(leaf, Scan) else []
             )
         found: list[tuple[int, Any]] = []
-        for each in given:
+        for each in conditions_known:
             places = columns_read(each)
             # A join tests its keys for NULL itself.
             if len(places) != 1 or may_fail(each) or _tests_null(each, places):
                 continue
             for one, other in self._equal_columns(*places):
                 part = remap_columns(each, {one.index: other.index}.__getitem__)
-                found += [(self._relations_of(part), part)] if part not in given else []
+                found += [(self._relations_of(part), part)] if part not in conditions_known else []
         return found
 
     def _equal_columns(self, index: int) -> list[tuple[bound.Column, bound.Column]]:

@@ -26,9 +26,9 @@ def prune_columns(root: Node) -> Node:
 Required = Sequence[int]
 
 
-def _project_exactly(node: Node, places: dict[int, int], wanted: Required) -> Node:
+def _project_exactly(node: Node, places: dict[int, int], needed: Required) -> Node:
     """Projects a node to just the required columns, in their order."""
-    order = [places[index] for index in wanted]
+    order = [places[index] for index in needed]
     if order == list(range(len(node.types))):
         return node
     exprs = tuple(column(place, node.types[place], node.names[place]) for place in order)
@@ -38,28 +38,28 @@ def _project_exactly(node: Node, places: dict[int, int], wanted: Required) -> No
 class _Pruner:
     """Maps a node and its required columns to a node that returns them, and their positions in it."""
 
-    def __init__(self, wanted: dict[int, set[int]] | None = None) -> None:
+    def __init__(self, needed: dict[int, set[int]] | None = None) -> None:
         self.required: dict[int, set[int]] = {}
-        self._wanted = wanted
+        self._wanted = needed
         self._shared: dict[int, tuple[Node, dict[int, int]]] = {}
 
-    def prune(self, node: Node, wanted: Required) -> tuple[Node, dict[int, int]]:
-        return _prune(node, sorted(set(wanted)), self)
+    def prune(self, node: Node, needed: Required) -> tuple[Node, dict[int, int]]:
+        return _prune(node, sorted(set(needed)), self)
 
-    def prune_input(self, node: Node, wanted: Required, *exprs: Any) -> tuple[Node, dict[int, int]]:
+    def prune_input(self, node: Node, needed: Required, *exprs: Any) -> tuple[Node, dict[int, int]]:
         """Prunes a node's input to the required columns and those that expressions read."""
-        every = set(wanted)
+        every = set(needed)
         for each in exprs:
             every |= columns_read(each)
         return self.prune(node, sorted(every))
 
-    def prune_shared(self, node: nodes.Shared, wanted: Required) -> tuple[Node, dict[int, int]]:
+    def prune_shared(self, node: nodes.Shared, needed: Required) -> tuple[Node, dict[int, int]]:
         """Prunes a shared subplan to the columns that all uses require; in the first pass only records what this use
         requires.
         """
         if self._wanted is None:
-            self.required.setdefault(node.number, set()).update(wanted)
-            below, places = self.prune(node.input, wanted)
+            self.required.setdefault(node.number, set()).update(needed)
+            below, places = self.prune(node.input, needed)
             return replace(node, input=below), places
         if node.number not in self._shared:
             kept = sorted(self._wanted[node.number])
@@ -68,12 +68,12 @@ class _Pruner:
         return self._shared[node.number]
 
 
-def _positions(wanted: Required) -> dict[int, int]:
-    return {index: place for place, index in enumerate(wanted)}
+def _positions(needed: Required) -> dict[int, int]:
+    return {index: place for place, index in enumerate(needed)}
 
 
 @singledispatch
-def _prune(node: Any, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+def _prune(node: Any, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     """Keeps all columns of a node without a rule of its own."""
     inputs = []
     for each in node.inputs:
@@ -83,38 +83,38 @@ def _prune(node: Any, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[in
 
 
 @_prune.register
-def _(node: nodes.Scan, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    read = sorted({*wanted, *columns_read(node.filter)})
+def _(node: nodes.Scan, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+    read = sorted({*needed, *columns_read(node.filter)})
     places = _positions(read)
     condition = remap_columns(node.filter, places.__getitem__) if node.filter is not None else None
     made = replace(node, columns=tuple(node.columns[index] for index in read), filter=condition)
     # Columns that the filter alone reads are dropped above it.
-    return _project_exactly(made, places, wanted), _positions(wanted)
+    return _project_exactly(made, places, needed), _positions(needed)
 
 
 @_prune.register
-def _(node: nodes.Values, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+def _(node: nodes.Values, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     return node, _positions(range(len(node.types)))
 
 
 @_prune.register
-def _(node: nodes.Filter, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    below, places = pruning.prune_input(node.input, wanted, node.condition)
+def _(node: nodes.Filter, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+    below, places = pruning.prune_input(node.input, needed, node.condition)
     return nodes.Filter(below, remap_columns(node.condition, places.__getitem__)), places
 
 
 @_prune.register
-def _(node: Project, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    exprs = [node.exprs[index] for index in wanted]
+def _(node: Project, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+    exprs = [node.exprs[index] for index in needed]
     below, places = pruning.prune_input(node.input, (), *exprs)
-    names = tuple(node.names[index] for index in wanted)
-    return Project(below, tuple(remap_columns(expr, places.__getitem__) for expr in exprs), names), _positions(wanted)
+    names = tuple(node.names[index] for index in needed)
+    return Project(below, tuple(remap_columns(expr, places.__getitem__) for expr in exprs), names), _positions(needed)
 
 
 @_prune.register
-def _(node: nodes.Join, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+def _(node: nodes.Join, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     width = len(node.left.types)
-    every = {*wanted, *columns_read(node.condition)}
+    every = {*needed, *columns_read(node.condition)}
     left, one = pruning.prune_input(node.left, [i for i in every if i < width], *(a for a, _ in node.keys))
     right, other = pruning.prune_input(node.right, [i - width for i in every if i >= width], *(b for _, b in node.keys))
     places = one | {index + width: place + len(left.types) for index, place in other.items()}
@@ -125,9 +125,9 @@ def _(node: nodes.Join, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[
 
 
 @_prune.register
-def _(node: nodes.Aggregate, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+def _(node: nodes.Aggregate, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     width = len(node.keys)
-    kept = [number for number in range(len(node.calls)) if number + width in wanted]
+    kept = [number for number in range(len(node.calls)) if number + width in needed]
     calls = [node.calls[number] for number in kept]
     below, places = pruning.prune_input(node.input, (), *node.keys, *calls)
     keys = tuple(remap_columns(key, places.__getitem__) for key in node.keys)
@@ -137,35 +137,35 @@ def _(node: nodes.Aggregate, wanted: Required, pruning: _Pruner) -> tuple[Node, 
 
 
 @_prune.register
-def _(node: nodes.Window, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+def _(node: nodes.Window, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     width = len(node.input.types)
-    below, places = pruning.prune_input(node.input, [i for i in wanted if i < width], *node.calls)
+    below, places = pruning.prune_input(node.input, [i for i in needed if i < width], *node.calls)
     calls = tuple(remap_columns(call, places.__getitem__) for call in node.calls)
     found = places | {width + n: len(below.types) + n for n in range(len(calls))}
     return nodes.Window(below, calls), found
 
 
 @_prune.register
-def _(node: nodes.Sort, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    below, places = pruning.prune_input(node.input, wanted, *node.keys)
+def _(node: nodes.Sort, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+    below, places = pruning.prune_input(node.input, needed, *node.keys)
     return replace(node, input=below, keys=remap_columns(node.keys, places.__getitem__)), places
 
 
 @_prune.register
-def _(node: nodes.DistinctOn, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    below, places = pruning.prune_input(node.input, wanted, *node.keys, *node.order)
+def _(node: nodes.DistinctOn, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+    below, places = pruning.prune_input(node.input, needed, *node.keys, *node.order)
     keys, order = remap_columns(node.keys, places.__getitem__), remap_columns(node.order, places.__getitem__)
     return nodes.DistinctOn(below, keys, order), places
 
 
 @_prune.register
-def _(node: nodes.SetOperation, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+def _(node: nodes.SetOperation, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
     if node.op != "UNION":
-        wanted = range(len(node.types))
-    left, right = (_project_exactly(*pruning.prune(each, wanted), wanted) for each in (node.left, node.right))
-    return node.with_inputs(left, right), _positions(wanted)
+        needed = range(len(node.types))
+    left, right = (_project_exactly(*pruning.prune(each, needed), needed) for each in (node.left, node.right))
+    return node.with_inputs(left, right), _positions(needed)
 
 
 @_prune.register
-def _(node: nodes.Shared, wanted: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
-    return pruning.prune_shared(node, wanted)
+def _(node: nodes.Shared, needed: Required, pruning: _Pruner) -> tuple[Node, dict[int, int]]:
+    return pruning.prune_shared(node, needed)

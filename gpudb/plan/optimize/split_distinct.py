@@ -32,7 +32,7 @@ Mergeable = Callable[[bound.Aggregate], bool]
 def split_distinct(node: nodes.Aggregate, is_mergeable: Mergeable, reuse: Callable[[Node], Node]) -> Node | None:
     """Returns the same rows by aggregates that are all mergeable, else None.
 
-    None for calls of other kinds, and for groups by keys whose calls are not all over the same values. `again` returns
+    None for calls of other kinds, and for groups by keys whose calls are not all over the same values. `reuse` returns
     the input for several readers.
     """
     plain: list[int] = []

@@ -283,19 +283,19 @@ class _ExchangePlanner:
                 continue
             other, others = (right, theirs) if number == 0 else (left, mine)
             by = placed_side[1].by
-            wanted = tuple(others[place] for place in order)
+            other_keys = tuple(others[place] for place in order)
             own = hash_distribution(tuple(keys[place] for place in order), by=by)
             moved: tuple[str, ...] = ()
-            if not other[1].is_hashed_by(wanted, by):
-                if by and not _is_bucket_key(wanted, by):
+            if not other[1].is_hashed_by(other_keys, by):
+                if by and not _is_bucket_key(other_keys, by):
                     continue  # equal values would be in other buckets
-                other = Exchange(other[0], "hash", wanted, by=by), hash_distribution(wanted, by=by)
+                other = Exchange(other[0], "hash", other_keys, by=by), hash_distribution(other_keys, by=by)
                 moved = ("right",) if number == 0 else ("left",)
             else:
-                other = other[0], hash_distribution(wanted, by=by)
+                other = other[0], hash_distribution(other_keys, by=by)
             pair = ((placed_side[0], own), other) if number == 0 else (other, (placed_side[0], own))
-            (one, here), (two, there) = pair
-            return (node.with_inputs(one, two), distribution.join_distribution(node, here, there)), moved
+            (one, left_where), (two, right_where) = pair
+            return (node.with_inputs(one, two), distribution.join_distribution(node, left_where, right_where)), moved
         one, two = Exchange(left[0], "hash", mine), Exchange(right[0], "hash", theirs)
         return (
             node.with_inputs(one, two),
@@ -397,8 +397,8 @@ def replicate(node: Node, small: int = 0) -> Node | None:
             return replace(node, part=nodes.WHOLE) if few or node.table.replicated else None
         case nodes.Filter() | nodes.Project() | nodes.Aggregate() | nodes.Join():
             # Sums of floats differ between workers, and a join of small tables need not be small.
-            apart = isinstance(node, nodes.Aggregate) or (isinstance(node, nodes.Join) and estimate(node) >= small)
-            inputs = [replicate(each, 0 if apart else small) for each in node.inputs]
+            unbounded = isinstance(node, nodes.Aggregate) or (isinstance(node, nodes.Join) and estimate(node) >= small)
+            inputs = [replicate(each, 0 if unbounded else small) for each in node.inputs]
             made = [each for each in inputs if each is not None]
             return node.with_inputs(*made) if len(made) == len(inputs) else None
     return None

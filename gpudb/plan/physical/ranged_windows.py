@@ -54,9 +54,9 @@ def _constant_offset(call: bound.Window) -> int:
     """Returns the offset of lag or lead; -1 if it is not constant."""
     if len(call.args) < 2:
         return 1
-    given = call.args[1]
-    known = isinstance(given, bound.Constant) and isinstance(given.value, int)
-    return given.value if known else -1  # type: ignore[union-attr, return-value]
+    offset = call.args[1]
+    known = isinstance(offset, bound.Constant) and isinstance(offset.value, int)
+    return offset.value if known else -1  # type: ignore[union-attr, return-value]
 
 
 def _is_running(frame: bound.Frame | None) -> bool:
@@ -96,8 +96,8 @@ def split_by_range(node: nodes.Window, below: Node, fresh: Callable[[], int]) ->
         placed = nodes.Project(joined, (*every[:width], whole, place, size, *values))
         joined, whole, values = _add_offsets(calls, placed, width, fresh)
     found = iter(values)
-    given = (whole if call.function.name == "row_number" else next(found) for call in node.calls)
-    return nodes.Project(joined, (*_output_columns(joined)[:width], *given), node.names)
+    call_values = (whole if call.function.name == "row_number" else next(found) for call in node.calls)
+    return nodes.Project(joined, (*_output_columns(joined)[:width], *call_values), node.names)
 
 
 def _range_totals(calls: Sequence[bound.Window], own: Node, width: int) -> Node:
@@ -109,11 +109,13 @@ def _range_totals(calls: Sequence[bound.Window], own: Node, width: int) -> Node:
     share, *held = _output_columns(groups)
     each_of = (None, *calls)
     # Counts of a range's rows are cast to 32 bits, so that their sum has 64.
-    given = nodes.Project(groups, (share, *(_cast_count(each, call) for each, call in zip(held, each_of, strict=True))))
+    totalled = nodes.Project(
+        groups, (share, *(_cast_count(each, call) for each, call in zip(held, each_of, strict=True)))
+    )
     order = (bound.SortKey(column(0, INT8), descending=False, nulls_first=False),)
-    _, *held = _output_columns(given)
+    _, *held = _output_columns(totalled)
     sums = tuple(_running_total(each, call, order) for each, call in zip(held, each_of, strict=True))
-    made = nodes.Window(Exchange(given, "gather"), sums)
+    made = nodes.Window(Exchange(totalled, "gather"), sums)
     share, size, *_ = _output_columns(made)
     passed, *carried = _output_columns(made)[1 + len(held) :]
     known = bound.Choice("COALESCE", (passed, bound.Constant(0, INT8)), INT8)
@@ -199,10 +201,10 @@ def _add_offsets(
         key = bound.Case(((beyond, target),), bound.Constant(None, INT8), INT8)
         start = len(made.types)
         made = nodes.Join("LEFT", made, Exchange(shared, "broadcast"), ((key, column(0, INT8)),))
-        there = bound.Test(column(start, INT8), "NULL", negated=True)
+        matched = bound.Test(column(start, INT8), "NULL", negated=True)
         default = cast_to(call.args[2], call.type) if len(call.args) > 2 else bound.Constant(None, call.type)
         found = column(start + 1 + turn, taken.types[1 + turn])
-        chosen = bound.Case(((there, cast_to(found, call.type)),), default, call.type)
+        chosen = bound.Case(((matched, cast_to(found, call.type)),), default, call.type)
         values[n] = bound.Case(((beyond, chosen),), values[n], call.type)
     assert isinstance(made, nodes.Join)
     return made, whole, values

@@ -73,8 +73,8 @@ class _StageCutter:
         return node if isinstance(node, Receive) else self._receive(number, node)
 
     def _receive(self, number: int, node: Node) -> Receive:
-        given = self.stages[number]
-        return copy_profile(Receive(number, tuple(zip(node.names, node.types, strict=True)), given.rows), given.root)
+        sender = self.stages[number]
+        return copy_profile(Receive(number, tuple(zip(node.names, node.types, strict=True)), sender.rows), sender.root)
 
     def _cut_range_exchange(self, node: Exchange) -> int:
         """Adds the stages of a range exchange: the rows, a sample that defines the ranges, and the exchange."""
@@ -83,8 +83,8 @@ class _StageCutter:
         keys = tuple(key.expr for key in node.order)
         sample = self.add(Sample(Project(receive, keys), self._sampled), "broadcast", ())
         number = len(self.stages)
-        given = self.stages[rows]
-        found = Stage(number, receive, "range", keys, (rows, sample), given.alone, given.rows, node.order, sample)
+        sender = self.stages[rows]
+        found = Stage(number, receive, "range", keys, (rows, sample), sender.alone, sender.rows, node.order, sample)
         self.stages.append(replace(found, together=node.together))
         return number
 

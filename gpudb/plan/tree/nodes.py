@@ -121,14 +121,15 @@ class Scan(Node):
     """Columns of a table, by their positions in it. `filter` is over the scan's own output.
 
     A worker reads its share of the rows, or `part` (number, count) of them; WHOLE is all of them. Rows for which
-    `wanted` is not true may be left out but need not be; rows for which `filter` is not true are always left out.
+    `optional_filter` is not true may be left out but need not be; rows for which `filter` is not true are always left
+    out.
     """
 
     table: Table
     columns: tuple[int, ...]
     filter: Expr | None = None
     part: tuple[int, int] | None = None
-    wanted: Expr | None = None
+    optional_filter: Expr | None = None
 
     def _compute_types(self) -> tuple[SqlType, ...]:
         return tuple(self.table.columns[index].type for index in self.columns)

@@ -90,8 +90,8 @@ def merge(base: Catalog, own: Catalog, current: Catalog, compacted: Iterable[Com
 
 
 def _scalar_changes(base: Catalog, own: Catalog) -> dict[str, object]:
-    apart = {"version", "next_oid", "relations", "oids", *list_object_kinds()}
-    names = [f.name for f in fields(Catalog) if f.name not in apart]
+    excluded = {"version", "next_oid", "relations", "oids", *list_object_kinds()}
+    names = [f.name for f in fields(Catalog) if f.name not in excluded]
     return {name: getattr(own, name) for name in names if getattr(own, name) != getattr(base, name)}
 
 
@@ -216,13 +216,13 @@ class _RelationMerge:
         kept = tuple(file for file in files if file.path not in removed)
         return kept + added, added, joined
 
-    def _undo_compactions(self, files: tuple[DataFile, ...], wanted: set[str] | None) -> tuple[DataFile, ...]:
-        """Undoes compactions, latest first: those that merged `wanted` files, or all of them."""
+    def _undo_compactions(self, files: tuple[DataFile, ...], paths_needed: set[str] | None) -> tuple[DataFile, ...]:
+        """Undoes compactions, latest first: those that merged `paths_needed` files, or all of them."""
         present = {file.path for file in files}
-        missing = set() if wanted is None else wanted - present
+        missing = set() if paths_needed is None else paths_needed - present
         chosen = []
         for compaction in self._compacted:
-            if wanted is None or not missing.isdisjoint(file.path for file in compaction.inputs):
+            if paths_needed is None or not missing.isdisjoint(file.path for file in compaction.inputs):
                 chosen.append(compaction)
                 # Its outputs may have been merged in turn.
                 missing |= {file.path for file in compaction.outputs} - present

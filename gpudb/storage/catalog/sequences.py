@@ -60,16 +60,16 @@ class Sequences:
         """
         with self._lock:
             state = self.get(sequence)
-            made, left = _advance(sequence, state, count)
+            made, lacking = _advance(sequence, state, count)
             if not made:
                 raise _exhausted_error(sequence)
-            last = SequenceState(made[-1][-1], True, state.reserved - (count - left))
+            last = SequenceState(made[-1][-1], True, state.reserved - (count - lacking))
             if last.reserved < 0 or not state.called:
                 ahead, missing = _advance(sequence, last, AHEAD)
                 self._write(sequence, SequenceState(ahead[-1][-1] if ahead else last.value, True))
                 last = SequenceState(last.value, True, AHEAD - missing)
             self._states[sequence.file] = last
-        if count - left < (count if least is None else least):
+        if count - lacking < (count if least is None else least):
             raise _exhausted_error(sequence)
         return made
 

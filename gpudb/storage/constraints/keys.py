@@ -19,8 +19,8 @@ from gpudb.functions.equality import key as comparable
 from gpudb.functions.equality import several_forms
 from gpudb.storage.iceberg.scan import data_errors, scan_sql
 from gpudb.types import TEXT, SqlType
-from gpudb.values.json import jsonb_key
-from gpudb.values.text_columns import text_column
+from gpudb.values.json import normalize_jsonb
+from gpudb.values.text_columns import format_text_column
 
 
 class KeyChecker:
@@ -93,7 +93,7 @@ class KeyChecker:
             if self._connection is None:
                 self._connection = duckdb.connect(config=dict(self._settings))
                 self._connection.execute("SET TimeZone = 'UTC'")
-                self._connection.create_function("pg_jsonb_key", jsonb_key, ["VARCHAR"], "VARCHAR")
+                self._connection.create_function("pg_jsonb_key", normalize_jsonb, ["VARCHAR"], "VARCHAR")
             cursor = self._connection.cursor()
         with data_errors(), cursor:
             batches = cursor.sql(sql).to_arrow_table().to_batches()
@@ -126,7 +126,7 @@ def _key_types(table: Table, key: Key) -> list[SqlType]:
 def format_key(table: Table, key: Key, row: pa.RecordBatch) -> str:
     """Formats a key's values for messages; `row` is the first of a batch of its columns."""
     held = (TEXT if kind.name == "uuid" else kind for kind in _key_types(table, key))
-    texts = (text_column(kind, array.slice(0, 1)) for kind, array in zip(held, row.columns))
+    texts = (format_text_column(kind, array.slice(0, 1)) for kind, array in zip(held, row.columns))
     return ", ".join("null" if (value := text[0].as_py()) is None else value for text in texts)
 
 
@@ -139,9 +139,11 @@ def render_keys(table: Table, key: Key, files: Sequence[DataFile]) -> str:
         outputs.append(f"{comparable(f'{value}.v' if kind.carried else value, kind)} AS {name}")
         if several_forms(kind):
             outputs.append(f"{value} AS {spelt}")
-    there = " AND ".join(f"{name} IS NOT NULL" for name in comparable_names(key)) if key.nulls_distinct else "true"
+    required = " AND ".join(f"{name} IS NOT NULL" for name in comparable_names(key)) if key.nulls_distinct else "true"
     columns = tuple(dict.fromkeys(key.columns))
-    return f"SELECT * FROM (SELECT {', '.join(outputs)} FROM ({scan_sql(table, files, columns=columns)})) WHERE {there}"
+    return (
+        f"SELECT * FROM (SELECT {', '.join(outputs)} FROM ({scan_sql(table, files, columns=columns)})) WHERE {required}"
+    )
 
 
 def _render_duplicates(table: Table, key: Key, keys: str) -> str:

@@ -22,10 +22,12 @@ def check_references(
     key = Key(foreign.name, foreign.columns)
     if foreign.match_full and len(foreign.columns) > 1:
         _check_match_full(keys, table, files, foreign)
-    here = render_keys(table, key, files)
-    there = render_keys(referenced, Key("", foreign.referenced), referenced.files)
+    own_keys = render_keys(table, key, files)
+    referenced_keys = render_keys(referenced, Key("", foreign.referenced), referenced.files)
     same = " AND ".join(f"o.{name} = p.{name}" for name in comparable_names(key))
-    found = keys.find_first(table, key, f"SELECT o.* FROM ({here}) AS o ANTI JOIN ({there}) AS p ON {same} LIMIT 1")
+    found = keys.find_first(
+        table, key, f"SELECT o.* FROM ({own_keys}) AS o ANTI JOIN ({referenced_keys}) AS p ON {same} LIMIT 1"
+    )
     if found is not None:
         detail = f'Key ({_join_names(foreign.columns)})=({found}) is not present in table "{referenced.name}".'
         raise _violation_error(table, foreign, detail)

@@ -26,21 +26,25 @@ def parse_numerics(
         return None
     precision, scale = type_.numeric_digits
     values = np.zeros(len(starts), np.int64)
-    there = np.flatnonzero(~null)
-    if len(there) == 0:
+    valid_rows = np.flatnonzero(~null)
+    if len(valid_rows) == 0:
         return build_decimals(type_, values, _validity(null))
-    begin = starts[there]
-    if (lengths[there] < _HEAD).any():
+    begin = starts[valid_rows]
+    if (lengths[valid_rows] < _HEAD).any():
         return None
     head = _read_words(view, begin, 4)
     groups, weight, sign = head[:, 0], head[:, 1].astype(np.int16).astype(np.int64), head[:, 2]
     most = int(groups.max())
-    if (lengths[there] != _HEAD + 2 * groups).any() or most > _MOST_GROUPS or np.abs(weight).max() > 2 * _MOST_GROUPS:
+    if (
+        (lengths[valid_rows] != _HEAD + 2 * groups).any()
+        or most > _MOST_GROUPS
+        or np.abs(weight).max() > 2 * _MOST_GROUPS
+    ):
         return None
     if ((sign != 0) & (sign != NUMERIC_NEGATIVE)).any():
         return None
-    total = np.zeros(len(there), np.int64)
-    size = np.zeros(len(there), np.float64)
+    total = np.zeros(len(valid_rows), np.int64)
+    size = np.zeros(len(valid_rows), np.float64)
     for number in range(most):
         inside = number < groups
         digit = np.where(inside, _read_words(view, np.where(inside, begin + _HEAD + 2 * number, begin), 1)[:, 0], 0)
@@ -55,7 +59,7 @@ def parse_numerics(
         total += np.where(digit == 0, 0, digit // unit * _POWERS[np.clip(exponent, 0, INT64_DIGITS)])
     if (total >= 10**precision).any():
         return None
-    values[there] = np.where(sign == 0, total, -total)
+    values[valid_rows] = np.where(sign == 0, total, -total)
     return build_decimals(type_, values, _validity(null))
 
 

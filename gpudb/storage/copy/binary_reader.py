@@ -18,7 +18,7 @@ from gpudb.storage.copy.conversion import check_length
 from gpudb.storage.copy.errors import RowError
 from gpudb.storage.copy.reader import Block, ParsedRows
 from gpudb.types import SqlType
-from gpudb.values.arrow_columns import check_held, held_array
+from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.binary import EPOCH, parse_binary
 from gpudb.values.calendar import POSTGRES_EPOCH_DAYS
 
@@ -96,11 +96,11 @@ def _convert_column(type_: SqlType, data: bytes, starts: Offsets, lengths: Offse
             value = parse_binary(type_, data[start : start + length])
             if isinstance(value, str) and type_.name in {"varchar", "bpchar"}:
                 value = value if type_.name == "varchar" else value.rstrip(" ")
-            check_held(type_, value)
+            check_representable(type_, value)
         except GpudbError as error:
             raise _ValueError(row, error) from None
         values.append(value)
-    return held_array(type_, values)
+    return to_arrow_array(type_, values)
 
 
 _WIDTHS = {

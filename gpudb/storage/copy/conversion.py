@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 
 from gpudb.errors import GpudbError
 from gpudb.types import SqlType
-from gpudb.values.arrow_columns import check_held, held_array
+from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.calendar import DAY
-from gpudb.values.datetime_columns import zone_offsets
+from gpudb.values.datetime_columns import get_zone_offsets
 from gpudb.values.text import parse_text
-from gpudb.values.zones import Zone, fixed, session_zone
+from gpudb.values.zones import Zone, fixed_offset_zone, parse_session_zone
 
 FIRST_DAY, FIRST_MOMENT = -719_162, -719_162 * DAY
 """0001-01-01: Arrow reads earlier years, which PostgreSQL writes differently."""
@@ -79,12 +79,12 @@ def _parse_each(type_: SqlType, texts: list[str | None], clock: Clock) -> Conver
         if text is not None:
             try:
                 value = parse_text(type_, text, clock.zone, clock.now)
-                check_held(type_, value)
+                check_representable(type_, value)
             except GpudbError as error:
                 errors.append((row, error))
                 value = None
         values.append(value)
-    return Converted(held_array(type_, values), errors)
+    return Converted(to_arrow_array(type_, values), errors)
 
 
 # ---- numbers
@@ -273,10 +273,10 @@ def _parse_times(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array
     if pc.any(pc.less(pc.binary_length(text), 5)).as_py():
         return None
     try:
-        moments = pc.cast(pc.binary_join_element_wise("1970-01-01", text, " "), pa.timestamp("us"))
+        timestamps = pc.cast(pc.binary_join_element_wise("1970-01-01", text, " "), pa.timestamp("us"))
     except pa.ArrowInvalid:
         return None
-    return moments.view(pa.int64()).view(pa.time64("us"))
+    return timestamps.view(pa.int64()).view(pa.time64("us"))
 
 
 def _parse_timestamps(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
@@ -300,7 +300,7 @@ def _parse_timestamptzs(type_: SqlType, text: pa.StringArray, clock: Clock) -> p
             return None
     else:
         local = _parse_timestamps(type_, text, clock)
-        values = None if local is None else _to_moments(local, session_zone(clock.zone))
+        values = None if local is None else _to_moments(local, parse_session_zone(clock.zone))
     if values is None or _minimum(values.view(pa.int64()), 0) < FIRST_MOMENT:
         return None
     return values
@@ -311,12 +311,12 @@ _WITH_OFFSET = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-](0\d|1[
 
 def _to_moments(local: pa.Array, zone: Zone) -> pa.Array | None:
     """Converts local times to moments; None near a change of the clocks, where a local time may be ambiguous."""
-    if zone == fixed(0):
+    if zone == fixed_offset_zone(0):
         return local.view(pa.timestamp("us", "UTC"))
     numbers = pc.fill_null(local.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
     if len(numbers) and not numbers.min() >= FIRST_MOMENT + 2 * DAY:
         return None
-    before, after = zone_offsets(zone, numbers - DAY), zone_offsets(zone, numbers + DAY)
+    before, after = get_zone_offsets(zone, numbers - DAY), get_zone_offsets(zone, numbers + DAY)
     if (before != after).any():
         return None
     mask = pc.is_null(local).to_numpy(zero_copy_only=False) if local.null_count else None

@@ -63,10 +63,10 @@ class RowCompletion:
 
     def complete(self, rows: ParsedRows) -> pa.RecordBatch:
         """Returns a batch of the table's columns, not yet filtered."""
-        given = {column.name: number for number, column in enumerate(self.columns)}
+        numbers = {column.name: number for number, column in enumerate(self.columns)}
         arrays = []
         for column in self.table.columns:
-            number = given.get(column.name)
+            number = numbers.get(column.name)
             if number is None:
                 arrays.append(self._default(column, rows.rows))
             elif (mask := rows.defaulted.get(number)) is not None:

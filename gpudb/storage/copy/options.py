@@ -65,15 +65,15 @@ class OptionError(Exception):
         self.location = location
 
 
-def validate_options(given: Sequence[RawOption], *, reading: bool, encoding: str = "UTF8") -> CopyOptions:
+def validate_options(raw_options: Sequence[RawOption], *, reading: bool, encoding: str = "UTF8") -> CopyOptions:
     """Validates the options of COPY FROM (`reading`) or COPY TO; `encoding` is the session's.
 
     Raises OptionError with 42601, 22023 or 0A000 for one option, and these errors themselves for a combination.
     """
-    known = {name: option for option in given for name in [_check_known(option)]}
-    if len(known) < len(given):
+    known = {name: option for option in raw_options for name in [_check_known(option)]}
+    if len(known) < len(raw_options):
         seen: set[str] = set()
-        for option in given:
+        for option in raw_options:
             if option.name in seen:
                 raise OptionError(_syntax_error("conflicting or redundant options"), option.location)
             seen.add(option.name)

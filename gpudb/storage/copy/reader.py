@@ -128,8 +128,8 @@ class RowReader:
         for number, (name, column) in enumerate(zip(fields, self._columns), 1):
             start = f"column name mismatch in header line field {number}: "
             if not isinstance(name, str):
-                given = f'got null value ("{self._options.null}")'
-                raise RowError(bad_format_error(f'{start}{given}, expected "{column.name}"'), line.number, raw=raw)
+                shown = f'got null value ("{self._options.null}")'
+                raise RowError(bad_format_error(f'{start}{shown}, expected "{column.name}"'), line.number, raw=raw)
             if name != column.name:
                 raise RowError(bad_format_error(f'{start}got "{name}", expected "{column.name}"'), line.number, raw=raw)
 

@@ -15,8 +15,8 @@ from gpudb.errors import SqlError
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.pipeline import map_in_order
 from gpudb.types import SqlType
-from gpudb.values.binary_columns import RowPieces
-from gpudb.values.text_columns import text_column
+from gpudb.values.binary_columns import RowBuilder
+from gpudb.values.text_columns import format_text_column
 
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 HEADER = SIGNATURE + struct.pack("!ii", 0, 0)
@@ -108,7 +108,7 @@ class RowWriter:
         if not self._types:
             return pa.array([b"\n"] * batch.num_rows, pa.binary())
         columns = [
-            self._encode_field(number, type_, text_column(type_, column, self._zone))
+            self._encode_field(number, type_, format_text_column(type_, column, self._zone))
             for number, (type_, column) in enumerate(zip(self._types, batch.columns))
         ]
         last = pc.fill_null(columns[-1], options.null)
@@ -142,20 +142,20 @@ class RowWriter:
             text = pc.replace_substring(text, delimiter, "\\" + delimiter)
         return text
 
-    def _quote(self, text: pa.StringArray, wanted: pa.BooleanArray | None) -> pa.StringArray:
+    def _quote(self, text: pa.StringArray, must_quote: pa.BooleanArray | None) -> pa.StringArray:
         """Quotes values where wanted, and where they would be read as NULL or as the end of the data."""
         options = self._options
         alike = pc.equal(text, options.null)
         if len(self._types) == 1:
             alike = pc.or_(alike, pc.equal(text, "\\."))
-        wanted = alike if wanted is None else pc.or_(wanted, alike)
-        if not pc.any(wanted).as_py():
+        must_quote = alike if must_quote is None else pc.or_(must_quote, alike)
+        if not pc.any(must_quote).as_py():
             return text
         inner = text
         if options.escape != options.quote:
             inner = pc.replace_substring(inner, options.escape, options.escape * 2)
         inner = pc.replace_substring(inner, options.quote, options.escape + options.quote)
-        return pc.if_else(wanted, pc.binary_join_element_wise(options.quote, inner, options.quote, ""), text)
+        return pc.if_else(must_quote, pc.binary_join_element_wise(options.quote, inner, options.quote, ""), text)
 
     def _encode_header(self) -> bytes:
         options = self._options
@@ -180,8 +180,8 @@ class RowWriter:
     # ---- binary
 
     def _encode_binary(self, batch: pa.RecordBatch) -> pa.BinaryArray:
-        rows = RowPieces(batch.num_rows)
-        rows.fixed(">i2", len(self._types))
+        rows = RowBuilder(batch.num_rows)
+        rows.append_fixed(">i2", len(self._types))
         for type_, column in zip(self._types, batch.columns):
             rows.binary(type_, column)
-        return rows.joined()
+        return rows.build()

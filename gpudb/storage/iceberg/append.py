@@ -118,14 +118,17 @@ class DataWriter:
         step = max(1, min(batch.num_rows, GROUP_ROWS, GROUP_BYTES * batch.num_rows // max(size, 1)))
         for start in range(0, batch.num_rows, step):
             for bucket, part in self._split(stored_batch.slice(start, step)):
-                lane = self._waiting.get(bucket)
-                if lane is None:
-                    lane = self._waiting[bucket] = _BucketRows(bucket, self._open_files(bucket))
-                lane.add(part, size * part.num_rows // batch.num_rows)
-                if lane.is_full:
-                    self._submit(lane)
-            if self._hashed is not None and sum(lane.bytes for lane in self._waiting.values()) > MAX_WAITING_BYTES:
-                self._submit(max(self._waiting.values(), key=lambda lane: lane.bytes))
+                bucket_rows = self._waiting.get(bucket)
+                if bucket_rows is None:
+                    bucket_rows = self._waiting[bucket] = _BucketRows(bucket, self._open_files(bucket))
+                bucket_rows.add(part, size * part.num_rows // batch.num_rows)
+                if bucket_rows.is_full:
+                    self._submit(bucket_rows)
+            if (
+                self._hashed is not None
+                and sum(bucket_rows.bytes for bucket_rows in self._waiting.values()) > MAX_WAITING_BYTES
+            ):
+                self._submit(max(self._waiting.values(), key=lambda bucket_rows: bucket_rows.bytes))
         self.rows += batch.num_rows
 
     def _open_files(self, bucket: int | None) -> FileWriter:
@@ -140,33 +143,40 @@ class DataWriter:
         with disk_errors():
             self._write_last_rows()
             self._stop_encoder()
-            lanes = sorted(self._waiting.values(), key=lambda lane: -2 if lane.bucket is None else lane.bucket)
-            return [file for lane in lanes for file in lane.finish()]
+            lanes = sorted(
+                self._waiting.values(), key=lambda bucket_rows: -2 if bucket_rows.bucket is None else bucket_rows.bucket
+            )
+            return [file for bucket_rows in lanes for file in bucket_rows.finish()]
 
     def _write_last_rows(self) -> None:
         """Encodes the last rows while the encoder is still writing the row group before them."""
-        lane = self._encoded
-        if lane is None or self._encoding is None or self._encoding.done() or lane.bytes < MIN_EXTRA_FILE_BYTES:
+        bucket_rows = self._encoded
+        if (
+            bucket_rows is None
+            or self._encoding is None
+            or self._encoding.done()
+            or bucket_rows.bytes < MIN_EXTRA_FILE_BYTES
+        ):
             return
-        lane.extra_files = self._open_files(lane.bucket)
-        lane.extra_files.write(lane.take_group())
+        bucket_rows.extra_files = self._open_files(bucket_rows.bucket)
+        bucket_rows.extra_files.write(bucket_rows.take_group())
 
     def abort(self) -> None:
         """Removes every file that was begun."""
         with contextlib.suppress(GpudbError):
             self._stop_encoder()
-        for lane in self._waiting.values():
-            lane.abort()
+        for bucket_rows in self._waiting.values():
+            bucket_rows.abort()
 
-    def _submit(self, lane: _BucketRows) -> None:
+    def _submit(self, bucket_rows: _BucketRows) -> None:
         """Submits a full row group to the encoder once the previous one is done, so that at most two are in memory."""
         if self._encoding is not None:
             with disk_errors():
                 self._encoding.result()
         if self._encoder is None:
             self._encoder = ThreadPoolExecutor(1, "gpudb-encoder")
-        self._encoding = self._encoder.submit(lane.files.write, lane.take_group())
-        self._encoded = lane
+        self._encoding = self._encoder.submit(bucket_rows.files.write, bucket_rows.take_group())
+        self._encoded = bucket_rows
 
     def _stop_encoder(self) -> None:
         """Waits for the encoder and stops it."""

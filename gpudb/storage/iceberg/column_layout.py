@@ -26,10 +26,10 @@ import pyarrow.compute as pc
 from gpudb.catalog.model import Column
 from gpudb.errors import InternalError, SqlError
 from gpudb.types import SqlType
-from gpudb.values.inet import network_texts
-from gpudb.values.money import money_decimals
-from gpudb.values.range_columns import nulls_of
-from gpudb.values.timetz import MIDDLE, SHIFT, unpacked_column
+from gpudb.values.inet import format_network_column
+from gpudb.values.money import decimals_from_cents
+from gpudb.values.range_columns import propagate_nulls
+from gpudb.values.timetz import MIDDLE, SHIFT, unpack_timetz_column
 
 FIELD_ID = b"PARQUET:field_id"
 # Types that are stored as structs of two members.
@@ -166,9 +166,9 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
         pairs = zip(type.fields, array.flatten(), target, strict=True)
         return _build_struct([to_stored(each, item, field.type) for (_, item), each, field in pairs], array, target)
     if type.name in {"inet", "cidr"}:
-        return _build_struct([network_texts(type, array), array], array, target)
+        return _build_struct([format_network_column(type, array), array], array, target)
     if type.subtype is not None:
-        return _range_to_stored(nulls_of(type, array), type, target)
+        return _range_to_stored(propagate_nulls(type, array), type, target)
     convert = _CONVERTERS.get("carried" if type.carried else type.name)
     if convert is not None:
         return convert(array, target)
@@ -265,7 +265,7 @@ def _data_buffer(array: pa.Array, width: int) -> pa.Buffer:
 
 
 def _timetz_to_stored(array: pa.Array, target: pa.DataType) -> pa.Array:
-    microseconds, west = unpacked_column(array)
+    microseconds, west = unpack_timetz_column(array)
     members = [pa.array(microseconds).view(pa.time64("us")), pa.array((-west).astype(np.int32))]
     return _build_struct(members, array, target)
 
@@ -275,7 +275,7 @@ _CONVERTERS: dict[str, Callable[[pa.Array, pa.DataType], pa.Array]] = {
     "carried": _carried_to_stored,
     "uuid": _uuid_to_stored,
     "timetz": _timetz_to_stored,
-    "money": lambda array, _: money_decimals(array),
+    "money": lambda array, _: decimals_from_cents(array),
 }
 
 

@@ -11,7 +11,7 @@ from gpudb.functions.library import COMMUTATORS, comparison_of
 from gpudb.sql.bound import BoolOp, Call, Cast, Column, Constant, Expr, InList, Parameter, Test
 from gpudb.sql.widening import WIDENING_CASTS
 from gpudb.storage.iceberg.pruning import ColumnRange
-from gpudb.values.calendar import days_of, microseconds_of
+from gpudb.values.calendar import days_from_date, microseconds_from_timestamp
 
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})
@@ -69,8 +69,8 @@ def _is_comparable(column: Column, other: Expr, rel: int, table: Table) -> bool:
     """Returns whether a column's file statistics compare with the other side as the query compares them."""
     if not _is_own(column, rel, table) or not isinstance(other, Constant | Parameter):
         return False
-    name, wanted = column.type.name, other.type.name
-    same = name == wanted or {name, wanted} <= _INTEGERS or {name, wanted} <= _TEXTS
+    name, other_name = column.type.name, other.type.name
+    same = name == other_name or {name, other_name} <= _INTEGERS or {name, other_name} <= _TEXTS
     return same and name in _PRUNED and not column.type.carried
 
 
@@ -81,9 +81,9 @@ def _bound_value(expr: Expr, parameters: Sequence[object]) -> object:
         value = parameters[expr.number - 1] if expr.number <= len(parameters) else None
     match value:
         case dt.datetime():
-            return microseconds_of(value)
+            return microseconds_from_timestamp(value)
         case dt.date():
-            return days_of(value)
+            return days_from_date(value)
         case uuid.UUID():
             return str(value)
         case str() if expr.type.name not in _TEXTS | {"uuid"}:

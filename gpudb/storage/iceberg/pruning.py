@@ -35,25 +35,25 @@ def prune_files(files: Sequence[DataFile], conjuncts: Sequence[ColumnRange]) -> 
     return tuple(file for file in files if all(_may_hold(file, conjunct) for conjunct in conjuncts))
 
 
-def _may_hold(file: DataFile, wanted: ColumnRange) -> bool:
-    nulls = file.nulls.get(wanted.field_id)
-    if wanted.null:
+def _may_hold(file: DataFile, condition: ColumnRange) -> bool:
+    nulls = file.nulls.get(condition.field_id)
+    if condition.null:
         return nulls is None or nulls > 0
     if nulls is not None and nulls == file.rows:
         return False
-    if wanted.not_null:
+    if condition.not_null:
         return True
-    least, most = file.minimums.get(wanted.field_id), file.maximums.get(wanted.field_id)
+    least, most = file.minimums.get(condition.field_id), file.maximums.get(condition.field_id)
     try:
-        if wanted.low is not None and most is not None:
-            if most < wanted.low or (wanted.low_open and most == wanted.low):  # type: ignore[operator]
+        if condition.low is not None and most is not None:
+            if most < condition.low or (condition.low_open and most == condition.low):  # type: ignore[operator]
                 return False
-        if wanted.high is not None and least is not None:
-            if least > wanted.high or (wanted.high_open and least == wanted.high):  # type: ignore[operator]
+        if condition.high is not None and least is not None:
+            if least > condition.high or (condition.high_open and least == condition.high):  # type: ignore[operator]
                 return False
-        if wanted.among and least is not None and most is not None:
-            place = bisect_left(wanted.among, least)
-            if place == len(wanted.among) or wanted.among[place] > most:
+        if condition.among and least is not None and most is not None:
+            place = bisect_left(condition.among, least)
+            if place == len(condition.among) or condition.among[place] > most:
                 return False
     except TypeError:
         return True  # values that do not compare exclude nothing

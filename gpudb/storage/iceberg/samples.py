@@ -60,12 +60,12 @@ def _summarize(files: Sequence[DataFile], column: Column) -> Sample | None:
     together = pa.concat_tables(counted, promote_options="permissive")
     every = together.group_by("v", use_threads=False).aggregate([("n", "sum"), ("n", "count")])
     times, places = every.column("n_sum"), every.column("n_count")
-    apart = pc.and_(pc.greater(times, 1), pc.equal(places, 1))
+    clustered = pc.and_(pc.greater(times, 1), pc.equal(places, 1))
     return Sample(
         values=pc.sum(times).as_py() or 0,
         distinct=len(every),
         singletons=pc.sum(pc.equal(times, 1)).as_py() or 0,
-        clustered=pc.sum(apart).as_py() or 0,
+        clustered=pc.sum(clustered).as_py() or 0,
         places=sum(1 for each in counted if len(each)),
         distinct_sum=len(together),
     )
@@ -83,23 +83,25 @@ def _read(file: DataFile, column: Column, files: int) -> Iterator[pa.Array]:
     with pq.ParquetFile(file.path, **options) as opened:
         rows = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
         groups = _select_spread(range(len(rows)), rows, max(MAX_PLACES // files, 1))
-        wanted = SAMPLED_VALUES // files // max(len(groups), 1)
+        rows_needed = SAMPLED_VALUES // files // max(len(groups), 1)
         for group in groups:
             if footer.row_group(group).column(at).total_compressed_size <= MAX_WHOLE_BYTES:
-                yield from _read_runs(opened, group, name, wanted, max(MAX_PLACES // files // len(groups), 1))
+                yield from _read_runs(opened, group, name, rows_needed, max(MAX_PLACES // files // len(groups), 1))
             else:
-                batch = next(opened.iter_batches(wanted, row_groups=[group], columns=[name], use_threads=False), None)
+                batch = next(
+                    opened.iter_batches(rows_needed, row_groups=[group], columns=[name], use_threads=False), None
+                )
                 if batch is not None:
                     yield batch.column(0)
 
 
-def _read_runs(opened: pq.ParquetFile, group: int, name: str, wanted: int, places: int) -> Iterator[pa.Array]:
-    """Yields the values of a row group: all if they are at most `wanted`, else runs at `places` positions."""
+def _read_runs(opened: pq.ParquetFile, group: int, name: str, rows_needed: int, places: int) -> Iterator[pa.Array]:
+    """Yields the values of a row group: all if they are at most `rows_needed`, else runs at `places` positions."""
     values = opened.read_row_group(group, columns=[name], use_threads=False).column(0).combine_chunks()
-    if len(values) <= wanted:
+    if len(values) <= rows_needed:
         yield values
         return
-    length = max(wanted // places, 1)
+    length = max(rows_needed // places, 1)
     for place in range(places):
         yield values.slice((len(values) - length) * place // max(places - 1, 1), length)
 

@@ -52,8 +52,8 @@ def _render_group(
     with_row_ids: bool,
 ) -> str:
     """Returns the SELECT over files that lack the same struct columns; `anchor` is read if no other column is."""
-    there = [column for column in columns if column.field_id not in lacking]
-    options = ["schema = MAP {" + ", ".join(_render_field(column) for column in there or [anchor]) + "}"]
+    present = [column for column in columns if column.field_id not in lacking]
+    options = ["schema = MAP {" + ", ".join(_render_field(column) for column in present or [anchor]) + "}"]
     outputs = []
     for column in columns:
         held = f"c{column.field_id}"

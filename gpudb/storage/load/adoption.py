@@ -90,25 +90,31 @@ def _is_null(column: Column) -> bool:
     return column.default is None and column.initial is None and not is_stored_as_struct(column.type)
 
 
-def _check_type(path: Path, column: Column, given: pa.DataType) -> None:
+def _check_type(path: Path, column: Column, held_type: pa.DataType) -> None:
     kind = column.type
     if kind.name not in _ADOPTABLE or kind.carried or kind.item is not None or kind.user is not None:
         raise FeatureNotSupported(f"add_files is not supported for columns of type {kind.plain}", hint="Use load_data.")
-    wanted = stored_type(kind, column.field_id)
-    given = given.value_type if pa.types.is_dictionary(given) else given
-    fits = given == wanted
-    if pa.types.is_string(wanted):
-        fits = pa.types.is_string(given) or pa.types.is_large_string(given) or pa.types.is_string_view(given)
-    elif pa.types.is_binary(wanted):
-        fits = pa.types.is_binary(given) or pa.types.is_large_binary(given) or pa.types.is_binary_view(given)
+    expected = stored_type(kind, column.field_id)
+    held_type = held_type.value_type if pa.types.is_dictionary(held_type) else held_type
+    fits = held_type == expected
+    if pa.types.is_string(expected):
+        fits = (
+            pa.types.is_string(held_type) or pa.types.is_large_string(held_type) or pa.types.is_string_view(held_type)
+        )
+    elif pa.types.is_binary(expected):
+        fits = (
+            pa.types.is_binary(held_type) or pa.types.is_large_binary(held_type) or pa.types.is_binary_view(held_type)
+        )
     elif kind.name == "int2":
-        fits = given in {pa.int8(), pa.int16(), pa.int32()}
+        fits = held_type in {pa.int8(), pa.int16(), pa.int32()}
     elif kind.name == "timestamptz":
-        fits = pa.types.is_timestamp(given) and given.unit == "us" and given.tz is not None
+        fits = pa.types.is_timestamp(held_type) and held_type.unit == "us" and held_type.tz is not None
     elif kind.name == "numeric":
-        fits = pa.types.is_decimal(given) and (given.scale == wanted.scale and given.precision <= wanted.precision)
+        fits = pa.types.is_decimal(held_type) and (
+            held_type.scale == expected.scale and held_type.precision <= expected.precision
+        )
     if not fits:
-        message = f'column "{column.name}" is of type {kind} but file "{path}" has {given}'
+        message = f'column "{column.name}" is of type {kind} but file "{path}" has {held_type}'
         raise DatatypeMismatch(message, hint="load_data converts values.")
 
 

@@ -14,10 +14,10 @@ from gpudb import types
 from gpudb.errors import DatatypeMismatch, GpudbError, NumericOutOfRange
 from gpudb.storage.copy.conversion import FIRST_MOMENT, Clock, Converted, convert_text, recover_decimals
 from gpudb.types import SqlType
-from gpudb.values.arrow_columns import check_held, held_array
+from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.calendar import DAY
 from gpudb.values.numbers import fit_numeric
-from gpudb.values.text_columns import text_column
+from gpudb.values.text_columns import format_text_column
 
 _INTEGERS = frozenset({"int2", "int4", "int8"})
 _FLOATS = frozenset({"float4", "float8"})
@@ -82,7 +82,7 @@ def cast_column(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:
     if source.name == "text":
         return convert_text(type_, column, clock)
     if type_.category == "S":
-        return convert_text(type_, text_column(source, column, clock.zone), clock)
+        return convert_text(type_, format_text_column(source, column, clock.zone), clock)
     if source.category == type_.category == "N":
         return _cast_number(column, source, type_)
     if source.name in _MOMENTS and type_.name in _MOMENTS:
@@ -187,12 +187,12 @@ def _fit_numerics(type_: SqlType, values: list[Decimal | None]) -> Converted:
                     message = f"numeric value {value} is not supported"
                     raise NumericOutOfRange(message, hint="Use double precision.")
                 made = fit_numeric(type_, value)
-                check_held(type_, made)
+                check_representable(type_, made)
             except GpudbError as error:
                 errors.append((row, error))
                 made = None
         fitted.append(made)
-    return Converted(held_array(type_, fitted), errors)
+    return Converted(to_arrow_array(type_, fitted), errors)
 
 
 # ---- moments
@@ -203,10 +203,10 @@ def _cast_moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock
         return Converted(column)
     pair = source.name, type_.name
     if type_.modifier == -1 and pair == ("timestamp", "date"):
-        moments = pc.fill_null(column.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
-        if (np.abs(moments) < _LAST_MOMENT).all():
+        timestamps = pc.fill_null(column.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
+        if (np.abs(timestamps) < _LAST_MOMENT).all():
             mask = pc.is_null(column).to_numpy(zero_copy_only=False)
-            return Converted(pa.array((moments // DAY).astype(np.int32), mask=mask).view(pa.date32()))
+            return Converted(pa.array((timestamps // DAY).astype(np.int32), mask=mask).view(pa.date32()))
     if "time" in pair and source.name != type_.name:
         raise _mismatch_error(column.type, type_)
     if type_.modifier == -1 and pair == ("date", "timestamp"):
@@ -215,7 +215,7 @@ def _cast_moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock
         if pc.all(inside).as_py() is not False:
             return Converted(pc.multiply(days, DAY).view(pa.timestamp("us")))
     # The other casts depend on zones and precision: they go through text, which handles both.
-    return convert_text(type_, text_column(source, column, clock.zone), clock)
+    return convert_text(type_, format_text_column(source, column, clock.zone), clock)
 
 
 def _cast_list(column: pa.Array, type_: SqlType, clock: Clock) -> Converted:

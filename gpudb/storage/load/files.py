@@ -55,13 +55,13 @@ def find_files(pattern: str) -> list[DataFile]:
         if scheme != "file":
             raise FeatureNotSupported(f"loading from {scheme} addresses is not supported")
         pattern = pattern.removeprefix("file://")
-    given = Path(pattern).expanduser()
+    location = Path(pattern).expanduser()
     magic = any(mark in pattern for mark in "*?[")
-    with convert_errors(given):
-        paths = [given]
-        if magic and not given.exists():
-            anchor = Path(given.anchor or ".")
-            paths = sorted(anchor.glob(str(given.relative_to(anchor) if given.anchor else given)))
+    with convert_errors(location):
+        paths = [location]
+        if magic and not location.exists():
+            anchor = Path(location.anchor or ".")
+            paths = sorted(anchor.glob(str(location.relative_to(anchor) if location.anchor else location)))
         files = [path for path in paths if not path.is_dir()]
     if not files:
         if paths:

@@ -18,7 +18,7 @@ from gpudb.storage.copy.split import Splitter
 from gpudb.storage.load import files
 from gpudb.storage.load.casts import cast_column, find_sql_type
 from gpudb.storage.load.progress import Meter, ReportProgress, ignore_progress
-from gpudb.values.text_columns import text_column
+from gpudb.values.text_columns import format_text_column
 
 BATCH_ROWS = 100_000
 
@@ -142,9 +142,9 @@ class BatchReader:
         assert batch is not None
         columns: list[pa.Array] = []
         first: tuple[int, int, GpudbError] | None = None
-        for number, (column, given) in enumerate(zip(self._columns, batch.columns)):
+        for number, (column, raw_columns) in enumerate(zip(self._columns, batch.columns)):
             try:
-                converted = cast_column(given, column.type, self._clock)
+                converted = cast_column(raw_columns, column.type, self._clock)
             except GpudbError as error:
                 raise RowError(error, 1, column=column.name, binary=True) from None
             except pa.ArrowException as error:
@@ -171,6 +171,6 @@ def _format_value(column: pa.Array, row: int) -> str | None:
     if pa.types.is_dictionary(part.type):
         part, source = part.dictionary_decode(), find_sql_type(part.type.value_type)
     try:
-        return None if source is None else str(text_column(source, part)[0].as_py())
+        return None if source is None else str(format_text_column(source, part)[0].as_py())
     except (GpudbError, pa.ArrowException):
         return str(part[0].as_py())

@@ -27,13 +27,13 @@ from gpudb.plan.tree.traversal import join_conjuncts, rebuild, walk_nodes
 from gpudb.sql import bound
 from gpudb.types import BOOL, SqlType
 
-ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 """Limit of received rows whose keys are inspected."""
-VALUES = 256
+MAX_VALUES = 256
 """Limit of distinct keys that are filtered by value; above it, by their range."""
 MAX_FRACTION = 0.5
 """Limit of the estimated fraction of rows that remain: above it rows are not compared, but files are still skipped."""
-_NEARLY = 0.9
+_NEARLY_ALL = 0.9
 """Fraction of a column's range: if every file covers more than it, no file can be skipped."""
 
 
@@ -76,7 +76,7 @@ class _Keys:
 
 def _collect_keys(narrowing: DynamicFilter, received: Sequence[ComputedFrame], backend: Backend) -> _Keys | None:
     """Returns the keys; None if they are too many, or datetimes beyond Python's calendar."""
-    if sum(each.rows for each in received) > ROWS:
+    if sum(each.rows for each in received) > MAX_ROWS:
         return None
     name = f"c{narrowing.key}"
     own = pl.col(name)
@@ -86,7 +86,7 @@ def _collect_keys(narrowing: DynamicFilter, received: Sequence[ComputedFrame], b
         differing = backend.compute(each.lazy.select(own.unique())) if each.rows else None
         if differing is None:
             continue
-        if differing.rows > VALUES:
+        if differing.rows > MAX_VALUES:
             # The backend finds the range; copying all keys to the host takes longer.
             ends = backend.compute(differing.lazy.select(least=own.min(), greatest=own.max())).to_polars()
             many, found = True, [*found, *(each.alias(name) for each in ends.get_columns())]
@@ -97,7 +97,7 @@ def _collect_keys(narrowing: DynamicFilter, received: Sequence[ComputedFrame], b
         least, greatest = series.min(), series.max()
     except ValueError:
         return None
-    values = tuple(series.sort()) if not many and len(series) <= VALUES else None
+    values = tuple(series.sort()) if not many and len(series) <= MAX_VALUES else None
     return _Keys(name, least, greatest, values)
 
 
@@ -112,7 +112,7 @@ def _has_narrow_files(scan: Scan, index: int) -> bool:
     if len(known) < len(ends):
         return len(ends) > 1
     whole = max((high for _, high in known), default=0.0) - min((low for low, _ in known), default=0.0)
-    return any(high - low < _NEARLY * whole for low, high in known)
+    return any(high - low < _NEARLY_ALL * whole for low, high in known)
 
 
 def _narrow_scan(scan: Scan, index: int, keys: _Keys, compares: bool) -> Scan:

@@ -24,8 +24,8 @@ class BufferPool:
     where the system has no more; it is not called again after that.
     """
 
-    def __init__(self, limit: int, made: Callable[[int], tuple[int, Any]]) -> None:
-        self._allocate_bytes = made
+    def __init__(self, limit: int, allocate: Callable[[int], tuple[int, Any]]) -> None:
+        self._allocate_bytes = allocate
         self._groups_left = limit // GROUP_BYTES
         self._allocating = threading.Lock()
         self._holders: dict[int, Any] = {}

@@ -10,11 +10,11 @@ from typing import Generic, TypeVar
 
 from gpudb.lru import LruCache
 
-FEW_BYTES = 1 << 16
+SHORT_BYTES = 1 << 16
 """Bytes above which texts are long."""
-MOST_BYTES = 1 << 21
+MAX_BYTES = 1 << 21
 """Bytes above which texts are not cached."""
-ROOM = 1 << 25
+CACHE_BYTES = 1 << 25
 """Bytes of cached texts."""
 _SEEN = 1024
 """The number of single occurrences that are remembered."""
@@ -26,14 +26,14 @@ V = TypeVar("V")
 class StringCache(Generic[K, V]):
     """Values that `make` derives from texts, by a key of the texts; texts above `few` bytes are long. Thread-safe."""
 
-    def __init__(self, make: Callable[[K], V], few: int = FEW_BYTES, room: int = ROOM) -> None:
+    def __init__(self, make: Callable[[K], V], few: int = SHORT_BYTES, room: int = CACHE_BYTES) -> None:
         self._make, self._short_bytes = make, few
         self._cache: LruCache[K, tuple[V, int]] = LruCache(1 << 20, weigh=itemgetter(1), limit=room)
         self._seen: LruCache[int, bool] = LruCache(_SEEN)
 
     def get(self, key: K, size: int) -> V | None:
         """Returns the value derived from texts of `size` bytes; None for long texts that occur for the first time."""
-        if size > MOST_BYTES:
+        if size > MAX_BYTES:
             return None
         found = self._cache.get(key)
         if found is not None:

@@ -86,7 +86,7 @@ class SpilledFrame(Offloaded):
     size: int
 
     def data(self) -> bytes:
-        """See `frames.Away`."""
+        """See `Offloaded`."""
         return self.file.read(self.start, self.size)
 
 

@@ -82,11 +82,13 @@ def decode_states(data: EncodedStates) -> DecodedStates:
 
 def _cached_dictionary(texts: bytes) -> Dictionary:
     """Returns the cached dictionary of texts, with its derived sort order and Arrow form."""
-    return _KEPT.get(texts, len(texts)) or Dictionary(_unpickle_texts(texts))
+    return _DICTIONARIES.get(texts, len(texts)) or Dictionary(_unpickle_texts(texts))
 
 
 def _unpickle_texts(texts: bytes) -> pl.Series:
     return pl.Series(pickle.loads(texts), dtype=pl.String)
 
 
-_KEPT: StringCache[bytes, Dictionary] = StringCache(lambda texts: Dictionary(_unpickle_texts(texts), is_shared=True))
+_DICTIONARIES: StringCache[bytes, Dictionary] = StringCache(
+    lambda texts: Dictionary(_unpickle_texts(texts), is_shared=True)
+)

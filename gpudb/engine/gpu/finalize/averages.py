@@ -12,9 +12,9 @@ from gpudb.types import CARRIED_SCALE, MAX_DIGITS
 Array = np.ndarray[Any, Any]
 _MOST_TOTAL, _MOST_COUNT, _MOST_POWER = 10**17, 1 << 31, 18
 _SIGNIFICANT = 16
-_STEP = 9
+_STEP_DIGITS = 9
 """Digits of a quotient computed per step: a remainder below _MOST_COUNT has room for them in a word."""
-_MANY = 48
+_MIN_VECTORISED = 48
 """Row count below which a loop is faster."""
 _TENS = np.array([10**power for power in range(19)], np.int64)
 
@@ -25,7 +25,7 @@ def divide_averages(totals: Array, counts: Array, scale: int, shown: Array) -> t
     Returns the quotients with CARRIED_SCALE decimals as Python integers, and their display scales, at least `shown`;
     both are 0 where the count is 0. Raises 22003.
     """
-    words = len(totals) >= _MANY and totals.dtype == counts.dtype == np.int64
+    words = len(totals) >= _MIN_VECTORISED and totals.dtype == counts.dtype == np.int64
     made = _divide_words(totals, counts, scale, shown) if words else None
     if made is not None:
         return made
@@ -53,7 +53,7 @@ def _divide_words(totals: Array, counts: Array, scale: int, shown: Array) -> tup
     if scale > CARRIED_SCALE or power.min() < 0 or power.max() > _MOST_POWER:
         return None
     whole, rest = np.divmod(dividends, divisors)
-    first = np.minimum(power, _STEP)
+    first = np.minimum(power, _STEP_DIGITS)
     high, rest = np.divmod(rest * _TENS[first], divisors)
     low, rest = np.divmod(rest * _TENS[power - first], divisors)
     part = high * _TENS[power - first] + low + (2 * rest >= divisors)

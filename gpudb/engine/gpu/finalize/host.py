@@ -18,7 +18,7 @@ import pyarrow as pa
 from gpudb.engine.gpu.exchange.result_codec import result_schema
 from gpudb.engine.gpu.finalize.averages import divide_averages
 from gpudb.engine.gpu.finalize.merge import (
-    MANY,
+    MAX_MERGED_ROWS,
     FrameStates,
     KernelStates,
     MergedGroups,
@@ -38,16 +38,16 @@ from gpudb.plan.tree.stage_nodes import Final, Receive
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
 
-MOST = 1 << 16
+MAX_GROUPS = 1 << 16
 """Limit of groups."""
-FEW = 1024
+MAX_AVERAGED_GROUPS = 1024
 """Limit of groups where values are computed one by one: numeric averages."""
-ROWS = 2048
-"""Limit of rows that are not groups; `MANY` if all their texts are cached."""
+MAX_PLAIN_ROWS = 2048
+"""Limit of rows that are not groups; `MAX_MERGED_ROWS` if all their texts are cached."""
 _NUMBERS = frozenset({"int2", "int4", "int8", "numeric"})
 _ORDERED = frozenset({"bool", "float8", "text", "varchar", "date", "timestamp", "timestamptz"}) | _NUMBERS
 _TEXT = frozenset({"text", "varchar", "bpchar"})
-_HELD = _ORDERED | {"bpchar"}
+_SUPPORTED = _ORDERED | {"bpchar"}
 _LIMIT = 10**MAX_DIGITS
 _WORD = 1 << 62
 _NAN = np.iinfo(np.int64).max
@@ -146,12 +146,12 @@ class FinalStage:
             self._add(key.type, _key_maker(f"k{number}", key.type))
         for number, call in enumerate(node.calls):
             maker = _CALLS.get(call.function.name)
-            if maker is None or any(arg.type.name not in _HELD for arg in call.args):
+            if maker is None or any(arg.type.name not in _SUPPORTED for arg in call.args):
                 raise _Unsupported
             self._add(call.type, maker(f"a{number}", call))
 
     def _add(self, kind: SqlType, maker: Maker) -> None:
-        if kind.name not in _HELD:
+        if kind.name not in _SUPPORTED:
             raise _Unsupported
         self._kinds.append(kind)
         self._makers.append(maker)
@@ -162,7 +162,7 @@ class FinalStage:
         None if the stage needs the lowering.
         """
         aggregate = self.aggregate
-        if sum(each.height for each in states) > (_max_rows(states) if aggregate is None else MOST):
+        if sum(each.height for each in states) > (_max_rows(states) if aggregate is None else MAX_GROUPS):
             return None
         keys = None if aggregate is None else len(aggregate.keys)
         try:
@@ -193,7 +193,9 @@ class FinalStage:
 
 def _max_rows(states: Sequence[States]) -> int:
     """Returns the row limit below which rows that are not groups take less time here than as frames."""
-    return MANY if all(isinstance(each, KernelStates) and each.is_plain for each in states) else ROWS
+    return (
+        MAX_MERGED_ROWS if all(isinstance(each, KernelStates) and each.is_plain for each in states) else MAX_PLAIN_ROWS
+    )
 
 
 def _column_index(expr: bound.Expr) -> int:
@@ -205,21 +207,21 @@ def _column_index(expr: bound.Expr) -> int:
 # ---------------------------------------------------------------------------------------------- sort order
 
 
-def _rank_key(lane: OutputColumn, key: bound.SortKey) -> list[Array]:
+def _rank_key(column: OutputColumn, key: bound.SortKey) -> list[Array]:
     """Returns integers that sort as rows do by a key: the position of NULLs, and the values, inverted for DESC."""
-    ranks = _rank_ascending(lane)
+    ranks = _rank_ascending(column)
     if key.descending:
         ranks = ~ranks
-    if lane.valid is None:
+    if column.valid is None:
         return [ranks]
-    return [lane.valid if key.nulls_first else ~lane.valid, np.where(lane.valid, ranks, 0)]
+    return [column.valid if key.nulls_first else ~column.valid, np.where(column.valid, ranks, 0)]
 
 
-def _rank_ascending(lane: OutputColumn) -> Array:
+def _rank_ascending(column: OutputColumn) -> Array:
     """Returns integers that sort as values do: NaN sorts above all floats, and zeros are equal."""
-    values = lane.values
-    if lane.texts is not None:
-        return lane.texts.rank(values)
+    values = column.values
+    if column.texts is not None:
+        return column.texts.rank(values)
     if values.dtype == object:
         order = {value: rank for rank, value in enumerate(sorted(set(values.tolist())))}
         return np.array([order[value] for value in values.tolist()], np.int64)
@@ -252,16 +254,16 @@ def _sort(ranks: Sequence[Array], count: int) -> Array:
 # ---------------------------------------------------------------------------------------------- to Arrow
 
 
-def _to_arrow(kind: SqlType, lane: OutputColumn) -> pa.Array:
+def _to_arrow(kind: SqlType, column: OutputColumn) -> pa.Array:
     """Converts values to a column of `SqlType.arrow`."""
-    values = lane.values
-    if lane.texts is not None:
-        texts = lane.texts.decode_to_arrow(values, lane.valid)
+    values = column.values
+    if column.texts is not None:
+        texts = column.texts.decode_to_arrow(values, column.valid)
         return texts if texts.type == kind.arrow else texts.cast(kind.arrow)
-    mask = None if lane.valid is None else ~lane.valid
+    mask = None if column.valid is None else ~column.valid
     if kind.name == "numeric":
         return to_numerics(
-            _to_decimals(values, mask), None if lane.shown is None else pa.array(lane.shown, pa.int8()), kind
+            _to_decimals(values, mask), None if column.shown is None else pa.array(column.shown, pa.int8()), kind
         )
     if kind.name in {"date", "timestamp", "timestamptz"}:
         return pa.array(values.astype(np.int32 if kind.name == "date" else np.int64), mask=mask).view(kind.arrow)
@@ -285,10 +287,10 @@ def _to_decimals(values: Array, mask: Array | None) -> pa.Array:
 def _key_maker(name: str, kind: SqlType) -> Maker:
     """Returns the maker of a key column."""
 
-    def lane(states: MergedGroups) -> OutputColumn:
+    def make(states: MergedGroups) -> OutputColumn:
         return _to_output(states.key(name), states.key(name + "s").values if kind.carried else None)
 
-    return lane
+    return make
 
 
 def _to_output(column: StateColumn, shown: Array | None = None) -> OutputColumn:
@@ -299,14 +301,14 @@ def _pick_maker(how: MergeFunction, name: str, call: bound.Aggregate) -> Maker:
     """Returns the maker for a state that is the result: a count, or the least or greatest value."""
     kind, held = call.type, _key_maker(name, call.type)
 
-    def lane(states: MergedGroups) -> OutputColumn:
+    def make(states: MergedGroups) -> OutputColumn:
         if kind.name not in _TEXT and not kind.carried:
             return _to_output(states.values(name, how))
         if states.several:
             raise NotMergeable  # the order of texts, and the display form of equal values
         return held(states)
 
-    return lane
+    return make
 
 
 def _sum_totals(name: str, states: MergedGroups) -> tuple[Array, Array | None, Array]:
@@ -325,13 +327,13 @@ def _sum_maker(name: str, call: bound.Aggregate) -> Maker:
         raise _Unsupported
     low, high = INTEGER_RANGES.get(call.type.name, (1 - _LIMIT, _LIMIT - 1))
 
-    def lane(states: MergedGroups) -> OutputColumn:
+    def make(states: MergedGroups) -> OutputColumn:
         totals, valid, _ = _sum_totals(name, states)
         if totals.dtype == object and any(not low <= total <= high for total in totals.tolist()):
             raise _Unsupported
         return OutputColumn(totals, valid, None, states.values(name + "s", "max").values if call.type.carried else None)
 
-    return lane
+    return make
 
 
 def _average_maker(name: str, call: bound.Aggregate) -> Maker:
@@ -342,25 +344,25 @@ def _average_maker(name: str, call: bound.Aggregate) -> Maker:
         raise _Unsupported
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
 
-    def lane(states: MergedGroups) -> OutputColumn:
-        if states.height > FEW:
+    def make(states: MergedGroups) -> OutputColumn:
+        if states.height > MAX_AVERAGED_GROUPS:
             raise _Unsupported
         totals, valid, counts = _sum_totals(name, states)
         shown = states.values(name + "s", "max").values if kind.carried else np.full(states.height, scale)
         values, shown = divide_averages(totals, counts, scale, shown)
         return OutputColumn(values, valid, None, shown)
 
-    return lane
+    return make
 
 
 def _float_maker(name: str, *, average: bool) -> Maker:
-    def lane(states: MergedGroups) -> OutputColumn:
+    def make(states: MergedGroups) -> OutputColumn:
         totals, valid, counts = _sum_totals(name, states)
         if np.isinf(totals).any():
             raise _Unsupported
         return OutputColumn(totals / np.maximum(counts, 1) if average else totals, valid)
 
-    return lane
+    return make
 
 
 _CALLS: Mapping[str, Callable[[str, bound.Aggregate], Maker]] = {

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
-from gpudb.engine.gpu.cache.strings import MOST_BYTES, StringCache
+from gpudb.engine.gpu.cache.strings import MAX_BYTES, StringCache
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn, to_frame
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 
-FEW = 4096
+MAX_NEW_TEXT_ROWS = 4096
 """Limit of rows of several workers whose keys are texts seen for the first time; above it frames group faster."""
-MANY = 1 << 15
+MAX_MERGED_ROWS = 1 << 15
 """Limit of other rows."""
 Array = np.ndarray[Any, Any]
 MergeFunction = Literal["sum", "min", "max", "any"]
@@ -83,7 +83,7 @@ class MergedGroups:
         self._places: dict[str, int] = {}
         if keys is None or not self.several:
             return
-        if self.height > (MANY if self._has_cached_texts(keys) else FEW):
+        if self.height > (MAX_MERGED_ROWS if self._has_cached_texts(keys) else MAX_NEW_TEXT_ROWS):
             raise NotMergeable
         self._concat_integers()
         columns = [self._column(f"k{number}") for number in range(keys)]
@@ -180,9 +180,9 @@ class MergedGroups:
         if values.dtype == object:
             raise NotMergeable
         if valid is None:
-            return StateColumn(_PICKS[how].reduceat(values, self._starts))
+            return StateColumn(_UFUNCS[how].reduceat(values, self._starts))
         valid = valid[self._order]
-        made = _PICKS[how].reduceat(np.where(valid, values, _neutral_value(values.dtype, how)), self._starts)
+        made = _UFUNCS[how].reduceat(np.where(valid, values, _neutral_value(values.dtype, how)), self._starts)
         valid = np.logical_or.reduceat(valid, self._starts)
         return StateColumn(np.where(valid, made, np.zeros(1, made.dtype)), valid)
 
@@ -199,9 +199,9 @@ def _concat(parts: Sequence[StateColumn]) -> StateColumn:
     if all(each is texts[0] for each in texts):
         return StateColumn(np.concatenate([each.values for each in parts]), valid, texts[0])
     size = sum(int(each.values.estimated_size()) for each in texts)
-    merged, places = (_KEPT.get(texts, size) if all(each.is_shared for each in texts) else None) or _merge_dictionaries(
-        texts
-    )
+    merged, places = (
+        _MERGED_DICTIONARIES.get(texts, size) if all(each.is_shared for each in texts) else None
+    ) or _merge_dictionaries(texts)
     codes = [own[each.values] if len(own) else each.values for own, each in zip(places, parts, strict=True)]
     return StateColumn(np.concatenate(codes), valid, merged)
 
@@ -214,8 +214,8 @@ def _merge_dictionaries(texts: tuple[Dictionary, ...]) -> tuple[Dictionary, tupl
     return made, tuple(np.array(each, np.int64) for each in places)
 
 
-_KEPT: StringCache[tuple[Dictionary, ...], tuple[Dictionary, tuple[Array, ...]]] = StringCache(
-    _merge_dictionaries, few=MOST_BYTES
+_MERGED_DICTIONARIES: StringCache[tuple[Dictionary, ...], tuple[Dictionary, tuple[Array, ...]]] = StringCache(
+    _merge_dictionaries, few=MAX_BYTES
 )
 """Caches the merged dictionary of cached dictionaries (see `state_codec.decode_states`) with its sort order."""
 
@@ -327,7 +327,7 @@ def _to_int64(parts: Sequence[Array]) -> Array:
     return np.array(found, np.int64 if fits else object)
 
 
-_PICKS = {"min": np.minimum, "max": np.maximum}
+_UFUNCS = {"min": np.minimum, "max": np.maximum}
 
 
 def _neutral_value(kind: Any, how: MergeFunction) -> Any:

@@ -36,9 +36,9 @@ from gpudb.plan.tree.traversal import rebuild, walk_nodes
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact, Prepared
 
-CAREFUL_SECONDS = 60.0
+CHUNKED_SECONDS = 60.0
 """Time for which a plan keeps more chunks than estimated after memory ran out: others may have used the memory."""
-_KEPT = 256
+_MAX_PLANS = 256
 _COSTS = Costs()
 _GPU_COSTS = Costs(range=10_000_000, gathered=8_000_000, small=1_000_001)
 """A GPU sorts millions of rows, groups them, and reads a small table in less time than an exchange takes."""
@@ -126,7 +126,7 @@ class Planner:
         # A query owns its plan; this only bounds how many do.
         self._artifact = Artifact[_CachedPlan]()
         self._recent: LruCache[Prepared, Prepared] = LruCache(
-            _KEPT, on_evict=lambda prepared, _: prepared.discard(self._artifact)
+            _MAX_PLANS, on_evict=lambda prepared, _: prepared.discard(self._artifact)
         )
         self._lock = threading.Lock()
 
@@ -145,7 +145,7 @@ class Planner:
         found = self._valid_stages(kept, tables, fuse)
         if found is not None and chunks in {0, found.chunks}:
             return found
-        ends = time.monotonic() + CAREFUL_SECONDS if chunks else math.inf
+        ends = time.monotonic() + CHUNKED_SECONDS if chunks else math.inf
         computed = False
 
         def counted(exprs: Sequence[bound.Expr]) -> Sequence[bound.Constant | None]:

@@ -22,15 +22,15 @@ GROWTH = 4
 """Factor by which the number of chunks grows on a retry."""
 _COPIES, _SENT = 3, 1
 """Copies of an operator's rows in memory: input, hash table and output; with several workers, one more in transit."""
-_WINDOWED = 3
+_WINDOW_FACTOR = 3
 """A window multiplies its rows' columns: keys, positions in partition and order, frame ends."""
 _BUILD_BYTES = 64
 """Bytes of a build side's row: two columns as received, and two in the kernel's table, which is half full."""
-_KEPT, _TABLE_BYTES = 11, 8
+_TABLE_FRACTION, _TABLE_BYTES = 11, 8
 """The fraction of the table memory for kernels' tables (see `fused.runner`), and the bytes of a row there: its
 position, and a column as narrow as its values.
 """
-_FANOUT = 8
+_MAX_FANOUT = 8
 """Limit of estimated rows, as a multiple of the tables' bytes."""
 
 
@@ -53,9 +53,9 @@ def choose_chunks(root: Node, workers: int, space: MemorySpace) -> int:
             scan = find_scan(node.root)
             read += scan.table.rows * row_width(scan.types)
             scans += scan.table.rows * _packed_row_bytes(scan)
-        most = max(most, estimate_bytes(node) * (_WINDOWED if isinstance(node, Window) else 1))
+        most = max(most, estimate_bytes(node) * (_WINDOW_FACTOR if isinstance(node, Window) else 1))
     copies = _COPIES + _SENT * (workers > 1)
-    needed = copies * min(most, _FANOUT * read) // workers
+    needed = copies * min(most, _MAX_FANOUT * read) // workers
     if scans // workers > space.tables:
         # Columns are then read from files, all columns of a chunk at once.
         needed = max(needed, copies * scans // workers)
@@ -69,7 +69,7 @@ def max_build_rows(space: MemorySpace) -> int:
 
 def max_cached_build_rows(space: MemorySpace) -> int:
     """Returns the row limit of a build side whose table is cached between runs, in its part of the table memory."""
-    return space.tables // _KEPT // _TABLE_BYTES
+    return space.tables // _TABLE_FRACTION // _TABLE_BYTES
 
 
 def next_chunks(chunks: int) -> int | None:

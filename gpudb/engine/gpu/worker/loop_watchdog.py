@@ -27,7 +27,7 @@ LOCKED_SECONDS = 2.0
 EVERY_SECONDS = 0.25
 _FORMAT = "%(asctime)s %(levelname)s worker process %(process)d: %(message)s"
 _FRAMES = 12
-_OTHERS = 4
+_OTHER_FRAMES = 4
 _IDLE = ("wait", "_worker", "accept", "poll", "select", "recv", "_recv")
 """Functions in which idle threads wait."""
 
@@ -99,7 +99,7 @@ def format_stacks(first: int) -> str:
     parts = [_format_stack(names.get(first, "?"), frames.pop(first), _FRAMES)] if first in frames else []
     for ident, frame in frames.items():
         if ident != here and frame.f_code.co_name not in _IDLE:
-            parts.append(_format_stack(names.get(ident, "?"), frame, _OTHERS))
+            parts.append(_format_stack(names.get(ident, "?"), frame, _OTHER_FRAMES))
     return "\n".join(parts)
 
 

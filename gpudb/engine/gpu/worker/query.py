@@ -35,12 +35,12 @@ from gpudb.plan.tree.nodes import Join
 from gpudb.plan.tree.stages import Stage
 from gpudb.plan.tree.traversal import walk_nodes
 
-_MANY = 10_000_000
-_READ, _TOGETHER = 2, 4
+_MANY_ROWS = 10_000_000
+_RECEIVE_COPIES, _SORT_COPIES = 2, 4
 """Copies of rows that one worker must hold together, while they are received, and beside them while they are sorted."""
-_COPIES = 16
+_SUSPECT_COPIES = 16
 """If memory has room for this many copies, something else exhausted it."""
-_BRIEF = 100.0
+_SHORT_MILLISECONDS = 100.0
 """Milliseconds of stages above which a statement counts as long."""
 Fetch = Callable[[str, int, int, Sequence[int], int], Awaitable[ComputedFrame]]
 """Fetches a stage's output for a partition: from a worker's address, of a statement, a stage and producing partitions.
@@ -168,7 +168,7 @@ class QueryRun:
         bound_parts, remaining = self._plan_sequence()
         # Columns may have to be read first, which may take long.
         self._running.short = self._running.short and all(
-            rows < _MANY for rows in _unbound_rows(self._stages, bound_parts)
+            rows < _MANY_ROWS for rows in _unbound_rows(self._stages, bound_parts)
         )
         outputs: dict[int, list[ComputedFrame]] = {}
         while remaining:
@@ -186,7 +186,7 @@ class QueryRun:
         """
         if self._chunks > 1 or any(data is None for _, data in self._results):
             return False
-        if not self._running.short and sum(each.milliseconds for each in self._figures) > _BRIEF:
+        if not self._running.short and sum(each.milliseconds for each in self._figures) > _SHORT_MILLISECONDS:
             return False
         if self._count > 1:
             return self._two_phase.is_ready(partitions, self._figures)
@@ -289,7 +289,7 @@ class QueryRun:
         """Runs a stage on a partition; the partitions that run here share rows that are broadcast."""
         if stage.alone and self._chunks > 1:
             # While rows are received, memory has them twice: in parts, and concatenated.
-            self._check_memory(sum(each.bytes for each in self._figures if each.stage in stage.inputs), _READ)
+            self._check_memory(sum(each.bytes for each in self._figures if each.stage in stage.inputs), _RECEIVE_COPIES)
         received = {number: shared.get(number) or await self._receive(number, partition) for number in stage.inputs}
         shared |= {number: rows for number, rows in received.items() if self._stages[number].output == "broadcast"}
         part = Partition(partition, self._count, self._chunks)
@@ -299,7 +299,7 @@ class QueryRun:
         if bound_parts is None:
             bound_parts = self._executor.bound_parts([stage], key) if key is not None else {}
         if stage.alone and self._chunks > 1:
-            self._check_memory(_total_bytes(received), _TOGETHER)
+            self._check_memory(_total_bytes(received), _SORT_COPIES)
         task = self._make_task(stage, part, key, bound_parts)
         readers = consumers(self._stages, stage.number, partition, self._count, self._chunks)
         spill = self._running if self._chunks > 1 and readers else None
@@ -308,7 +308,7 @@ class QueryRun:
             frames, figures = await self._executor.run_queued(self._running, work)
         except (MemoryError, OutOfMemory) as error:
             room = min(self._executor.available_memory(), self._executor.statement_bytes)
-            if not self._gathers_all_rows(stage) or _COPIES * _total_bytes(received) <= room:
+            if not self._gathers_all_rows(stage) or _SUSPECT_COPIES * _total_bytes(received) <= room:
                 raise
             raise _too_large_error(_total_bytes(received), "whose memory ran out over them") from error
         self._figures.append(figures)

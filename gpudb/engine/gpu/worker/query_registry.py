@@ -19,8 +19,8 @@ from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
 from gpudb.types import SqlType
 
-_PLANS = 256
-_GONE = 10_000
+_MAX_PLANS = 256
+_MAX_ENDED = 10_000
 _STRAY_SECONDS = 1.0
 
 
@@ -156,9 +156,9 @@ class QueryRegistry:
         self._running: dict[int, RunningQuery] = {}
         # Ended statements, since a message for one may still arrive; and statements that continue to compute
         # regardless.
-        self._ended: LruCache[int, bool] = LruCache(_GONE)
+        self._ended: LruCache[int, bool] = LruCache(_MAX_ENDED)
         self._strays: list[RunningQuery] = []
-        self._plans: LruCache[bytes, WorkerPlan] = LruCache(_PLANS)
+        self._plans: LruCache[bytes, WorkerPlan] = LruCache(_MAX_PLANS)
 
     def __len__(self) -> int:
         return len(self._running)

@@ -62,10 +62,10 @@ BoundPart = Callable[[], pl.DataFrame | ComputedFrame]
 class StageTask:
     """One stage on one worker, over a partition of the tables, with the statement's parameters.
 
-    `again` are its bound fused parts, by the ids of their nodes; others are bound under `key`, if there is one.
-    `narrowed` collects descriptions of narrowed scans. `declined` are the fused parts, by the ids of their nodes, for
-    which memory was too small in an earlier chunk of the statement. With `measure` each operator is computed alone, and
-    `observed` collects its figures.
+    `bound_parts` are its bound fused parts, by the ids of their nodes; others are bound under `key`, if there is one.
+    `narrowed_scans` collects descriptions of narrowed scans. `declined` are the fused parts, by the ids of their nodes,
+    for which memory was too small in an earlier chunk of the statement. With `measure` each operator is computed alone,
+    and `operator_figures` collects its figures.
     """
 
     stage: Stage

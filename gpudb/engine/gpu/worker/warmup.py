@@ -1,6 +1,7 @@
 """Warms a GPU worker up before its first statement: libraries load their kernels on first use.
 
-Loading takes seconds per operator. Compiled kernels are cached on disk, in the folders that `caches` names.
+Loading takes seconds per operator. Compiled kernels are cached on disk, in the folders that `kernel_cache_variables`
+names.
 """
 
 from __future__ import annotations

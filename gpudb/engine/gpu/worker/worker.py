@@ -62,7 +62,7 @@ from gpudb.errors import OutOfMemory
 
 _LOG = logging.getLogger(__name__)
 
-_LOCKED = 0.25
+_PAGE_LOCKED_FRACTION = 0.25
 """The fraction of the process's memory that is page-locked for rows that a GPU has no room for."""
 
 
@@ -94,7 +94,7 @@ class StageWorker(WorkerPlugin):
         """Called by Dask in the worker's process."""
         self._worker = worker
         if self._gpu:
-            host = int(_LOCKED * self._limit)
+            host = int(_PAGE_LOCKED_FRACTION * self._limit)
             device = open_gpu(self._resident, self._fuse, peers=self._peers, bound=self._bound, host=host)
         else:
             device = open_host(self._limit, self._resident, self._fuse)

@@ -33,7 +33,7 @@ def database() -> Iterator[Database]:
     faults.install(cluster_of(made))
     with pytest.MonkeyPatch.context() as patch:
         # The next statement is planned as usual: its result is too large to be part of the reply.
-        patch.setattr(planner, "CAREFUL_SECONDS", 0.0)
+        patch.setattr(planner, "CHUNKED_SECONDS", 0.0)
         yield made
     made.close()
 

@@ -180,7 +180,7 @@ def _strike(cluster, worker: int, fault: str, point: str, stage: str) -> bool:  
 @pytest.fixture(autouse=True)
 def _as_if_memory_had_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """The injected memory is not the statement's: the next statement must not run in smaller chunks."""
-    monkeypatch.setattr(planner, "CAREFUL_SECONDS", 0.0)
+    monkeypatch.setattr(planner, "CHUNKED_SECONDS", 0.0)
 
 
 @pytest.mark.timeout(400)

@@ -11,12 +11,19 @@ import pytest
 
 from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.cache.partition import WHOLE, Partition
-from gpudb.engine.gpu.cache.strings import FEW_BYTES, MOST_BYTES, StringCache
+from gpudb.engine.gpu.cache.strings import MAX_BYTES, SHORT_BYTES, StringCache
 from gpudb.engine.gpu.exchange.result_codec import to_batch
 from gpudb.engine.gpu.exchange.state_codec import decode_states, encode_states
 from gpudb.engine.gpu.fastpath.single_kernel import match_single_kernel
 from gpudb.engine.gpu.finalize.host import FinalResult
-from gpudb.engine.gpu.finalize.merge import MANY, KernelStates, MergedGroups, NotMergeable, StateColumn, _numbered
+from gpudb.engine.gpu.finalize.merge import (
+    MAX_MERGED_ROWS,
+    KernelStates,
+    MergedGroups,
+    NotMergeable,
+    StateColumn,
+    _number_groups,
+)
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
@@ -163,8 +170,8 @@ def test_rows_have_a_number_in_common_that_have_the_same_keys(seed: int) -> None
             values = np.array([value << 40 for value in values.tolist()], object)
         valid = draws.random(200) < 0.7 if draws.random() < 0.5 else None
         columns.append(StateColumn(values if valid is None else np.where(valid, values, 0), valid))
-    keys = list(zip(*(each.listed() for each in columns), strict=True)) or [()] * 200
-    made = _numbered(columns, 200).tolist()
+    keys = list(zip(*(each.to_list() for each in columns), strict=True)) or [()] * 200
+    made = _number_groups(columns, 200).tolist()
     assert len(set(made)) == len(set(keys)) == len(set(zip(made, keys, strict=True)))
 
 
@@ -194,10 +201,10 @@ def _sent_texts(texts: list[str], codes: list[int], valid: list[bool] | None = N
 
 
 def _keys(*workers: KernelStates) -> list[str | None]:
-    return MergedGroups(workers, 1).key("k0").listed()
+    return MergedGroups(workers, 1).key("k0").to_list()
 
 
-@pytest.mark.parametrize("long", [0, FEW_BYTES, MOST_BYTES])
+@pytest.mark.parametrize("long", [0, SHORT_BYTES, MAX_BYTES])
 def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
     """What is kept is of the same texts in the same places.
 
@@ -210,7 +217,7 @@ def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
 
     again = [first().column("k0").texts for _ in range(3)]
     assert (again[0] is again[1]) == (not long)
-    assert (again[1] is again[2]) == (long < MOST_BYTES)
+    assert (again[1] is again[2]) == (long < MAX_BYTES)
     for _ in range(2):
         assert sorted(_keys(first(), _sent_texts([c, b], [0, 1])), key=str) == ["a", b, c]
         assert sorted(_keys(_sent_texts([c, b], [0, 1]), first()), key=str) == ["a", b, c]
@@ -221,7 +228,7 @@ def test_texts_that_come_again_are_looked_at_once(long: int) -> None:
         assert sorted(_keys(_sent_texts([], [0], [False]), first()), key=str) == sorted([None, "a", b], key=str)
 
 
-@pytest.mark.parametrize("count", [MANY // 2, MANY // 2 + 1])
+@pytest.mark.parametrize("count", [MAX_MERGED_ROWS // 2, MAX_MERGED_ROWS // 2 + 1])
 def test_many_groups_of_several_workers_are_put_together_where_their_texts_are_known(count: int) -> None:
     texts = [f"name {number * 7919 % count}" for number in range(count)]
 
@@ -230,7 +237,7 @@ def test_many_groups_of_several_workers_are_put_together_where_their_texts_are_k
 
     with pytest.raises(NotMergeable):  # for the first time
         _keys(*workers())
-    if 2 * count > MANY:
+    if 2 * count > MAX_MERGED_ROWS:
         with pytest.raises(NotMergeable):
             _keys(*workers())
         return
@@ -251,7 +258,7 @@ def test_texts_are_kept_as_long_as_there_is_room() -> None:
     assert made == ["a", "b", "c", "b"]
     assert kept.get("many", 11) is None
     assert kept.get("many", 11) == kept.get("many", 11) == "many"
-    assert kept.get("more", MOST_BYTES + 1) is kept.get("more", MOST_BYTES + 1) is None
+    assert kept.get("more", MAX_BYTES + 1) is kept.get("more", MAX_BYTES + 1) is None
     assert made == ["a", "b", "c", "b", "many"]
 
 
@@ -268,14 +275,14 @@ def test_few_texts_are_sent_whole_and_integers_are_joined_as_they_are() -> None:
     assert taken_by[0].texts("k0") is taken_by[1].texts("k0")
     assert taken_by[0].places == {"k0": 0, "a0": 1}
     states = MergedGroups(taken_by, 1)
-    assert dict(zip(states.key("k0").listed(), states.values("a0", "sum").listed(), strict=True)) == {
+    assert dict(zip(states.key("k0").to_list(), states.values("a0", "sum").to_list(), strict=True)) == {
         "t0": -5, "t3": 2**60 - 5, "t8": 2**60,
     }  # fmt: skip
-    assert sorted(states.values("a1", "sum").listed()) == [0.5, 2.0, 2.5]
+    assert sorted(states.values("a1", "sum").to_list()) == [0.5, 2.0, 2.5]
     more = [
         KernelStates(
             *decode_states(encode_states([lanes[0], ResultColumn("a0", pl.Int128(), (np.array([2**62, 2**62]),))]))
         )
         for _ in range(2)
     ]
-    assert MergedGroups(more, 1).values("a0", "sum").listed() == [2**63, 2**63]
+    assert MergedGroups(more, 1).values("a0", "sum").to_list() == [2**63, 2**63]

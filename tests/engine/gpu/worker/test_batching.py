@@ -24,7 +24,7 @@ from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.runner import NumpyRunner
 from gpudb.engine.gpu.lower.nodes import StageLowering
 from gpudb.engine.gpu.planning import planner
-from gpudb.engine.gpu.planning.planner import CAREFUL_SECONDS, Planner
+from gpudb.engine.gpu.planning.planner import CHUNKED_SECONDS, Planner
 from gpudb.engine.gpu.worker import batching as cut
 from gpudb.engine.gpu.worker.batching import MAX_CHUNKS, MemorySpace, choose_chunks, next_chunks
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request
@@ -179,7 +179,7 @@ def test_a_statement_that_runs_out_of_memory_goes_on_in_smaller_chunks(
     assert sorted_rows(_rows(engine, request)) == sorted_rows(embedded(lab, request))
     # The plan keeps its smaller chunks for a while.
     assert engine._plan(request).chunks > 1
-    later = SimpleNamespace(monotonic=lambda: time.monotonic() + CAREFUL_SECONDS)
+    later = SimpleNamespace(monotonic=lambda: time.monotonic() + CHUNKED_SECONDS)
     monkeypatch.setattr(planner, "time", later)
     assert engine._plan(request).chunks == 1
 

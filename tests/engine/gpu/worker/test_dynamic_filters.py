@@ -151,7 +151,7 @@ def test_moments_beyond_pythons_calendar_narrow_nothing(lab: Lab, kind: str) -> 
 
 
 def test_many_values_by_the_least_and_the_greatest(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_filters, "VALUES", 5)
+    monkeypatch.setattr(worker_filters, "MAX_VALUES", 5)
     for key in ("d.num = r.id", "d.at = r.at", "d.price = r.price"):
         told = _narrowed(lab, f"SELECT * FROM rides r JOIN days d ON {key} WHERE d.id BETWEEN 600 AND 700", 2)
         assert {(each.read, each.skipped, each.compared) for each in told} == {(1, 3, True)}
@@ -159,7 +159,7 @@ def test_many_values_by_the_least_and_the_greatest(lab: Lab, monkeypatch: pytest
     told = _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.num = r.id WHERE d.id > 310 AND d.k = 1", 2)
     assert {(each.read, each.skipped, each.compared) for each in told} == {(3, 1, False)}
     assert _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.zone = r.zone WHERE d.k = 1 AND d.id < 100", 2) == []
-    monkeypatch.setattr(worker_filters, "ROWS", 5)
+    monkeypatch.setattr(worker_filters, "MAX_ROWS", 5)
     assert _narrowed(lab, "SELECT * FROM rides r JOIN days d ON d.num = r.id WHERE d.id < 10", 2) == []
 
 
